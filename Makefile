@@ -1,0 +1,48 @@
+# Every target sets up what it needs in .venv; nothing has to be installed by hand.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+JOBS ?= 2
+export OMP_NUM_THREADS ?= 1
+export MPLBACKEND := Agg
+
+.PHONY: help setup test lint types layers unit docs demo bench clean
+
+help: ## List the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+setup: $(STAMP) ## Create .venv with the package and its development tools
+
+test: lint types layers unit docs ## Everything CI runs
+
+lint: $(STAMP) ## Style of code and docstrings
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP) ## Static types
+	$(BIN)/mypy
+
+layers: $(STAMP) ## Which package may import which
+	$(BIN)/lint-imports
+
+unit: $(STAMP) ## Tests and doctests
+	$(BIN)/pytest -q -n $(JOBS) --cov --cov-report=term:skip-covered
+
+docs: $(STAMP) ## API documentation, warnings as errors
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+
+demo: $(STAMP) ## Three agents on real data: a table and a picture in out/
+	$(BIN)/python -m assistlearn.demo --out out
+
+bench: $(STAMP) ## Speed and memory, side by side with AdaBoostClassifier
+	$(BIN)/python bench/overhead.py
+	$(BIN)/python bench/adaboost.py
+
+clean: ## Remove what the targets made
+	rm -rf $(VENV) out docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

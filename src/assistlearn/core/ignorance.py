@@ -1,0 +1,57 @@
+r"""Ignorance: how much help each sample still needs.
+
+The ignorance :math:`w` of the samples is a distribution (non-negative, sums to one). It is carried as its logarithm, up to an
+additive constant, so that thousands of rounds neither overflow nor underflow: an update adds to the samples that were wrong and
+touches nothing else, and the constant disappears in :func:`ignorance_of`.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Bools: TypeAlias = NDArray[np.bool_]
+
+
+def start(n_samples: int, sample_weight: Floats | None = None) -> Floats:
+    """Log-ignorance before the first turn: uniform, or proportional to ``sample_weight``.
+
+    >>> start(3)
+    array([0., 0., 0.])
+    >>> start(3, np.array([1.0, 0.0, 1.0]))
+    array([  0., -inf,   0.])
+    """
+    if sample_weight is None:
+        return np.zeros(n_samples)
+    with np.errstate(divide="ignore"):
+        return np.log(sample_weight)
+
+
+def ignorance_of(log_ignorance: Floats, out: Floats | None = None) -> Floats:
+    """Return the ignorance itself: non-negative, sums to one.
+
+    >>> ignorance_of(np.log([1.0, 1.0, 2.0]))
+    array([0.25, 0.25, 0.5 ])
+    """
+    out = np.subtract(log_ignorance, log_ignorance.max(), out=out)
+    np.exp(out, out=out)
+    out /= out.sum()
+    return out
+
+
+def add_where_wrong(amount: Floats, reward: Bools, model_weight: float) -> None:
+    r"""Add :math:`\alpha (1 - r_i)` to ``amount``, in place.
+
+    This is equation (9), the update of the ignorance, in logarithms. The same sum over the turns of one round is the ``u`` of
+    equation (13).
+
+    >>> amount = np.zeros(3)
+    >>> add_where_wrong(amount, np.array([True, False, True]), 0.5)
+    >>> amount
+    array([0. , 0.5, 0. ])
+    """
+    # A product and a sum over all samples are six times faster than a masked sum, and give the same bits.
+    amount += ~reward * np.float64(model_weight)

@@ -1,0 +1,143 @@
+"""The state of a run: what every agent can rebuild from the rewards and model weights alone."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from assistlearn.core import ignorance, weight
+from assistlearn.core.ignorance import Bools, Floats
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an agent's model is worth under the present state.
+
+    Attributes
+    ----------
+    model_weight : float
+        The weight it would vote with; finite.
+    mean_reward : float
+        The share of the ignorance on which it is right.
+    perfect : bool
+        It is right wherever there is any ignorance; its weight is capped.
+    """
+
+    model_weight: float
+    mean_reward: float
+    perfect: bool
+
+    @property
+    def useless(self) -> bool:
+        """No better than chance: its model weight is not positive."""
+        return self.model_weight <= 0.0
+
+
+@dataclass
+class State:
+    """Ignorance of the samples and, for ASCII, what this round's earlier agents got wrong.
+
+    A pure function of the initial weights and of the rewards and model weights applied so far: two parties that apply the same
+    ones hold the same state, bit for bit.
+
+    Parameters
+    ----------
+    log_ignorance : ndarray of shape (n_samples,)
+        Up to an additive constant.
+    n_classes : int
+        At least two.
+    interchange : bool, default=True
+        Whether a model's weight looks at the errors made earlier in the round (ASCII) or not (ASCII-Simple, AdaBoost).
+
+    Examples
+    --------
+    >>> state = State.start(4, n_classes=2)
+    >>> reward = np.array([True, True, True, False])
+    >>> verdict = state.judge(reward)
+    >>> round(verdict.model_weight, 3), verdict.mean_reward
+    (1.099, 0.75)
+    >>> state.apply(reward, verdict.model_weight)
+    >>> state.ignorance().round(3)
+    array([0.167, 0.167, 0.167, 0.5  ])
+    """
+
+    log_ignorance: Floats
+    n_classes: int
+    interchange: bool = True
+    earlier: Floats | None = field(default=None, init=False)
+
+    @classmethod
+    def start(
+        cls,
+        n_samples: int,
+        n_classes: int,
+        sample_weight: Floats | None = None,
+        interchange: bool = True,
+    ) -> State:
+        """Return the state before the first turn."""
+        return cls(ignorance.start(n_samples, sample_weight), n_classes, interchange)
+
+    def begin_round(self) -> None:
+        """Forget what the last round's agents got wrong: ``u`` is zero for the first agent of a round."""
+        self.earlier = None
+
+    def ignorance(self) -> Floats:
+        """Return the ignorance of the samples, which sums to one (a new array)."""
+        return ignorance.ignorance_of(self.log_ignorance)
+
+    def judge(
+        self, reward: Bools, ignorance: Floats | None = None, held: Bools | None = None
+    ) -> Verdict:
+        """Return what a model with this reward is worth, changing nothing.
+
+        Parameters
+        ----------
+        reward : ndarray of bool of shape (n_samples,)
+            Where the model is right; true where the agent abstains.
+        ignorance : ndarray, optional
+            The present ignorance where it is at hand, to save computing it again.
+        held : ndarray of bool, optional
+            The samples that the agent holds; it abstains on the others, and is judged on those it holds alone.
+        """
+        present = self.ignorance() if ignorance is None else ignorance
+        right = reward if held is None else reward & held
+        wrong = ~reward
+        mean_reward = _share(float((present * right).sum()), float((present * wrong).sum()))
+        odds = self._log_odds(right, wrong, present)
+        perfect = odds == math.inf
+        if perfect:
+            n_counting = int(np.count_nonzero(self.log_ignorance[right] > -math.inf))
+            value = weight.perfect_model_weight(n_counting, self.n_classes)
+        else:
+            value = max(weight.model_weight(odds, self.n_classes), -sys.float_info.max)
+        return Verdict(value, mean_reward, perfect)
+
+    def apply(self, reward: Bools, model_weight: float) -> None:
+        """Take a kept model into account: its errors raise the ignorance."""
+        ignorance.add_where_wrong(self.log_ignorance, reward, model_weight)
+        if self.interchange:
+            if self.earlier is None:
+                self.earlier = np.zeros_like(self.log_ignorance)
+            ignorance.add_where_wrong(self.earlier, reward, model_weight)
+
+    def _log_odds(self, right: Bools, wrong: Bools, present: Floats) -> float:
+        importance = present
+        if self.earlier is not None:
+            logs = self._log_importance()
+            importance = ignorance.ignorance_of(logs, out=logs)
+        odds = weight.log_odds(importance, right, wrong)
+        if math.isinf(odds) or math.isnan(odds):  # perfect, hopeless or underflowed: ask the logarithms
+            odds = weight.log_odds_of_logs(self._log_importance(), right, wrong)
+        return -math.inf if math.isnan(odds) else odds  # nothing right and nothing wrong: no evidence
+
+    def _log_importance(self) -> Floats:
+        if self.earlier is None:
+            return self.log_ignorance
+        return weight.log_importance(self.log_ignorance, self.earlier, self.n_classes)
+
+
+def _share(right: float, wrong: float) -> float:
+    return right / (right + wrong) if right > 0.0 else 0.0

@@ -1,0 +1,110 @@
+r"""Votes: from the models' answers to one score per class.
+
+A model that answers class :math:`k` votes with the paper's label code, 1 at :math:`k` and :math:`-1/(K-1)` elsewhere, times its
+model weight. Votes of one sample sum to zero over the classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistlearn.core.ignorance import Floats
+
+Codes: TypeAlias = NDArray[np.integer[Any]]
+
+
+def add_vote(scores: Floats, codes: Codes, model_weight: float) -> None:
+    """Add a model's weighted vote to ``scores`` (n x K), in place.
+
+    >>> scores = np.zeros((2, 3))
+    >>> add_vote(scores, np.array([0, 2]), 1.0)
+    >>> scores
+    array([[ 1. , -0.5, -0.5],
+           [-0.5, -0.5,  1. ]])
+    """
+    n_classes = scores.shape[1]
+    against = model_weight / (n_classes - 1)
+    scores -= against
+    scores[np.arange(len(codes)), codes] += model_weight + against
+
+
+def winners(scores: Floats) -> NDArray[np.intp]:
+    """Return the class code with the highest score of each sample, the first among equals.
+
+    >>> winners(np.array([[0.1, 0.3], [0.2, 0.2]]))
+    array([1, 0])
+    """
+    return scores.argmax(axis=1)
+
+
+def probabilities(scores: Floats) -> Floats:
+    r"""Return the class probabilities that the scores stand for.
+
+    The minimiser of the exponential loss has :math:`\log p_k = \frac{K-1}{K} f_k + c`, so that one model that is right with
+    probability :math:`q` answers :math:`q`:
+
+    >>> scores = np.zeros((1, 3))
+    >>> add_vote(scores, np.array([1]), np.log(0.6 / 0.4) + np.log(2))
+    >>> probabilities(scores).round(6)
+    array([[0.2, 0.6, 0.2]])
+    """
+    n_classes = scores.shape[1]
+    out = scores * ((n_classes - 1) / n_classes)
+    out -= out.max(axis=1, keepdims=True)
+    np.exp(out, out=out)
+    out /= out.sum(axis=1, keepdims=True)
+    return out
+
+
+def scores_of(probabilities: Floats) -> Floats:
+    """Return the centred scores that stand for these probabilities: the inverse of :func:`probabilities`.
+
+    >>> p = np.array([[0.2, 0.5, 0.3]])
+    >>> bool(np.allclose(globals()["probabilities"](scores_of(p)), p))
+    True
+    """
+    n_classes = probabilities.shape[1]
+    logs = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
+    logs -= logs.mean(axis=1, keepdims=True)
+    return logs * (n_classes / (n_classes - 1))
+
+
+def majority_votes(
+    scores: Mapping[str, Floats], total_weights: Mapping[str, float]
+) -> dict[str, Floats]:
+    """Return each agent's share of a majority vote: a full vote for its own winner, and a whisper of its confidence.
+
+    ``scores`` are the agents' own weighted votes and ``total_weights`` the sums of their model weights; an agent without any model
+    does not vote. The whisper is at most ``1 / (2 M)`` of a vote, so that those of all M agents together can break a tie but
+    never overturn a majority.
+
+    >>> votes = majority_votes({"a": np.array([[1.0, -1.0]]), "b": np.array([[-2.0, 2.0]])}, {"a": 2.0, "b": 2.0})
+    >>> sum(votes.values())
+    array([[-0.125,  0.125]])
+    """
+    n_voting = sum(weight > 0.0 for weight in total_weights.values())
+    out = {}
+    for name, own in scores.items():
+        out[name] = np.zeros_like(own)
+        if total_weights[name] > 0.0:
+            add_vote(out[name], winners(own), 1.0)
+            out[name] += own / (total_weights[name] * 2 * n_voting)
+    return out
+
+
+def vote_shares(scores: Floats, n_agents: int) -> Floats:
+    """Return the share of a majority vote that each class has, from the sum of :func:`majority_votes`.
+
+    >>> vote_shares(np.array([[2.5, -2.5]]), n_agents=2)
+    array([[1., 0.]])
+    """
+    n_classes = scores.shape[1]
+    whole = n_agents + 0.5
+    out = ((n_classes - 1) * scores / whole + 1.0) / n_classes
+    np.clip(out, 0.0, 1.0, out=out)
+    out /= out.sum(axis=1, keepdims=True)
+    return out

@@ -1,0 +1,168 @@
+"""Which columns of a table an agent knows: names, positions, slices, masks or callables, as in ``ColumnTransformer``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistlearn.errors import ColumnsError
+
+Positions = NDArray[np.intp]
+
+
+def positions_of(columns: Any, X: Any, names: Sequence[str] | None, agent: str) -> Positions:
+    """Return the positions of the columns that an agent knows.
+
+    Parameters
+    ----------
+    columns : str, int, slice, sequence of these, boolean mask, or callable
+        A callable is given ``X`` and returns any of the others.
+    X : table
+        Its number of columns counts, and a callable may look at it.
+    names : sequence of str or None
+        The names of the columns, where the table has any.
+    agent : str
+        The agent's name, for error messages.
+
+    Examples
+    --------
+    >>> X = np.zeros((2, 4))
+    >>> positions_of(slice(1, 3), X, None, "lab")
+    array([1, 2])
+    >>> positions_of(["b", "a"], X, ["a", "b", "c", "d"], "lab")
+    array([1, 0])
+    >>> positions_of(["e"], X, ["a", "b", "c", "d"], "lab")
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.ColumnsError: Agent 'lab': there is no column 'e'. The columns are 'a', 'b', 'c', 'd'.
+    """
+    if callable(columns):
+        columns = columns(X)
+    finder = _Finder(X.shape[1], names, agent)
+    found = finder.find(columns)
+    if len(found) == 0:
+        raise ColumnsError(
+            f"Agent {agent!r}: its columns {columns!r} are empty. An agent needs at least one of the "
+            f"{X.shape[1]} columns of the table."
+        )
+    if len(np.unique(found)) < len(found):
+        twice = [finder.show(p) for p in np.unique(found) if np.count_nonzero(found == p) > 1]
+        raise ColumnsError(f"Agent {agent!r}: its columns name {', '.join(twice)} more than once.")
+    return found
+
+
+def take_columns(X: Any, positions: Positions) -> Any:
+    """Return these columns of an array, sparse matrix or data frame, of the same type."""
+    if hasattr(X, "iloc"):
+        return X.iloc[:, positions]
+    if hasattr(X, "get_columns") or hasattr(X, "to_arrow"):  # polars takes lists, not arrays
+        return X[:, positions.tolist()]
+    if len(positions) and _is_run(positions):  # a view where one will do
+        return X[:, positions[0] : positions[-1] + 1]
+    return X[:, positions]
+
+
+class AllColumns:
+    """A callable that knows every column of the table, or every one that any of several agents knows.
+
+    >>> AllColumns()(np.zeros((2, 3)))
+    array([0, 1, 2])
+    >>> AllColumns([("a", slice(0, 1)), ("b", [2])])(np.zeros((2, 3)))
+    array([0, 2])
+    """
+
+    def __init__(self, of: Sequence[tuple[str, Any]] | None = None) -> None:
+        self.of = of
+
+    def __call__(self, X: Any) -> Positions:
+        """Return their positions."""
+        if self.of is None:
+            return np.arange(X.shape[1])
+        names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+        known = [positions_of(columns, X, names, agent) for agent, columns in self.of]
+        return np.unique(np.concatenate(known))
+
+    def __repr__(self) -> str:
+        return "all columns"
+
+
+class _Finder:
+    """Looks columns up for one agent."""
+
+    def __init__(self, n_columns: int, names: Sequence[str] | None, agent: str) -> None:
+        self._n_columns = n_columns
+        self._names = None if names is None else [str(name) for name in names]
+        self._agent = agent
+
+    def find(self, columns: Any) -> Positions:
+        if isinstance(columns, slice):
+            return self._slice(columns)
+        if isinstance(columns, str | int | np.integer) and not isinstance(columns, bool):
+            return np.array([self._one(columns)], dtype=np.intp)
+        try:
+            listed = list(columns)
+        except TypeError:
+            raise ColumnsError(
+                f"Agent {self._agent!r}: columns must be names, positions, a slice, a boolean mask or a callable, "
+                f"not {columns!r}."
+            ) from None
+        if listed and all(isinstance(item, bool | np.bool_) for item in listed):
+            return self._mask(listed)
+        return np.array([self._one(item) for item in listed], dtype=np.intp)
+
+    def show(self, position: int) -> str:
+        return repr(self._names[position]) if self._names is not None else f"column {position}"
+
+    def _one(self, column: Any) -> int:
+        if isinstance(column, str):
+            return self._position_of_name(column)
+        if isinstance(column, bool | np.bool_) or not isinstance(column, int | np.integer):
+            raise ColumnsError(
+                f"Agent {self._agent!r}: {column!r} is neither a column's name nor its position."
+            )
+        position = int(column)
+        if not -self._n_columns <= position < self._n_columns:
+            raise ColumnsError(
+                f"Agent {self._agent!r}: there is no column {position}. The table has {self._n_columns} columns, "
+                f"0 to {self._n_columns - 1}."
+            )
+        return position % self._n_columns
+
+    def _position_of_name(self, name: str) -> int:
+        if self._names is None:
+            raise ColumnsError(
+                f"Agent {self._agent!r}: column {name!r} is named, but the table has no column names. "
+                "Pass a data frame, or say positions."
+            )
+        if name not in self._names:
+            shown = [repr(known) for known in self._names[:20]]
+            more = ", ..." if len(self._names) > 20 else ""
+            raise ColumnsError(
+                f"Agent {self._agent!r}: there is no column {name!r}. The columns are {', '.join(shown)}{more}."
+            )
+        return self._names.index(name)
+
+    def _slice(self, columns: slice) -> Positions:
+        start, stop = columns.start, columns.stop
+        if isinstance(start, str):
+            start = self._position_of_name(start)
+        if isinstance(stop, str):  # by name, a slice includes its end, as in pandas
+            stop = self._position_of_name(stop) + 1
+        return np.arange(self._n_columns, dtype=np.intp)[start : stop : columns.step]
+
+    def _mask(self, mask: list[bool]) -> Positions:
+        if len(mask) != self._n_columns:
+            raise ColumnsError(
+                f"Agent {self._agent!r}: its boolean mask has {len(mask)} entries, but the table has "
+                f"{self._n_columns} columns."
+            )
+        return np.flatnonzero(mask)
+
+
+def _is_run(positions: Positions) -> bool:
+    return bool(np.all(np.diff(positions) == 1))
+
+

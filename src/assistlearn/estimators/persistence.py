@@ -1,0 +1,64 @@
+"""Save and load a fitted model without pickle's dangers: read, audit, only then construct (skops)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+from skops import io
+
+from assistlearn.errors import UntrustedFileError
+
+OWN_TYPES = (
+    "assistlearn.agents.agent.Agent",
+    "assistlearn.agents.agent.KeptModel",
+    "assistlearn.core.contribution.Contribution",
+    "assistlearn.estimators.classifier.AssistedClassifier",
+    "assistlearn.estimators.columns.AllColumns",
+    "assistlearn.learners.learner.Learner",
+    "assistlearn.learners.learner.Model",
+    "assistlearn.session.events.StopReason",
+)
+
+
+def save(model: Any, path: str | PathLike[str]) -> None:
+    """Write a model, fitted or not, to a file.
+
+    Parameters
+    ----------
+    model : AssistedClassifier
+        Columns given as a lambda cannot be saved; name a function of a module instead.
+    path : path
+        Where; an existing file is replaced.
+    """
+    io.dump(model, path)
+
+
+def load(path: str | PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
+    """Read a model from a file that :func:`save` wrote.
+
+    Nothing in the file is constructed before every type in it is known to be harmless: numpy's, scikit-learn's and assistlearn's own
+    are, and those named in ``trusted``.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    trusted : sequence of str, default=()
+        Further types to trust, by their full names (``"mypackage.MyClassifier"``).
+
+    Returns
+    -------
+    model : AssistedClassifier
+        As it was saved.
+    """
+    allowed = {*OWN_TYPES, *trusted}
+    unknown = sorted(set(io.get_untrusted_types(file=path)) - allowed)
+    if unknown:
+        listed = "".join(f"\n  {name}" for name in unknown)
+        raise UntrustedFileError(
+            f"{path} holds types that are not trusted:{listed}\n"
+            f"If you know where the file comes from and trust every one of them, pass trusted={unknown!r}."
+        )
+    return io.load(path, trusted=sorted(allowed))

@@ -1,0 +1,57 @@
+"""A progress bar that reads the session's events."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress as Bar, TextColumn, TimeRemainingColumn
+
+from assistlearn.session import Event, RoundFinished, RunFinished, TurnFinished
+
+
+class Progress:
+    """Shows the turns as they are finished; silent unless enabled.
+
+    Parameters
+    ----------
+    n_turns : int
+        How many turns there will be at the most.
+    enabled : bool
+        Whether to show anything.
+    """
+
+    def __init__(self, n_turns: int, enabled: bool) -> None:
+        self._bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+            disable=not enabled,
+        )
+        self._task = self._bar.add_task("turns", total=n_turns, note="")
+
+    def show(self, event: Event) -> None:
+        """Take note of an event."""
+        match event:
+            case TurnFinished():
+                weight = f"model weight {event.model_weight:.3f}" if event.contribution else "sat out"
+                note = f"round {event.round}, {event.agent}: right on {event.mean_reward:.1%} of the ignorance, {weight}"
+                self._bar.update(self._task, advance=1, note=note)
+            case RoundFinished(holdout_accuracy=float(accuracy)):
+                self._bar.update(self._task, note=f"round {event.round}: hold-out accuracy {accuracy:.3f}")
+            case RunFinished():
+                self._bar.update(self._task, note=str(event.reason))
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()

@@ -1,0 +1,131 @@
+"""A learner: an agent's private estimator, prepared once and refitted every round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes
+from assistlearn.errors import LearnerError
+from assistlearn.learners.seeding import seed_all
+from assistlearn.learners.weighting import fit_weighted
+
+
+@runtime_checkable
+class Prepares(Protocol):
+    """An estimator that can prepare its table once and be refitted to it every round.
+
+    It has one method more than a classifier, ``prepare(X, y)``. What that returns (a binned table, say) is handed to ``fit``,
+    ``predict`` and ``predict_proba`` in place of ``X`` for as long as training lasts, and then released.
+    """
+
+    def prepare(self, X: Any, y: Codes) -> Any:
+        """Return whatever makes later calls of ``fit`` with other weights cheap."""
+        ...
+
+
+@dataclass(frozen=True)
+class Model:
+    """One fitted model of an agent, which answers with class codes.
+
+    Attributes
+    ----------
+    front : estimator or None
+        The fitted transformers of a pipeline, shared by all models of the agent.
+    estimator : estimator
+        The fitted classifier behind them.
+    """
+
+    front: Any
+    estimator: Any
+
+    def predict(self, X: Any) -> Codes:
+        """Return the class codes it answers for these rows."""
+        return self.answer(self.transform(X))
+
+    def transform(self, X: Any) -> Any:
+        """Return the rows as the classifier sees them."""
+        return X if self.front is None else self.front.transform(X)
+
+    def answer(self, rows: Any) -> Codes:
+        """Return the class codes it answers for rows that are transformed already."""
+        return _codes(self.estimator.predict(rows))
+
+
+class Learner:
+    """How an agent's private estimator is fitted under an ignorance.
+
+    ``prepare`` does, once, the work that does not depend on the ignorance: a pipeline's transformers are fitted and applied, and an
+    estimator that offers to (:class:`Prepares`) prepares its table. ``fit`` then costs no more than the classifier itself.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier or pipeline
+        Never changed: clones of it are fitted.
+    owner : str
+        The agent's name, for error messages.
+    """
+
+    def __init__(self, estimator: Any, owner: str) -> None:
+        self._estimator = estimator
+        self._owner = owner
+        self._front: Any = None
+        self._table: Any = None
+        self._codes: Codes = np.empty(0, dtype=np.int64)
+
+    def prepare(self, X: Any, codes: Codes, seed: int) -> None:
+        """Take the training rows and their class codes, and do what needs doing once."""
+        estimator = self._estimator
+        self._codes = codes
+        with self._named("prepare its table"):
+            if isinstance(estimator, Pipeline) and len(estimator) > 1:
+                self._front = clone(estimator[:-1])
+                seed_all(self._front, seed)
+                X = self._front.fit_transform(X, codes)
+            classifier = self._classifier()
+            self._table = classifier.prepare(X, codes) if isinstance(classifier, Prepares) else X
+
+    def fit(self, ignorance: Floats, seed: int, when: str) -> tuple[Model, Codes]:
+        """Return a model fitted under this ignorance, and the codes it answers for the training rows."""
+        estimator = clone(self._classifier())
+        with self._named(f"fit in {when}"):
+            seed_all(estimator, seed)
+            fit_weighted(estimator, self._table, self._codes, ignorance, seed)
+            answers = estimator.predict(self._table)
+        with self._named(f"predict in {when}"):
+            return Model(self._front, estimator), _codes(answers)
+
+    def release(self) -> None:
+        """Let go of the prepared table; kept models still predict."""
+        self._table = None
+        self._codes = np.empty(0, dtype=np.int64)
+
+    def _classifier(self) -> Any:
+        estimator = self._estimator
+        return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+    @contextmanager
+    def _named(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            learner = type(self._estimator).__name__
+            kind = f"{type(error).__name__}: " if not isinstance(error, ValueError) else ""
+            raise LearnerError(
+                f"Agent {self._owner!r}: its learner {learner} could not {doing}: {kind}{error}"
+            ) from error
+
+
+def _codes(answers: Any) -> Codes:
+    """Return a learner's answers as integer class codes."""
+    answers = np.asarray(answers)
+    if answers.dtype.kind not in "iu":
+        answers = answers.astype(np.int64)
+    return answers.reshape(len(answers))

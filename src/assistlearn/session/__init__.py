@@ -1,0 +1,21 @@
+"""The only loop, the events it yields, and the orders it can follow."""
+
+from assistlearn.session.events import Event, RoundFinished, RunFinished, StopReason, TurnFinished
+from assistlearn.session.holdout import HoldOut
+from assistlearn.session.order import ORDERS, Order, order_of
+from assistlearn.session.session import Party, Settings, run
+
+__all__ = [
+    "ORDERS",
+    "Event",
+    "HoldOut",
+    "Order",
+    "Party",
+    "RoundFinished",
+    "RunFinished",
+    "Settings",
+    "StopReason",
+    "TurnFinished",
+    "order_of",
+    "run",
+]
