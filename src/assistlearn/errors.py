@@ -1,7 +1,7 @@
 """Every error that assistlearn raises on purpose, in one tree.
 
-Each says what is wrong, where (agent, column, round, file), and what to do. All of them are also the built-in error that
-scikit-learn's users expect (``ValueError``, mostly), so that existing ``except`` clauses keep working.
+Each says what is wrong, where (agent, column, round, file), and what to do. All of them are also the built-in error
+that scikit-learn's users expect (``ValueError``, mostly), so that existing ``except`` clauses keep working.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ class ColumnsError(AssistLearnError, ValueError):
 
 class LearnerError(AssistLearnError, ValueError):
     """An agent's private estimator failed, or answered something that cannot be used."""
+
+
+class LearnerTypeError(LearnerError, TypeError):
+    """The same, where the estimator itself raised a ``TypeError``."""
 
 
 class UntrustedFileError(AssistLearnError, ValueError):

@@ -112,7 +112,7 @@ class Agent:
         rows = self.models[0].model.transform(table)
         for kept in self.models:
             codes = kept.model.answer(rows)
-            if len(codes) and not (0 <= codes.min() and codes.max() < n_classes):
+            if len(codes) and not (codes.min() >= 0 and codes.max() < n_classes):
                 raise LearnerError(
                     f"Agent {self.name!r}: its model of round {kept.round} answered class code "
                     f"{int(codes.max())}, but there are {n_classes} classes."

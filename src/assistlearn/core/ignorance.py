@@ -1,8 +1,8 @@
 r"""Ignorance: how much help each sample still needs.
 
-The ignorance :math:`w` of the samples is a distribution (non-negative, sums to one). It is carried as its logarithm, up to an
-additive constant, so that thousands of rounds neither overflow nor underflow: an update adds to the samples that were wrong and
-touches nothing else, and the constant disappears in :func:`ignorance_of`.
+The ignorance :math:`w` of the samples is a distribution (non-negative, sums to one). It is carried as its logarithm,
+up to an additive constant, so that thousands of rounds neither overflow nor underflow: an update adds to the samples
+that were wrong and touches nothing else, and the constant disappears in :func:`ignorance_of`.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def ignorance_of(log_ignorance: Floats, out: Floats | None = None) -> Floats:
 def add_where_wrong(amount: Floats, reward: Bools, model_weight: float) -> None:
     r"""Add :math:`\alpha (1 - r_i)` to ``amount``, in place.
 
-    This is equation (9), the update of the ignorance, in logarithms. The same sum over the turns of one round is the ``u`` of
-    equation (13).
+    This is equation (9), the update of the ignorance, in logarithms. The same sum over the turns of one round is the
+    ``u`` of equation (13).
 
     >>> amount = np.zeros(3)
     >>> add_where_wrong(amount, np.array([True, False, True]), 0.5)

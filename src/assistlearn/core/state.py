@@ -40,8 +40,8 @@ class Verdict:
 class State:
     """Ignorance of the samples and, for ASCII, what this round's earlier agents got wrong.
 
-    A pure function of the initial weights and of the rewards and model weights applied so far: two parties that apply the same
-    ones hold the same state, bit for bit.
+    A pure function of the initial weights and of the rewards and model weights applied so far: two parties that apply
+    the same ones hold the same state, bit for bit.
 
     Parameters
     ----------
@@ -88,9 +88,7 @@ class State:
         """Return the ignorance of the samples, which sums to one (a new array)."""
         return ignorance.ignorance_of(self.log_ignorance)
 
-    def judge(
-        self, reward: Bools, ignorance: Floats | None = None, held: Bools | None = None
-    ) -> Verdict:
+    def judge(self, reward: Bools, ignorance: Floats | None = None, held: Bools | None = None) -> Verdict:
         """Return what a model with this reward is worth, changing nothing.
 
         Parameters

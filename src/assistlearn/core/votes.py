@@ -1,7 +1,7 @@
 r"""Votes: from the models' answers to one score per class.
 
-A model that answers class :math:`k` votes with the paper's label code, 1 at :math:`k` and :math:`-1/(K-1)` elsewhere, times its
-model weight. Votes of one sample sum to zero over the classes.
+A model that answers class :math:`k` votes with the paper's label code, 1 at :math:`k` and :math:`-1/(K-1)` elsewhere,
+times its model weight. Votes of one sample sum to zero over the classes.
 """
 
 from __future__ import annotations
@@ -38,14 +38,15 @@ def winners(scores: Floats) -> NDArray[np.intp]:
     >>> winners(np.array([[0.1, 0.3], [0.2, 0.2]]))
     array([1, 0])
     """
-    return scores.argmax(axis=1)
+    codes: NDArray[np.intp] = scores.argmax(axis=1)
+    return codes
 
 
 def probabilities(scores: Floats) -> Floats:
     r"""Return the class probabilities that the scores stand for.
 
-    The minimiser of the exponential loss has :math:`\log p_k = \frac{K-1}{K} f_k + c`, so that one model that is right with
-    probability :math:`q` answers :math:`q`:
+    The minimiser of the exponential loss has :math:`\log p_k = \frac{K-1}{K} f_k + c`, so that one model that is right
+    with probability :math:`q` answers :math:`q`:
 
     >>> scores = np.zeros((1, 3))
     >>> add_vote(scores, np.array([1]), np.log(0.6 / 0.4) + np.log(2))
@@ -53,7 +54,7 @@ def probabilities(scores: Floats) -> Floats:
     array([[0.2, 0.6, 0.2]])
     """
     n_classes = scores.shape[1]
-    out = scores * ((n_classes - 1) / n_classes)
+    out: Floats = scores * ((n_classes - 1) / n_classes)
     out -= out.max(axis=1, keepdims=True)
     np.exp(out, out=out)
     out /= out.sum(axis=1, keepdims=True)
@@ -68,19 +69,18 @@ def scores_of(probabilities: Floats) -> Floats:
     True
     """
     n_classes = probabilities.shape[1]
-    logs = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
+    logs: Floats = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
     logs -= logs.mean(axis=1, keepdims=True)
-    return logs * (n_classes / (n_classes - 1))
+    logs *= n_classes / (n_classes - 1)
+    return logs
 
 
-def majority_votes(
-    scores: Mapping[str, Floats], total_weights: Mapping[str, float]
-) -> dict[str, Floats]:
+def majority_votes(scores: Mapping[str, Floats], total_weights: Mapping[str, float]) -> dict[str, Floats]:
     """Return each agent's share of a majority vote: a full vote for its own winner, and a whisper of its confidence.
 
-    ``scores`` are the agents' own weighted votes and ``total_weights`` the sums of their model weights; an agent without any model
-    does not vote. The whisper is at most ``1 / (2 M)`` of a vote, so that those of all M agents together can break a tie but
-    never overturn a majority.
+    ``scores`` are the agents' own weighted votes and ``total_weights`` the sums of their model weights; an agent
+    without any model does not vote. The whisper is at most ``1 / (2 M)`` of a vote, so that those of all M agents
+    together can break a tie but never overturn a majority.
 
     >>> votes = majority_votes({"a": np.array([[1.0, -1.0]]), "b": np.array([[-2.0, 2.0]])}, {"a": 2.0, "b": 2.0})
     >>> sum(votes.values())
@@ -104,7 +104,7 @@ def vote_shares(scores: Floats, n_agents: int) -> Floats:
     """
     n_classes = scores.shape[1]
     whole = n_agents + 0.5
-    out = ((n_classes - 1) * scores / whole + 1.0) / n_classes
+    out: Floats = ((n_classes - 1) * scores / whole + 1.0) / n_classes
     np.clip(out, 0.0, 1.0, out=out)
     out /= out.sum(axis=1, keepdims=True)
     return out

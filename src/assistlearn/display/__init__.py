@@ -1,1 +1,4 @@
+"""Plots of a fitted model."""
+
+
 class AssistanceDisplay: ...

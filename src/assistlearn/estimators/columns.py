@@ -1,4 +1,4 @@
-"""Which columns of a table an agent knows: names, positions, slices, masks or callables, as in ``ColumnTransformer``."""
+"""Which columns of a table an agent knows, said as for scikit-learn's ``ColumnTransformer``."""
 
 from __future__ import annotations
 
@@ -120,9 +120,7 @@ class _Finder:
         if isinstance(column, str):
             return self._position_of_name(column)
         if isinstance(column, bool | np.bool_) or not isinstance(column, int | np.integer):
-            raise ColumnsError(
-                f"Agent {self._agent!r}: {column!r} is neither a column's name nor its position."
-            )
+            raise ColumnsError(f"Agent {self._agent!r}: {column!r} is neither a column's name nor its position.")
         position = int(column)
         if not -self._n_columns <= position < self._n_columns:
             raise ColumnsError(
@@ -164,5 +162,3 @@ class _Finder:
 
 def _is_run(positions: Positions) -> bool:
     return bool(np.all(np.diff(positions) == 1))
-
-

@@ -20,10 +20,7 @@ def agents_block(
         "parallel",
         [estimator for _, estimator, _ in agents],
         names=[name for name, _, _ in agents],
-        name_details=[
-            _shown(said, None if columns is None else columns.get(name), names)
-            for name, _, said in agents
-        ],
+        name_details=[_shown(said, None if columns is None else columns.get(name), names) for name, _, said in agents],
     )
 
 

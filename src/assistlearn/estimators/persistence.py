@@ -38,8 +38,8 @@ def save(model: Any, path: str | PathLike[str]) -> None:
 def load(path: str | PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     """Read a model from a file that :func:`save` wrote.
 
-    Nothing in the file is constructed before every type in it is known to be harmless: numpy's, scikit-learn's and assistlearn's own
-    are, and those named in ``trusted``.
+    Nothing in the file is constructed before every type in it is known to be harmless: numpy's, scikit-learn's and
+    assistlearn's own are, and those named in ``trusted``.
 
     Parameters
     ----------

@@ -5,7 +5,15 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress as Bar, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import (
+    Progress as Bar,
+)
 
 from assistlearn.session import Event, RoundFinished, RunFinished, TurnFinished
 
@@ -37,7 +45,9 @@ class Progress:
         match event:
             case TurnFinished():
                 weight = f"model weight {event.model_weight:.3f}" if event.contribution else "sat out"
-                note = f"round {event.round}, {event.agent}: right on {event.mean_reward:.1%} of the ignorance, {weight}"
+                note = (
+                    f"round {event.round}, {event.agent}: right on {event.mean_reward:.1%} of the ignorance, {weight}"
+                )
                 self._bar.update(self._task, advance=1, note=note)
             case RoundFinished(holdout_accuracy=float(accuracy)):
                 self._bar.update(self._task, note=f"round {event.round}: hold-out accuracy {accuracy:.3f}")

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
-from assistlearn.errors import LearnerError
+from assistlearn.errors import LearnerError, LearnerTypeError
 from assistlearn.learners.seeding import seed_all
 from assistlearn.learners.weighting import fit_weighted
 
@@ -22,8 +22,8 @@ from assistlearn.learners.weighting import fit_weighted
 class Prepares(Protocol):
     """An estimator that can prepare its table once and be refitted to it every round.
 
-    It has one method more than a classifier, ``prepare(X, y)``. What that returns (a binned table, say) is handed to ``fit``,
-    ``predict`` and ``predict_proba`` in place of ``X`` for as long as training lasts, and then released.
+    It has one method more than a classifier, ``prepare(X, y)``. What that returns (a binned table, say) is handed to
+    ``fit``, ``predict`` and ``predict_proba`` in place of ``X`` for as long as training lasts, and then released.
     """
 
     def prepare(self, X: Any, y: Codes) -> Any:
@@ -62,8 +62,9 @@ class Model:
 class Learner:
     """How an agent's private estimator is fitted under an ignorance.
 
-    ``prepare`` does, once, the work that does not depend on the ignorance: a pipeline's transformers are fitted and applied, and an
-    estimator that offers to (:class:`Prepares`) prepares its table. ``fit`` then costs no more than the classifier itself.
+    ``prepare`` does, once, the work that does not depend on the ignorance: a pipeline's transformers are fitted and
+    applied, and an estimator that offers to (:class:`Prepares`) prepares its table. ``fit`` then costs no more than
+    the classifier itself.
 
     Parameters
     ----------
@@ -117,10 +118,9 @@ class Learner:
             yield
         except Exception as error:
             learner = type(self._estimator).__name__
-            kind = f"{type(error).__name__}: " if not isinstance(error, ValueError) else ""
-            raise LearnerError(
-                f"Agent {self._owner!r}: its learner {learner} could not {doing}: {kind}{error}"
-            ) from error
+            kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+            refusal = LearnerTypeError if isinstance(error, TypeError) else LearnerError
+            raise refusal(f"Agent {self._owner!r}: its learner {learner} could not {doing}: {kind}{error}") from error
 
 
 def _codes(answers: Any) -> Codes:
@@ -128,4 +128,5 @@ def _codes(answers: Any) -> Codes:
     answers = np.asarray(answers)
     if answers.dtype.kind not in "iu":
         answers = answers.astype(np.int64)
-    return answers.reshape(len(answers))
+    codes: Codes = answers.reshape(len(answers))
+    return codes

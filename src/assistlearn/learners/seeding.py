@@ -21,9 +21,7 @@ def seed_all(estimator: Any, seed: int) -> None:
     7
     """
     names = sorted(
-        name
-        for name in estimator.get_params(deep=True)
-        if name == "random_state" or name.endswith("__random_state")
+        name for name in estimator.get_params(deep=True) if name == "random_state" or name.endswith("__random_state")
     )
     if len(names) == 1:
         estimator.set_params(**{names[0]: seed})

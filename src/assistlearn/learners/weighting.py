@@ -27,9 +27,9 @@ def fit_weighted(estimator: Any, table: Any, codes: Codes, ignorance: Floats, se
 def weight_scale(n_samples: int) -> float:
     """Return what the ignorance is multiplied with before a learner sees it: the power of two nearest to ``n_samples``.
 
-    The weights then average about one, as scikit-learn's users expect, so that the penalty of a logistic regression or the step
-    of a network keeps its meaning; and a power of two rounds nothing, so that a learner that does not care about the scale does
-    exactly what it would with the ignorance itself.
+    The weights then average about one, as scikit-learn's users expect, so that the penalty of a logistic regression
+    or the step of a network keeps its meaning; and a power of two rounds nothing, so that a learner that does not
+    care about the scale does exactly what it would with the ignorance itself.
 
     >>> weight_scale(1000)
     1024.0
@@ -56,7 +56,8 @@ def takes_weights(estimator: Any) -> bool:
 def resample(codes: Codes, ignorance: Floats, seed: int) -> NDArray[np.intp]:
     """Draw as many rows as there are, in proportion to their ignorance, keeping every class.
 
-    A class that the draw has missed is represented by its sample of the highest ignorance, unless the class has none at all.
+    A class that the draw has missed is represented by its sample of the highest ignorance, unless the class has none
+    at all.
 
     >>> codes = np.array([0, 0, 0, 1])
     >>> rows = resample(codes, np.array([0.5, 0.5, 0.0, 1e-9]) / (1 + 1e-9), seed=0)

@@ -45,9 +45,7 @@ class HoldOut:
         Whether the agents vote by majority (Ensemble-AdaBoost) or add up their scores.
     """
 
-    def __init__(
-        self, codes: Codes, n_classes: int, patience: int, majority: bool = False
-    ) -> None:
+    def __init__(self, codes: Codes, n_classes: int, patience: int, majority: bool = False) -> None:
         self._codes = codes
         self._n_classes = n_classes
         self._patience = patience

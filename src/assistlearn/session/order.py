@@ -51,6 +51,7 @@ def checked(names: Sequence[str], agents: Sequence[str], round: int) -> list[str
     unknown = [name for name in names if name not in agents]
     if unknown or not names:
         raise SettingsError(
-            f"The order for round {round} is {names}, but a round needs at least one agent and the agents are {list(agents)}."
+            f"The order for round {round} is {names}, but a round needs at least one agent "
+            f"and the agents are {list(agents)}."
         )
     return names

@@ -77,8 +77,8 @@ def run(
     parties : sequence of Party
         The agents, the initiator first.
     states : mapping of str to State
-        Each agent's state: one and the same where ignorance is interchanged, an own one where every agent boosts alone. Brought up
-        to date after every turn.
+        Each agent's state: one and the same where ignorance is interchanged, an own one where every agent boosts
+        alone. Brought up to date after every turn.
     holdout : HoldOut, optional
         The hold-out samples, for the second stop rule.
     """
@@ -103,9 +103,7 @@ def run(
                 if holdout is not None and answer.holdout is not None:
                     holdout.add(name, answer.holdout, contribution.model_weight)
             verdict = answer.verdict
-            yield TurnFinished(
-                n_turns, round, name, verdict.model_weight, verdict.mean_reward, contribution
-            )
+            yield TurnFinished(n_turns, round, name, verdict.model_weight, verdict.mean_reward, contribution)
             if contribution is None and settings.weak_agent == "stop":
                 return (yield from _finish(StopReason.WEAK_AGENT, round if made else round - 1, holdout))
         accuracy = None if holdout is None else holdout.finish_round()
@@ -122,9 +120,7 @@ def _contribution(turn: int, round: int, agent: str, answer: Answer) -> Contribu
     if verdict.useless:
         return None
     accuracy = float(np.count_nonzero(answer.reward)) / max(len(answer.reward), 1)
-    return Contribution(
-        turn, round, agent, verdict.model_weight, verdict.mean_reward, accuracy, verdict.perfect
-    )
+    return Contribution(turn, round, agent, verdict.model_weight, verdict.mean_reward, accuracy, verdict.perfect)
 
 
 def _stop_reason(made: Sequence[Contribution], holdout: HoldOut | None) -> StopReason | None:
@@ -141,9 +137,7 @@ def _stop_reason(made: Sequence[Contribution], holdout: HoldOut | None) -> StopR
     return None
 
 
-def _finish(
-    reason: StopReason, n_rounds: int, holdout: HoldOut | None
-) -> Generator[Event, None, RunFinished]:
+def _finish(reason: StopReason, n_rounds: int, holdout: HoldOut | None) -> Generator[Event, None, RunFinished]:
     """Yield the end of the run, cut back to the best round where hold-out samples tell it."""
     if holdout is not None:
         n_rounds = min(n_rounds, max(holdout.best_round, 1))

@@ -1,0 +1,90 @@
+"""Checks of an estimator's parameters, before any work begins."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.validation import _check_sample_weight
+
+from assistlearn.core.ignorance import Floats
+from assistlearn.errors import AssistLearnWarning, SettingsError
+from assistlearn.estimators.columns import AllColumns, Positions, positions_of
+
+AgentSpec: TypeAlias = tuple[str, Any, Any]
+
+
+def check_agents(agents: Any) -> list[AgentSpec]:
+    """Return the agents as a list; None is one agent that boosts trees of depth one on all columns."""
+    if agents is None:
+        return [("agent", DecisionTreeClassifier(max_depth=1), AllColumns())]
+    agents = list(agents)
+    for item in agents:
+        if not (isinstance(item, tuple | list) and len(item) == 3 and isinstance(item[0], str)):
+            raise SettingsError(f"agents must be a list of (name, estimator, columns), but it holds {item!r}.")
+        if isinstance(item[1], type) or not is_classifier(item[1]):
+            raise SettingsError(
+                f"Agent {item[0]!r}: {item[1]!r} is not a classifier. Pass an instance, DecisionTreeClassifier() say."
+            )
+    if not agents:
+        raise SettingsError("agents is empty: at least one agent, the initiator, is needed.")
+    return [(name, estimator, columns) for name, estimator, columns in agents]
+
+
+def check_choice(name: str, value: Any, allowed: Sequence[str]) -> None:
+    """Refuse a value that is not one of those allowed."""
+    if not isinstance(value, str) or value not in allowed:
+        raise SettingsError(f"{name}={value!r} is not known. Choose one of {list(allowed)}.")
+
+
+def check_count(name: str, value: Any) -> None:
+    """Refuse anything but a whole number of at least one."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise SettingsError(f"{name}={value!r} must be a whole number of at least 1.")
+
+
+def check_share(name: str, value: Any) -> None:
+    """Refuse anything but None or a number between zero and one."""
+    if value is not None and not (isinstance(value, Real) and 0.0 < float(value) < 1.0):
+        raise SettingsError(f"{name}={value!r} must be None or a share between 0 and 1.")
+
+
+def check_sample_weight(sample_weight: Any, X: Any) -> Floats | None:
+    """Return the initial weights as an array, or None."""
+    if sample_weight is None:
+        return None
+    weight: Floats = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weight.sum() > 0.0:
+        raise SettingsError("Every sample_weight is zero: there is nothing to learn from.")
+    return weight
+
+
+def find_columns(agents: Sequence[AgentSpec], X: Any, names: Sequence[str] | None) -> dict[str, Positions]:
+    """Return the positions of every agent's columns; say which columns none of several agents knows."""
+    found = {name: positions_of(columns, X, names, name) for name, _, columns in agents}
+    unknown = np.setdiff1d(np.arange(X.shape[1]), np.concatenate(list(found.values())))
+    if len(unknown) and len(agents) > 1:
+        shown = [repr(str(names[i])) if names is not None else str(i) for i in unknown[:10]]
+        more = f" and {len(unknown) - 10} more" if len(unknown) > 10 else ""
+        warnings.warn(
+            f"No agent knows {len(unknown)} of the {X.shape[1]} columns: {', '.join(shown)}{more}. They are not used.",
+            AssistLearnWarning,
+            stacklevel=3,
+        )
+    return found
+
+
+def warn_nothing_learned(n_classes: int) -> None:
+    """Say that no model was kept, and what to do."""
+    warnings.warn(
+        "No model was kept: no agent's model was better than chance, "
+        f"that is, right on more than 1/{n_classes} of the ignorance. "
+        "Predictions are the most frequent class. Give the agents other columns or learners.",
+        AssistLearnWarning,
+        stacklevel=3,
+    )
