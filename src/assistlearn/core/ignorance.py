@@ -7,10 +7,15 @@ that were wrong and touches nothing else, and the constant disappears in :func:`
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+BLOCK = 65_536
+"""Samples that are worked on at a time: temporaries stay in the processor's cache."""
 
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
@@ -54,4 +59,19 @@ def add_where_wrong(amount: Floats, reward: Bools, model_weight: float) -> None:
     array([0. , 0.5, 0. ])
     """
     # A product and a sum over all samples are six times faster than a masked sum, and give the same bits.
-    amount += ~reward * np.float64(model_weight)
+    for block in _blocks(len(amount)):
+        amount[block] += ~reward[block] * np.float64(model_weight)
+
+
+def sum_where(values: Floats, mask: Bools) -> float:
+    """Return the sum of the values where the mask is true, block by block, without a temporary of their length.
+
+    >>> sum_where(np.array([1.0, 2.0, 4.0]), np.array([True, False, True]))
+    5.0
+    """
+    return math.fsum((values[block] * mask[block]).sum() for block in _blocks(len(values)))
+
+
+def _blocks(length: int) -> Iterator[slice]:
+    for start in range(0, length, BLOCK):
+        yield slice(start, start + BLOCK)

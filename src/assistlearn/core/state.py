@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assistlearn.core import ignorance, weight
-from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core import weight
+from assistlearn.core.ignorance import Bools, Floats, add_where_wrong, ignorance_of, start, sum_where
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class State:
         interchange: bool = True,
     ) -> State:
         """Return the state before the first turn."""
-        return cls(ignorance.start(n_samples, sample_weight), n_classes, interchange)
+        return cls(start(n_samples, sample_weight), n_classes, interchange)
 
     def begin_round(self) -> None:
         """Forget what the last round's agents got wrong: ``u`` is zero for the first agent of a round."""
@@ -86,7 +86,7 @@ class State:
 
     def ignorance(self) -> Floats:
         """Return the ignorance of the samples, which sums to one (a new array)."""
-        return ignorance.ignorance_of(self.log_ignorance)
+        return ignorance_of(self.log_ignorance)
 
     def judge(self, reward: Bools, ignorance: Floats | None = None, held: Bools | None = None) -> Verdict:
         """Return what a model with this reward is worth, changing nothing.
@@ -103,31 +103,31 @@ class State:
         present = self.ignorance() if ignorance is None else ignorance
         right = reward if held is None else reward & held
         wrong = ~reward
-        mean_reward = _share(float((present * right).sum()), float((present * wrong).sum()))
-        odds = self._log_odds(right, wrong, present)
+        sums = sum_where(present, right), sum_where(present, wrong)
+        odds = self._log_odds(right, wrong, sums)
         perfect = odds == math.inf
         if perfect:
             n_counting = int(np.count_nonzero(self.log_ignorance[right] > -math.inf))
             value = weight.perfect_model_weight(n_counting, self.n_classes)
         else:
             value = max(weight.model_weight(odds, self.n_classes), -sys.float_info.max)
-        return Verdict(value, mean_reward, perfect)
+        return Verdict(value, _share(*sums), perfect)
 
     def apply(self, reward: Bools, model_weight: float) -> None:
         """Take a kept model into account: its errors raise the ignorance."""
-        ignorance.add_where_wrong(self.log_ignorance, reward, model_weight)
+        add_where_wrong(self.log_ignorance, reward, model_weight)
         if self.interchange:
             if self.earlier is None:
                 self.earlier = np.zeros_like(self.log_ignorance)
-            ignorance.add_where_wrong(self.earlier, reward, model_weight)
+            add_where_wrong(self.earlier, reward, model_weight)
 
-    def _log_odds(self, right: Bools, wrong: Bools, present: Floats) -> float:
-        importance = present
+    def _log_odds(self, right: Bools, wrong: Bools, sums: tuple[float, float]) -> float:
         if self.earlier is not None:
-            logs = self._log_importance()
-            importance = ignorance.ignorance_of(logs, out=logs)
-        odds = weight.log_odds(importance, right, wrong)
-        if math.isinf(odds) or math.isnan(odds):  # perfect, hopeless or underflowed: ask the logarithms
+            importance = self._log_importance()
+            ignorance_of(importance, out=importance)
+            sums = sum_where(importance, right), sum_where(importance, wrong)
+        odds = weight.log_odds(*sums)
+        if not math.isfinite(odds):  # perfect, hopeless or underflowed: ask the logarithms
             odds = weight.log_odds_of_logs(self._log_importance(), right, wrong)
         return -math.inf if math.isnan(odds) else odds  # nothing right and nothing wrong: no evidence
 

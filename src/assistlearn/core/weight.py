@@ -34,16 +34,15 @@ def log_importance(log_ignorance: Floats, earlier: Floats, n_classes: int, out: 
     return out
 
 
-def log_odds(importance: Floats, right: Bools, wrong: Bools) -> float:
+def log_odds(right: float, wrong: float) -> float:
     """Return the log of (importance that is right / importance that is wrong).
 
     Infinite for a perfect model, minus infinity for one that is right nowhere, not a number where it is neither.
 
-    >>> right = np.array([True, True, False])
-    >>> round(math.exp(log_odds(np.array([0.5, 0.25, 0.25]), right, ~right)), 6)
+    >>> round(math.exp(log_odds(0.75, 0.25)), 6)
     3.0
     """
-    return _log(float((importance * right).sum())) - _log(float((importance * wrong).sum()))
+    return _log(right) - _log(wrong)
 
 
 def log_odds_of_logs(log_importance: Floats, right: Bools, wrong: Bools) -> float:

@@ -42,6 +42,8 @@ class Progress:
 
     def show(self, event: Event) -> None:
         """Take note of an event."""
+        if self._bar.disable:
+            return
         match event:
             case TurnFinished():
                 weight = f"model weight {event.model_weight:.3f}" if event.contribution else "sat out"

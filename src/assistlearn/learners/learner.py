@@ -15,6 +15,7 @@ from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import LearnerError, LearnerTypeError
 from assistlearn.learners.seeding import seed_all
+from assistlearn.learners.trees import as_trees_see_it
 from assistlearn.learners.weighting import fit_weighted
 
 
@@ -79,6 +80,7 @@ class Learner:
         self._owner = owner
         self._front: Any = None
         self._table: Any = None
+        self._options: dict[str, Any] = {}
         self._codes: Codes = np.empty(0, dtype=np.int64)
 
     def prepare(self, X: Any, codes: Codes, seed: int) -> None:
@@ -91,15 +93,18 @@ class Learner:
                 seed_all(self._front, seed)
                 X = self._front.fit_transform(X, codes)
             classifier = self._classifier()
-            self._table = classifier.prepare(X, codes) if isinstance(classifier, Prepares) else X
+            if isinstance(classifier, Prepares):
+                self._table = classifier.prepare(X, codes)
+            else:
+                self._table, self._options = as_trees_see_it(classifier, X)
 
     def fit(self, ignorance: Floats, seed: int, when: str) -> tuple[Model, Codes]:
         """Return a model fitted under this ignorance, and the codes it answers for the training rows."""
         estimator = clone(self._classifier())
         with self._named(f"fit in {when}"):
             seed_all(estimator, seed)
-            fit_weighted(estimator, self._table, self._codes, ignorance, seed)
-            answers = estimator.predict(self._table)
+            fit_weighted(estimator, self._table, self._codes, ignorance, seed, self._options)
+            answers = estimator.predict(self._table, **self._options)
         with self._named(f"predict in {when}"):
             return Model(self._front, estimator), _codes(answers)
 

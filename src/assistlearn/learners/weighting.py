@@ -15,10 +15,12 @@ from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 
 
-def fit_weighted(estimator: Any, table: Any, codes: Codes, ignorance: Floats, seed: int) -> None:
-    """Fit ``estimator`` in place under an ignorance."""
+def fit_weighted(
+    estimator: Any, table: Any, codes: Codes, ignorance: Floats, seed: int, options: dict[str, Any]
+) -> None:
+    """Fit ``estimator`` in place under an ignorance, passing further ``options`` to its ``fit``."""
     if takes_weights(estimator):
-        estimator.fit(table, codes, sample_weight=ignorance * weight_scale(len(ignorance)))
+        estimator.fit(table, codes, sample_weight=ignorance * weight_scale(len(ignorance)), **options)
     else:
         rows = resample(codes, ignorance, seed)
         estimator.fit(take_rows(table, rows), codes[rows])
