@@ -1,4 +1,5 @@
-"""Plots of a fitted model."""
+"""Plots of a fitted model. matplotlib is imported when something is drawn, not before."""
 
+from assistlearn.display.assistance import AssistanceDisplay
 
-class AssistanceDisplay: ...
+__all__ = ["AssistanceDisplay"]
