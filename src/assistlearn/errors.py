@@ -27,8 +27,48 @@ class LearnerTypeError(LearnerError, TypeError):
     """The same, where the estimator itself raised a ``TypeError``."""
 
 
+class DescriptionError(AssistLearnError, ValueError):
+    """An agent's file says something that cannot be: a key, a type, a value."""
+
+
+class TableError(AssistLearnError, ValueError):
+    """An agent's table cannot be read, or cannot be used as it is."""
+
+
+class MissingTableError(TableError, FileNotFoundError):
+    """There is no file where the agent's table should be."""
+
+
 class UntrustedFileError(AssistLearnError, ValueError):
     """A saved model holds types that nobody has said to trust."""
+
+
+class AlignmentError(AssistLearnError, ValueError):
+    """The agents cannot agree on the samples they share."""
+
+
+class IdsError(AlignmentError):
+    """Ids that are missing, repeated, or of a type that cannot name a sample; shows ids, so it is for their owner."""
+
+
+class OverlapError(AlignmentError):
+    """The agents share no samples, or too few."""
+
+
+class TableChangedError(AlignmentError):
+    """A table no longer holds the samples that a run was aligned on."""
+
+
+class MissingExtraError(AssistLearnError, ImportError):
+    """A part that needs a package which is not installed."""
+
+
+class MissingDataError(AssistLearnError, FileNotFoundError):
+    """A data set's file was not found, and could not be downloaded."""
+
+
+class CorruptDataError(AssistLearnError, ValueError):
+    """A data set's file is not what it should be."""
 
 
 class AssistLearnWarning(UserWarning):

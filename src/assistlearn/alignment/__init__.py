@@ -1,0 +1,24 @@
+"""Alignment: which samples the agents share, in one order, without sending ids in clear. Bytes in, bytes out."""
+
+from assistlearn.alignment.fingerprint import Fingerprint
+from assistlearn.alignment.hashed import HashHelper, HashInitiator
+from assistlearn.alignment.ids import Ids, normalise, normalise_one
+from assistlearn.alignment.order import Minimum, Overlap, samples_of_run
+from assistlearn.alignment.psi import PsiHelper, PsiInitiator
+from assistlearn.alignment.roles import Helper, Initiator
+
+__all__ = [
+    "Fingerprint",
+    "HashHelper",
+    "HashInitiator",
+    "Helper",
+    "Ids",
+    "Initiator",
+    "Minimum",
+    "Overlap",
+    "PsiHelper",
+    "PsiInitiator",
+    "normalise",
+    "normalise_one",
+    "samples_of_run",
+]

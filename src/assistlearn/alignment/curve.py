@@ -1,0 +1,104 @@
+"""The elliptic curve: ids become points, and points are raised to a secret key. Runs alone, too, as a worker process.
+
+The arithmetic is that of ``openmined.psi`` (curve P-256, hashing into the curve by SHA-256). Its two operations are
+``key`` applied to an id, and ``key`` applied to a point that another key was applied to before. They commute: whoever
+goes first, the point is the same. That is all that private set intersection needs.
+
+As a program this module reads pieces of work from its standard input and writes points to its standard output until
+the input ends, so that it dies with its parent. It imports nothing of this package, so that it starts fast.
+"""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import struct
+import sys
+from typing import IO, Any
+
+import msgspec
+
+POINT_BYTES = 33
+"""A compressed point: its sign and its first coordinate."""
+
+FRAME = struct.Struct("<I")
+"""The length of what follows."""
+
+
+class Piece(msgspec.Struct, frozen=True, array_like=True):
+    """Some ids, or some points (the other is empty), and the key to apply to them."""
+
+    key: bytes
+    texts: list[str]
+    points: bytes
+
+
+class Done(msgspec.Struct, frozen=True, array_like=True):
+    """The points that came out, or why none did."""
+
+    points: bytes
+    error: str
+
+
+def library() -> Any:
+    """Return ``openmined.psi``; raises ``ImportError`` where it is not installed."""
+    return importlib.import_module("private_set_intersection.python")
+
+
+def new_key() -> bytes:
+    """Return a fresh secret key, from the library's own source of chance."""
+    key: bytes = library().client.CreateWithNewKey(True).GetPrivateKeyBytes()
+    return key
+
+
+def work(piece: Piece) -> Done:
+    """Apply the key to the ids and to the points, in their order.
+
+    >>> a, b = new_key(), new_key()
+    >>> once = [work(Piece(key, ["p-17"], b"")).points for key in (a, b)]
+    >>> once[0] == once[1]
+    False
+    >>> work(Piece(b, [], once[0])) == work(Piece(a, [], once[1]))
+    True
+    >>> work(Piece(a, [], bytes(33))).error
+    'is not on the curve'
+    """
+    psi = library()
+    if piece.texts:
+        request = psi.client.CreateFromKey(piece.key, True).CreateRequest(piece.texts)
+        return Done(b"".join(request.encrypted_elements), "")
+    split = [piece.points[at : at + POINT_BYTES] for at in range(0, len(piece.points), POINT_BYTES)]
+    request = psi.Request(reveal_intersection=True, encrypted_elements=split)  # True: the order is kept
+    try:
+        response = psi.server.CreateFromKey(piece.key, True).ProcessRequest(request)
+    except RuntimeError:
+        return Done(b"", "is not on the curve")
+    return Done(b"".join(response.encrypted_elements), "")
+
+
+def send(stream: IO[bytes], message: msgspec.Struct) -> None:
+    """Write one message with its length before it."""
+    data = msgspec.msgpack.encode(message)
+    stream.write(FRAME.pack(len(data)) + data)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> bytes | None:
+    """Return the bytes of the next message, or ``None`` where there is none."""
+    head = stream.read(FRAME.size)
+    if len(head) < FRAME.size:
+        return None
+    (length,) = FRAME.unpack(head)
+    data = stream.read(length)
+    return data if len(data) == length else None
+
+
+def main() -> None:
+    """Work until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes our input
+    while (data := receive(sys.stdin.buffer)) is not None:
+        send(sys.stdout.buffer, work(msgspec.msgpack.decode(data, type=Piece)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""Alignment by keyed hashes: fast, for agents that trust each other with a shared secret."""
+
+from __future__ import annotations
+
+import secrets
+
+import numpy as np
+
+from assistlearn.alignment import keyed_hash, wire
+from assistlearn.alignment.ids import Ids
+from assistlearn.alignment.keyed_hash import DIGEST_BYTES
+from assistlearn.alignment.matching import Bools, Rows, codes_from, pack, positions, refuse_repeated, unpack
+from assistlearn.alignment.order import Minimum
+from assistlearn.alignment.roles import MAX_IDS, Helper, Initiator
+from assistlearn.errors import AlignmentError
+
+
+class HashInitiator(Initiator):
+    """Sends the digests of its ids and learns which of them the helper holds.
+
+    Parameters
+    ----------
+    ids : Ids
+        Its ids, in the run's order.
+    secret : bytes
+        Shared with the helper; at least 16 bytes.
+    helper : str, default="helper"
+        The helper's name, for error messages.
+    minimum : Minimum, optional
+        How many samples the helper must hold.
+
+    Examples
+    --------
+    >>> secret = b"known to both of them"
+    >>> clinic = HashInitiator(Ids([17, 18, 19]), secret, "lab", Minimum(samples=2))
+    >>> lab = HashHelper(Ids(["19", "20", "17"]), secret, Minimum(samples=2))
+    >>> held = clinic.finish(lab.answer(clinic.start()))
+    >>> held
+    array([ True, False,  True])
+    >>> clinic.confirm(lab.agree(clinic.settle()))
+    >>> lab.rows
+    array([ 2, -1,  0])
+    """
+
+    def __init__(self, ids: Ids, secret: bytes, helper: str = "helper", minimum: Minimum | None = None) -> None:
+        super().__init__(ids, helper, minimum, max_ids=len(ids))
+        self._secret = secret
+        keyed_hash.key_from(secret, bytes(wire.TOKEN_BYTES))  # a bad secret is found here, not in the middle of a run
+
+    def _request(self, token: bytes) -> wire.Message:
+        key = keyed_hash.key_from(self._secret, token)
+        codes = keyed_hash.digests(self.ids, key)
+        return wire.HashRequest(token, keyed_hash.key_check(key), codes.tobytes())
+
+    def _read_answer(self, answer: bytes, token: bytes) -> Bools:
+        message = wire.decode(answer, wire.HashAnswer, len(self.ids), token)
+        return unpack(message.held, len(self.ids), "helper's answers")
+
+    def _samples(self, kept: Bools) -> bytes:
+        return pack(kept)
+
+
+class HashHelper(Helper):
+    """Compares the initiator's digests with its own, and says which samples it holds.
+
+    Parameters
+    ----------
+    ids : Ids
+        Its ids, in its table's order.
+    secret : bytes
+        Shared with the initiator; at least 16 bytes.
+    minimum : Minimum, optional
+        How many of the run's samples it must hold to take part.
+    max_ids : int
+        The most ids that it accepts from the initiator.
+    """
+
+    def __init__(self, ids: Ids, secret: bytes, minimum: Minimum | None = None, max_ids: int = MAX_IDS) -> None:
+        super().__init__(ids, minimum, max_ids)
+        self._secret = secret
+        keyed_hash.key_from(secret, bytes(wire.TOKEN_BYTES))
+        self._found: Rows = np.empty(0, dtype=np.int64)
+
+    def _answer(self, request: bytes) -> wire.Message:
+        message = wire.decode(request, wire.HashRequest, DIGEST_BYTES * self._max_ids)
+        key = keyed_hash.key_from(self._secret, message.token)
+        if not secrets.compare_digest(message.same_secret, keyed_hash.key_check(key)):
+            raise AlignmentError(
+                f"{self.ids.owner}: the initiator uses another shared secret. Both agents need the same bytes; look "
+                "for a line end that one of the two files has."
+            )
+        theirs = codes_from(message.digests, DIGEST_BYTES, "digests")
+        if len(theirs) == 0:
+            raise AlignmentError("HashRequest: it has no digests.")
+        refuse_repeated(theirs, "digests")
+        self._found = positions(theirs, keyed_hash.digests(self.ids, key))
+        return wire.HashAnswer(message.token, pack(self._found >= 0))
+
+    def _rows_of(self, samples: bytes) -> Rows:
+        return self._found[unpack(samples, len(self._found), "samples of the run")]

@@ -1,0 +1,81 @@
+"""Which entries of one list of codes occur in another, and where."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from assistlearn.errors import AlignmentError
+
+Codes: TypeAlias = NDArray[np.uint8]
+"""One code in each row: a digest or a point of the curve, all of the same width."""
+
+Rows: TypeAlias = NDArray[np.int64]
+"""For each sample its row in a table, or -1 where the table has none."""
+
+Bools: TypeAlias = NDArray[np.bool_]
+
+
+def codes_from(data: bytes, width: int, what: str) -> Codes:
+    """Return bytes as rows of ``width`` bytes, without copying them.
+
+    >>> codes_from(b"abcdef", 3, "digests").shape
+    (2, 3)
+    """
+    if len(data) % width:
+        raise AlignmentError(f"The {what} have {len(data):,} bytes in all, which is not a multiple of {width}.")
+    return np.frombuffer(data, dtype=np.uint8).reshape(-1, width)
+
+
+def positions(wanted: Codes, among: Codes) -> Rows:
+    """Return for each wanted code its position among the others, or -1. No code may occur twice in either.
+
+    >>> letters = lambda text: codes_from(text, 1, "letters")
+    >>> positions(letters(b"xay"), letters(b"abcxz"))
+    array([ 3,  0, -1])
+    """
+    left, right = _columns(wanted), _columns(among)
+    both = left.with_row_index("to").join(right.with_row_index("from"), on=left.columns)
+    found = np.full(len(wanted), -1, dtype=np.int64)
+    found[both["to"].to_numpy()] = both["from"].to_numpy()
+    return found
+
+
+def refuse_repeated(codes: Codes, what: str) -> None:
+    """Raise if a code occurs twice: no honest agent sends such a list, because ids are unique."""
+    n_different = _columns(codes).n_unique() if len(codes) else 0
+    if n_different < len(codes):
+        raise AlignmentError(
+            f"{len(codes) - n_different:,} of {len(codes):,} {what} are repeated; each must be sent once."
+        )
+
+
+def pack(flags: Bools) -> bytes:
+    """Return truth values as bits.
+
+    >>> unpack(pack(np.array([True, False, True])), 3, "flags")
+    array([ True, False,  True])
+    """
+    return np.packbits(flags).tobytes()
+
+
+def unpack(data: bytes, n: int, what: str) -> Bools:
+    """Return ``n`` truth values from bits; the bits beyond them must be zero."""
+    if len(data) != (n + 7) // 8:
+        raise AlignmentError(f"The {what} have {len(data):,} bytes; {n:,} samples need {(n + 7) // 8:,}.")
+    bits = np.unpackbits(np.frombuffer(data, dtype=np.uint8))
+    if bits[n:].any():
+        raise AlignmentError(f"The {what} speak of more than {n:,} samples.")
+    return bits[:n].astype(np.bool_)
+
+
+def _columns(codes: Codes) -> pl.DataFrame:
+    """Return the codes as columns of 64-bit numbers, which polars joins fast and exactly."""
+    n, width = codes.shape
+    padded = np.zeros((n, -(-width // 8) * 8), dtype=np.uint8)
+    padded[:, :width] = codes
+    numbers = padded.view(np.uint64)
+    return pl.DataFrame({f"part {part}": numbers[:, part] for part in range(numbers.shape[1])})

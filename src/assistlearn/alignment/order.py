@@ -1,0 +1,138 @@
+"""The samples of a run, in one order for all agents, and the check that they mean the same ones."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from assistlearn.alignment.ids import Ids
+from assistlearn.alignment.matching import Bools, Rows, pack
+from assistlearn.errors import OverlapError, SettingsError
+
+Overlap: TypeAlias = Literal["abstain", "intersection"]
+"""``abstain``: the run has all of the initiator's samples, and a helper abstains on those it does not hold.
+``intersection``: the run has the samples that every agent holds, as in the paper."""
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """How many samples two agents must share before anything is trained.
+
+    A tiny overlap is mostly a mistake (ids of another kind), and it tells much about few people.
+
+    Parameters
+    ----------
+    samples : int, default=20
+        At least this many, or all of the initiator's samples where it has fewer.
+    share : float, default=0.01
+        At least this share of the initiator's samples.
+
+    Examples
+    --------
+    >>> Minimum().of(1_000_000), Minimum().of(500), Minimum().of(6)
+    (10000, 20, 6)
+    >>> Minimum(0, 0.0).of(500)
+    0
+    """
+
+    samples: int = 20
+    share: float = 0.01
+
+    def __post_init__(self) -> None:
+        if self.samples < 0 or not 0.0 <= self.share <= 1.0:
+            raise SettingsError(
+                f"The minimum overlap must have samples >= 0 and 0 <= share <= 1, not {self.samples} and {self.share}."
+            )
+
+    def of(self, n_samples: int) -> int:
+        """Return the number of shared samples that a run with so many samples of the initiator needs."""
+        return max(min(self.samples, n_samples), math.ceil(self.share * n_samples))
+
+    def check(self, n_shared: int, n_samples: int, who: str) -> None:
+        """Raise if too few samples are shared; ``who`` begins the sentence, as in ``"Agent 'lab' holds"``."""
+        needed = self.of(n_samples)
+        if n_shared < needed:
+            raise OverlapError(
+                f"{who} {n_shared:,} of the initiator's {n_samples:,} samples ({n_shared / max(n_samples, 1):.2%}); at "
+                f"least {needed:,} are needed. Check that all tables use the same kind of id, written the same way: "
+                "ids are compared as text, and case and leading zeros count. If so few are right, lower the minimum."
+            )
+
+
+def samples_of_run(held: Mapping[str, Bools], overlap: Overlap = "abstain", minimum: Minimum | None = None) -> Bools:
+    """Return which of the initiator's samples the run has.
+
+    Parameters
+    ----------
+    held : mapping of str to ndarray of bool
+        For each helper which of the initiator's samples it holds.
+    overlap : {"abstain", "intersection"}, default="abstain"
+        All of the initiator's samples, or those that every helper holds.
+    minimum : Minimum, optional
+        How many samples an intersection must have at least.
+
+    Returns
+    -------
+    ndarray of bool of shape (n_samples,)
+
+    Examples
+    --------
+    >>> held = {"lab": np.array([True, True, False]), "shop": np.array([False, True, True])}
+    >>> samples_of_run(held)
+    array([ True,  True,  True])
+    >>> samples_of_run(held, "intersection", Minimum(samples=1))
+    array([False,  True, False])
+    """
+    if overlap not in ("abstain", "intersection"):
+        raise SettingsError(f"overlap must be 'abstain' or 'intersection', not {overlap!r}.")
+    if not held:
+        raise SettingsError("There is no helper to align with.")
+    if len({len(flags) for flags in held.values()}) != 1:
+        raise SettingsError("Every helper must be aligned on the same samples of the initiator.")
+    everyone: Bools = np.logical_and.reduce(list(held.values()))
+    if overlap == "abstain":
+        return np.ones_like(everyone)
+    (minimum or Minimum()).check(int(everyone.sum()), len(everyone), "All agents together hold")
+    return everyone
+
+
+def order_digest(ids: Ids, rows: Rows, key: bytes) -> bytes:
+    """Return a digest of which samples two agents share, and in which order, under a key made for this alignment.
+
+    It covers the number of samples of the run, which of them are shared, and the ids of those: exactly what both agents
+    know. Both compute it from their own ids; if they agree, they mean the same samples in the same order.
+
+    Parameters
+    ----------
+    ids : Ids
+        This agent's ids.
+    rows : ndarray of int of shape (n_samples,)
+        For each sample of the run this agent's row, or -1 where the two do not share it.
+    key : bytes
+        Drawn by the initiator.
+
+    Examples
+    --------
+    >>> ours = order_digest(Ids(["a", "b", "c"]), np.array([0, -1, 2]), key=bytes(32))
+    >>> theirs = order_digest(Ids(["c", "d", "a"]), np.array([2, -1, 0]), key=bytes(32))
+    >>> ours == theirs
+    True
+    """
+    shared = rows >= 0
+    texts = ids.take(rows[shared])
+    digest = hashlib.blake2b(key=key, digest_size=32, person=b"order")
+    digest.update(len(rows).to_bytes(8, "little"))
+    digest.update(pack(shared))
+    digest.update(texts.str.len_bytes().to_numpy().astype("<u4").tobytes())
+    digest.update("".join(texts.to_list()).encode())
+    return digest.digest()
+
+
+def confirmation(order: bytes, key: bytes) -> bytes:
+    """Return a helper's answer to the initiator's digest, which only one who computed the same digest should give."""
+    return hashlib.blake2b(order, key=key, digest_size=32, person=b"confirmed").digest()

@@ -1,0 +1,189 @@
+"""Alignment by private set intersection: nothing is learned of ids that only one of the two agents holds.
+
+Both agents turn ids into points of an elliptic curve and apply a secret key of their own, made for this one alignment.
+The keys commute, so that an id has the same point under both keys whoever went first; points under both keys are
+compared, and no agent ever holds the other's key:
+
+1. The initiator sends its ids under its key ``a``, sorted by their bytes, which hides their order.
+2. The helper applies its key ``b`` to them, and sends them back beside its own ids under ``b``, sorted in the same way.
+3. The initiator applies ``a`` to the helper's points. It now has both lists under both keys, and sees which are equal.
+4. It tells the helper, for each sample of the run, the position of its point in the helper's own sorted list, or -1.
+   The helper maps positions to rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistlearn.alignment import wire
+from assistlearn.alignment.cipher import Cipher, Progress
+from assistlearn.alignment.curve import POINT_BYTES
+from assistlearn.alignment.ids import Ids
+from assistlearn.alignment.matching import Bools, Codes, Rows, codes_from, positions, refuse_repeated
+from assistlearn.alignment.order import Minimum
+from assistlearn.alignment.roles import MAX_IDS, Helper, Initiator
+from assistlearn.errors import AlignmentError
+
+NOTHING: Rows = np.empty(0, dtype=np.int64)
+
+
+class PsiInitiator(Initiator):
+    """Learns which of its ids the helper holds, and tells it the samples of the run.
+
+    Parameters
+    ----------
+    ids : Ids
+        Its ids, in the run's order.
+    helper : str, default="helper"
+        The helper's name, for error messages.
+    minimum : Minimum, optional
+        How many samples the helper must hold.
+    max_ids : int
+        The most ids that it accepts from the helper.
+    n_jobs : int, optional
+        How many processes work side by side; by default one for each core.
+    progress : callable, optional
+        Called as ``progress(done, total)`` during steps 1 and 3.
+
+    Examples
+    --------
+    >>> clinic = PsiInitiator(Ids([17, 18, 19]), "lab", Minimum(samples=2))
+    >>> lab = PsiHelper(Ids(["19", "20", "17"]), Minimum(samples=2))
+    >>> held = clinic.finish(lab.answer(clinic.start()))
+    >>> held
+    array([ True, False,  True])
+    >>> clinic.confirm(lab.agree(clinic.settle(held)))
+    >>> lab.rows
+    array([2, 0])
+    """
+
+    def __init__(
+        self,
+        ids: Ids,
+        helper: str = "helper",
+        minimum: Minimum | None = None,
+        max_ids: int = MAX_IDS,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        super().__init__(ids, helper, minimum, max_ids)
+        self._n_jobs = n_jobs
+        self._progress = progress
+        self._cipher = Cipher(n_jobs)
+        self._sorting = NOTHING
+        self._places = NOTHING
+
+    def _request(self, token: bytes) -> wire.Message:
+        cipher = Cipher(self._n_jobs)  # a key is for one alignment
+        points, sorting = _sort(cipher.points(self.ids, self._progress))
+        self._cipher, self._sorting = cipher, sorting
+        return wire.PsiRequest(token, points.tobytes())
+
+    def _read_answer(self, answer: bytes, token: bytes) -> Bools:
+        n_ids = len(self.ids)
+        message = wire.decode(answer, wire.PsiAnswer, POINT_BYTES * (n_ids + self._max_ids), token)
+        both = codes_from(message.both, POINT_BYTES, "points under both keys")
+        if len(both) != n_ids:
+            raise AlignmentError(f"PsiAnswer: {len(both):,} points came back for {n_ids:,}.")
+        refuse_repeated(both, "points under both keys")
+        theirs = _read_sorted(message.own, "helper's points", self._max_ids)
+        places = np.empty(n_ids, dtype=np.int64)
+        places[self._sorting] = positions(both, self._cipher.again(theirs, self._progress))
+        self._places = places
+        return places >= 0
+
+    def _samples(self, kept: Bools) -> bytes:
+        return self._places[kept].astype("<i4").tobytes()
+
+
+class PsiHelper(Helper):
+    """Applies its key to the initiator's points and to its own ids; learns which of its rows the run has.
+
+    Parameters
+    ----------
+    ids : Ids
+        Its ids, in its table's order.
+    minimum : Minimum, optional
+        How many of the run's samples it must hold to take part.
+    max_ids : int
+        The most ids that it accepts from the initiator.
+    n_jobs : int, optional
+        How many processes work side by side; by default one for each core.
+    progress : callable, optional
+        Called as ``progress(done, total)`` during step 2.
+    """
+
+    def __init__(
+        self,
+        ids: Ids,
+        minimum: Minimum | None = None,
+        max_ids: int = MAX_IDS,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        super().__init__(ids, minimum, max_ids)
+        self._n_jobs = n_jobs
+        self._progress = progress
+        self._next = Cipher(n_jobs)
+        self._own: tuple[Codes, Rows] | None = None
+        self._sorting = NOTHING
+        self._n_asked = 0
+
+    def prepare(self) -> None:
+        """Work on the own ids ahead, while the initiator is at step 1. Step 2 does it otherwise."""
+        if self._own is None:
+            self._own = _sort(self._next.points(self.ids, self._progress))
+
+    def _answer(self, request: bytes) -> wire.Message:
+        message = wire.decode(request, wire.PsiRequest, POINT_BYTES * self._max_ids)
+        theirs = _read_sorted(message.points, "initiator's points", self._max_ids)
+        ahead = 0 if self._own else len(self.ids)
+        total = ahead + len(theirs)
+        both = self._next.again(
+            theirs, _part(self._progress, 0, total)
+        )  # first, because it fails if they are no points
+        own, sorting = self._own or _sort(self._next.points(self.ids, _part(self._progress, len(theirs), total)))
+        self._next, self._own = Cipher(self._n_jobs), None  # a key is for one alignment
+        self._sorting, self._n_asked = sorting, len(theirs)
+        return wire.PsiAnswer(message.token, own.tobytes(), both.tobytes())
+
+    def _rows_of(self, samples: bytes) -> Rows:
+        if len(samples) % 4 or len(samples) > 4 * self._n_asked:
+            raise AlignmentError(
+                f"Order: {len(samples):,} bytes cannot be places of at most {self._n_asked:,} samples."
+            )
+        places = np.frombuffer(samples, dtype="<i4").astype(np.int64)
+        shared = places[places >= 0]
+        if len(places) and not (places.min() >= -1 and places.max() < len(self.ids)):
+            raise AlignmentError(f"Order: a place is not one of this agent's {len(self.ids):,} samples.")
+        if len(np.unique(shared)) < len(shared):
+            raise AlignmentError("Order: two samples of the run have the same place.")
+        rows = np.full(len(places), -1, dtype=np.int64)
+        rows[places >= 0] = self._sorting[shared]
+        return rows
+
+
+def _sort(points: Codes) -> tuple[Codes, Rows]:
+    """Return the points sorted by their bytes, and the row that each came from."""
+    rows = np.argsort(_comparable(points), kind="stable")
+    return points[rows], rows.astype(np.int64)
+
+
+def _read_sorted(data: bytes, what: str, max_ids: int) -> Codes:
+    points = codes_from(data, POINT_BYTES, what)
+    if not 0 < len(points) <= max_ids:
+        raise AlignmentError(f"There are {len(points):,} {what}; from 1 to {max_ids:,} are accepted.")
+    in_order = _comparable(points)
+    if not (in_order[:-1] < in_order[1:]).all():
+        raise AlignmentError(f"The {what} are not sorted, or one is repeated.")
+    return points
+
+
+def _comparable(points: Codes) -> NDArray[np.bytes_]:
+    return np.ascontiguousarray(points).view(f"S{POINT_BYTES}").reshape(-1)
+
+
+def _part(progress: Progress | None, before: int, total: int) -> Progress | None:
+    """Return a progress that counts one list of several."""
+    return None if progress is None else lambda done, _: progress(before + done, total)
