@@ -50,8 +50,8 @@ def ignorance_of(log_ignorance: Floats, out: Floats | None = None) -> Floats:
 def add_where_wrong(amount: Floats, reward: Bools, model_weight: float) -> None:
     r"""Add :math:`\alpha (1 - r_i)` to ``amount``, in place.
 
-    This is equation (9), the update of the ignorance, in logarithms. The same sum over the turns of one round is the
-    ``u`` of equation (13).
+    This is the update of the ignorance, equations (10) and (12), in logarithms. The same sum over the turns of one
+    round is the ``u`` of equation (13).
 
     >>> amount = np.zeros(3)
     >>> add_where_wrong(amount, np.array([True, False, True]), 0.5)

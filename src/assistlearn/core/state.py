@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,8 +31,8 @@ class Verdict:
 
     @property
     def useless(self) -> bool:
-        """No better than chance: its model weight is not positive."""
-        return self.model_weight <= 0.0
+        """No better than chance: its model weight is not positive, but for rounding."""
+        return self.model_weight <= weight.NEGLIGIBLE
 
 
 @dataclass
@@ -110,7 +109,7 @@ class State:
             n_counting = int(np.count_nonzero(self.log_ignorance[right] > -math.inf))
             value = weight.perfect_model_weight(n_counting, self.n_classes)
         else:
-            value = max(weight.model_weight(odds, self.n_classes), -sys.float_info.max)
+            value = weight.model_weight(odds, self.n_classes)
         return Verdict(value, _share(*sums), perfect)
 
     def apply(self, reward: Bools, model_weight: float) -> None:

@@ -17,6 +17,16 @@ import numpy as np
 
 from assistlearn.core.ignorance import Bools, Floats
 
+NEGLIGIBLE = 1e-10
+"""A model weight up to this is rounding: on paper it is zero, and the model no better than chance."""
+
+LARGEST = 1e6
+"""No model weight is larger, nor smaller than its negative: odds of e to the millionth are as good as any.
+
+Without a bound ASCII's weights can double in every round (two classes, two agents, each right where the other is
+wrong: equation (13) counts the first one's errors twice) and overflow after a thousand.
+"""
+
 
 def kappa(n_classes: int) -> float:
     """Return the factor of ``u`` in the exponent of equation (13).
@@ -57,12 +67,13 @@ def log_odds_of_logs(log_importance: Floats, right: Bools, wrong: Bools) -> floa
 def model_weight(odds: float, n_classes: int) -> float:
     """Return the model weight for a model with these log-odds of being right.
 
-    Not positive exactly when the model is no better than chance (a share of ``1 / n_classes`` right).
+    Not positive exactly when the model is no better than chance (a share of ``1 / n_classes`` right), up to rounding
+    (:data:`NEGLIGIBLE`). Never beyond :data:`LARGEST`.
 
-    >>> model_weight(0.0, 2), round(model_weight(math.log(0.6 / 0.4), 3), 6)
-    (0.0, 1.098612)
+    >>> model_weight(0.0, 2), round(model_weight(math.log(0.6 / 0.4), 3), 6), model_weight(-math.inf, 2)
+    (0.0, 1.098612, -1000000.0)
     """
-    return odds + math.log(n_classes - 1)
+    return min(max(odds + math.log(n_classes - 1), -LARGEST), LARGEST)
 
 
 def perfect_model_weight(n_samples: int, n_classes: int) -> float:
