@@ -90,8 +90,10 @@ class Agent:
         if verdict.useless:
             return Answer(reward, verdict)
         self.models.append(KeptModel(turn.round, verdict.model_weight, model))
-        held_out = None if self._holdout is None else model.predict(self._holdout)
-        return Answer(reward, verdict, held_out)
+        if self._holdout is None:
+            return Answer(reward, verdict)
+        with self._learner.named(f"predict the hold-out samples in {turn}"):
+            return Answer(reward, verdict, model.predict(self._holdout))
 
     def end(self, n_rounds: int) -> None:
         """Cut back to the models of the first ``n_rounds`` rounds, and let go of the training rows."""
@@ -109,14 +111,12 @@ class Agent:
         """Yield each kept model with the class codes it answers for these rows."""
         if not self.models:
             return
-        rows = self.models[0].model.transform(table)
+        with self._learner.named("transform the rows to predict"):
+            rows = self.models[0].model.transform(table)
         for kept in self.models:
-            codes = kept.model.answer(rows)
-            if len(codes) and not (codes.min() >= 0 and codes.max() < n_classes):
-                raise LearnerError(
-                    f"Agent {self.name!r}: its model of round {kept.round} answered class code "
-                    f"{int(codes.max())}, but there are {n_classes} classes."
-                )
+            with self._learner.named(f"predict with its model of round {kept.round}"):
+                codes = kept.model.answer(rows)
+            _check_codes(codes, n_classes, self.name, kept.round)
             yield kept, codes
 
     def scores(self, table: Any, n_samples: int, n_classes: int) -> Floats:
@@ -125,3 +125,13 @@ class Agent:
         for kept, codes in self.answers(table, n_classes):
             votes.add_vote(total, codes, kept.model_weight)
         return total
+
+
+def _check_codes(codes: Codes, n_classes: int, agent: str, round: int) -> None:
+    """Refuse answers that are no class codes."""
+    for code in (codes.min(initial=0), codes.max(initial=0)):
+        if not 0 <= code < n_classes:
+            raise LearnerError(
+                f"Agent {agent!r}: its model of round {round} answered class code {int(code)}, "
+                f"but there are {n_classes} classes."
+            )

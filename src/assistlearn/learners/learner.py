@@ -85,14 +85,13 @@ class Learner:
 
     def prepare(self, X: Any, codes: Codes, seed: int) -> None:
         """Take the training rows and their class codes, and do what needs doing once."""
-        estimator = self._estimator
+        front, classifier = _parts(self._estimator)
         self._codes = codes
-        with self._named("prepare its table"):
-            if isinstance(estimator, Pipeline) and len(estimator) > 1:
-                self._front = clone(estimator[:-1])
+        with self.named("prepare its table"):
+            if front is not None:
+                self._front = clone(front)
                 seed_all(self._front, seed)
                 X = self._front.fit_transform(X, codes)
-            classifier = self._classifier()
             if isinstance(classifier, Prepares):
                 self._table = classifier.prepare(X, codes)
             else:
@@ -100,25 +99,25 @@ class Learner:
 
     def fit(self, ignorance: Floats, seed: int, when: str) -> tuple[Model, Codes]:
         """Return a model fitted under this ignorance, and the codes it answers for the training rows."""
-        estimator = clone(self._classifier())
-        with self._named(f"fit in {when}"):
+        _, classifier = _parts(self._estimator)
+        estimator = clone(classifier)
+        with self.named(f"fit in {when}"):
             seed_all(estimator, seed)
             fit_weighted(estimator, self._table, self._codes, ignorance, seed, self._options)
-            answers = estimator.predict(self._table, **self._options)
-        with self._named(f"predict in {when}"):
-            return Model(self._front, estimator), _codes(answers)
+        with self.named(f"predict in {when}"):
+            answers = _codes(estimator.predict(self._table, **self._options))
+            if len(answers) != len(self._codes):
+                raise ValueError(f"it gave {len(answers)} answers for {len(self._codes)} samples.")
+        return Model(self._front, estimator), answers
 
     def release(self) -> None:
         """Let go of the prepared table; kept models still predict."""
         self._table = None
         self._codes = np.empty(0, dtype=np.int64)
 
-    def _classifier(self) -> Any:
-        estimator = self._estimator
-        return estimator[-1] if isinstance(estimator, Pipeline) else estimator
-
     @contextmanager
-    def _named(self, doing: str) -> Iterator[None]:
+    def named(self, doing: str) -> Iterator[None]:
+        """Turn whatever the estimator raises inside into an error that names the agent and what it was doing."""
         try:
             yield
         except Exception as error:
@@ -126,6 +125,17 @@ class Learner:
             kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
             refusal = LearnerTypeError if isinstance(error, TypeError) else LearnerError
             raise refusal(f"Agent {self._owner!r}: its learner {learner} could not {doing}: {kind}{error}") from error
+
+
+def _parts(estimator: Any) -> tuple[Any, Any]:
+    """Return the transformers (None if there are none) and the classifier behind them, through nested pipelines."""
+    if not isinstance(estimator, Pipeline):
+        return None, estimator
+    outer = estimator[:-1] if len(estimator) > 1 else None
+    inner, classifier = _parts(estimator[-1])
+    if outer is None or inner is None:
+        return inner if outer is None else outer, classifier
+    return Pipeline([("outer", outer), ("inner", inner)]), classifier
 
 
 def _codes(answers: Any) -> Codes:

@@ -15,17 +15,19 @@ FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
 def as_trees_see_it(estimator: Any, table: Any) -> tuple[Any, dict[str, Any]]:
     """Return a table as a tree or forest of scikit-learn's wants it, and what to pass to its ``fit`` and ``predict``.
 
-    A dense numeric table becomes float32; a single tree need not check it again if nothing in it is missing or infinite.
-    Any other table or estimator is left as it is.
+    A dense numeric table becomes float32; a single tree need not check it again if nothing in it is missing or
+    infinite. Any other table or estimator is left as it is.
 
     >>> table, options = as_trees_see_it(DecisionTreeClassifier(), np.zeros((2, 2)))
     >>> table.dtype, options
     (dtype('float32'), {'check_input': False})
     """
-    if not (isinstance(estimator, TREES + FORESTS) and isinstance(table, np.ndarray) and table.dtype.kind in "fiub"):
+    # Exactly these types: a subclass may want to see the table as it is, or have no check_input.
+    if type(estimator) not in TREES + FORESTS or not isinstance(table, np.ndarray) or table.dtype.kind not in "fiub":
         return table, {}
     if table.dtype != np.float32:
         with np.errstate(over="ignore"):  # the tree itself refuses what is too large for float32
             table = table.astype(np.float32, order="F")  # a tree looks at one column at a time
-    unchecked = isinstance(estimator, TREES) and bool(np.isfinite(table.sum())) and bool(np.isfinite(table).all())
+    with np.errstate(over="ignore", invalid="ignore"):  # a sum that is finite spares looking at every value
+        unchecked = type(estimator) in TREES and bool(np.isfinite(table.sum())) and bool(np.isfinite(table).all())
     return table, {"check_input": False} if unchecked else {}

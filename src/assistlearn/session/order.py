@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def order_of(order: str | Order) -> Order:
     """Return the order that a name or a callable stands for."""
     if callable(order):
         return order
-    if order not in ORDERS:
+    if not isinstance(order, str) or order not in ORDERS:
         raise SettingsError(
             f"order={order!r} is not known. Choose one of {sorted(ORDERS)}, or pass a callable "
             "order(round, agents, rng) that returns the agents' names in the order of their turns."
@@ -45,13 +45,12 @@ def order_of(order: str | Order) -> Order:
     return ORDERS[order]
 
 
-def checked(names: Sequence[str], agents: Sequence[str], round: int) -> list[str]:
-    """Return what an order said for a round, once every name is known."""
-    names = list(names)
-    unknown = [name for name in names if name not in agents]
-    if unknown or not names:
+def checked(said: Any, agents: Sequence[str], round: int) -> list[str]:
+    """Return what an order said for a round as a list, once every name in it is known."""
+    names = list(said) if isinstance(said, Iterable) else []
+    if not names or any(name not in agents for name in names):
         raise SettingsError(
-            f"The order for round {round} is {names}, but a round needs at least one agent "
+            f"The order for round {round} is {said!r}, but a round needs a list of at least one agent, "
             f"and the agents are {list(agents)}."
         )
     return names

@@ -91,7 +91,7 @@ def run(
         for state in states.values():
             state.begin_round()
         made: list[Contribution] = []
-        for name in checked(settings.order(round, names, order_rng), names, round):
+        for name in checked(settings.order(round, list(names), order_rng), names, round):
             n_turns += 1
             answer = by_name[name].take_turn(Turn(n_turns, round, int(seeds.randint(MAX_SEED))))
             contribution = _contribution(n_turns, round, name, answer)
