@@ -67,7 +67,7 @@ def draw_ignorance(ax: Axes, ignorance: Floats) -> None:
     ax.plot(samples, held, color=palette.BLUE, lw=2.4, label="after the last round")
     ax.fill_between(samples, samples, held, color=palette.BLUE, alpha=0.12, lw=0)
     share = float(np.interp(HARDEST, samples, held))
-    ax.plot([HARDEST], [share], "o", color=palette.BLUE, ms=7, label=f"hardest {HARDEST:.0%}: {share:.0%} of it")
+    ax.plot([HARDEST], [share], "o", color=palette.BLUE, ms=7, label=f"hardest {HARDEST:.0%} hold {share:.0%}")
     _plain(ax, "Where help is still needed")
     ax.set_xlabel("training samples, hardest first")
     ax.set_ylabel("share of the ignorance")

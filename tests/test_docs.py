@@ -1,0 +1,31 @@
+"""The documentation's examples run, and its figures come from the code."""
+
+import doctest
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import assistlearn
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_example_of_a_page_runs(page):
+    failed, _ = doctest.testfile(str(page), module_relative=False, optionflags=FLAGS, encoding="utf-8")
+    assert failed == 0
+
+
+def test_all_places_name_the_same_version():
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    version = pyproject["project"]["version"]
+    assert assistlearn.__version__ == version
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {version} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_picture_of_the_readme_is_small():
+    assert (ROOT / "docs" / "_static" / "demo.png").stat().st_size < 150_000
