@@ -16,6 +16,8 @@ OWN_TYPES = (
     "assistlearn.core.contribution.Contribution",
     "assistlearn.estimators.classifier.AssistedClassifier",
     "assistlearn.estimators.columns.AllColumns",
+    "assistlearn.learners.hist.boost.HistBoostClassifier",
+    "assistlearn.learners.hist.tree.HistTreeClassifier",
     "assistlearn.learners.learner.Learner",
     "assistlearn.learners.learner.Model",
     "assistlearn.session.events.StopReason",

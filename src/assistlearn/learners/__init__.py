@@ -1,5 +1,15 @@
 """How a private estimator is fitted under an ignorance: prepare once, refit every round."""
 
+from assistlearn.learners.hist import HistBoostClassifier, HistTreeClassifier
 from assistlearn.learners.learner import Learner, Model, Prepares
+from assistlearn.learners.together import AnswersTogether, Panel
 
-__all__ = ["Learner", "Model", "Prepares"]
+__all__ = [
+    "AnswersTogether",
+    "HistBoostClassifier",
+    "HistTreeClassifier",
+    "Learner",
+    "Model",
+    "Panel",
+    "Prepares",
+]

@@ -1,0 +1,73 @@
+"""A table that was binned once, for a learner to be refitted to with new weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistlearn.errors import LearnerError
+from assistlearn.learners.hist.booster import Frozen, Margins
+
+
+@dataclass(eq=False)
+class BinnedTable:
+    """What ``prepare`` returns: XGBoost's binned form of a table, with its labels.
+
+    ``fit``, ``predict`` and ``predict_proba`` take it in place of ``X``. It costs one or two bytes per value, twice
+    (by row and by column), and is good for any number of fits.
+
+    Attributes
+    ----------
+    matrix : xgboost.QuantileDMatrix
+        The bins and the targets.
+    y : ndarray of shape (n_samples,)
+        The labels it was prepared with.
+    classes : ndarray of shape (n_classes,)
+        The classes among them.
+    n_features : int
+        The number of columns.
+    feature_names : ndarray of shape (n_features,) or None
+        Their names, where they are all strings.
+    categorical : bool
+        Whether any column is categorical.
+    """
+
+    matrix: Any
+    y: NDArray[Any]
+    classes: NDArray[Any]
+    n_features: int
+    feature_names: NDArray[Any] | None
+    categorical: bool
+    _latest: tuple[Frozen, Margins] | None = field(default=None, init=False, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def check_labels(self, y: Any) -> None:
+        """Refuse labels other than those it was prepared with: their one-hot code is part of it."""
+        if y is self.y:
+            return
+        if len(y) != len(self.y) or not np.array_equal(y, self.y):
+            raise LearnerError(
+                f"The table was prepared with other labels ({len(self.y)} of them) than it is fitted with ({len(y)}). "
+                "Prepare it again with the new ones."
+            )
+
+    def forget(self) -> None:
+        """Drop the margins of the model fitted last."""
+        self._latest = None
+
+    def remember(self, booster: Frozen, margins: Margins) -> None:
+        """Keep the margins of the model fitted last: XGBoost knows them when it has grown its trees."""
+        self._latest = booster, margins
+
+    def recall(self, booster: Frozen) -> Margins | None:
+        """Return the margins of this model and let go of them; None where it was not the one fitted last."""
+        if self._latest is None or self._latest[0] is not booster:
+            return None
+        _, margins = self._latest
+        self._latest = None
+        return margins

@@ -1,0 +1,65 @@
+"""XGBoost's booster: grown on a binned table, kept as inert bytes, woken up to predict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistlearn.errors import MissingExtraError
+
+Frozen: TypeAlias = NDArray[np.uint8]
+Margins: TypeAlias = NDArray[np.float32]
+
+BLOCK = 16_384
+"""Rows that are predicted at a time: they stay in the processor's cache, and the memory needed is bounded."""
+
+
+def load_xgboost() -> Any:
+    """Return the module; where it is not installed, say how to install it."""
+    try:
+        import xgboost
+    except ImportError:
+        raise MissingExtraError("Histogram trees need XGBoost: pip install 'assistlearn[xgboost]'") from None
+    return xgboost
+
+
+def grow(params: dict[str, Any], matrix: Any, n_rounds: int) -> Any:
+    """Return a booster grown on a binned table under the weights it has at present."""
+    booster = load_xgboost().Booster(params, [matrix])
+    for number in range(n_rounds):
+        booster.update(matrix, number)
+    return booster
+
+
+def freeze(booster: Any) -> Frozen:
+    """Return a booster as bytes (universal binary JSON): without its training table, and nothing that could run."""
+    return np.frombuffer(booster.save_raw("ubj"), dtype=np.uint8).copy()
+
+
+def thaw(frozen: Frozen, n_threads: int) -> Any:
+    """Return the booster of these bytes."""
+    return load_xgboost().Booster({"nthread": n_threads}, model_file=bytearray(frozen.tobytes()))
+
+
+def margins_of(booster: Any, rows: Any) -> Margins:
+    """Return the raw scores of a booster for some rows, of shape (n_rows,) or (n_rows, n_outputs)."""
+    margins: Margins = booster.inplace_predict(rows, predict_type="margin")
+    return margins
+
+
+def take_block(X: Any, rows: slice) -> Any:
+    """Return a block of the rows of an array or data frame."""
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def blocks(n_rows: int, size: int = BLOCK) -> Iterator[slice]:
+    """Yield slices that cut so many rows into blocks.
+
+    >>> list(blocks(5, size=2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))

@@ -1,0 +1,78 @@
+"""Several models of one agent, evaluated together where their learner can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from sklearn.utils.validation import _num_samples
+
+from assistlearn.core.votes import Codes
+
+WORTHWHILE = 4_096
+"""Rows from which on joining models takes less time than it saves."""
+MOST_ANSWERS = 2**26
+"""Answers that are held at a time, at the most."""
+MOST_MODELS = 64
+"""Models that are joined, at the most."""
+
+
+@runtime_checkable
+class AnswersTogether(Protocol):
+    """An estimator whose fitted copies can be joined into one that answers for all of them in a single pass."""
+
+    def join(self, models: Sequence[Any]) -> Joint | None:
+        """Return the joint model of these fitted copies of it, or None where they cannot be joined."""
+        ...
+
+
+class Joint(Protocol):
+    """What :meth:`AnswersTogether.join` returns."""
+
+    def predict(self, X: Any) -> Codes:
+        """Return what each model answers for these rows, of shape (n_models, n_rows)."""
+        ...
+
+
+class Panel:
+    """The fitted estimators of one agent, which answer in the order in which they are given.
+
+    Parameters
+    ----------
+    estimators : sequence of classifiers
+        Fitted to the same columns and classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 1])
+    >>> panel = Panel([DecisionTreeClassifier(max_depth=1).fit(X, y), DecisionTreeClassifier().fit(X, y[::-1])])
+    >>> [codes.tolist() for codes in panel.answers(X)]
+    [[0, 1, 1], [1, 1, 0]]
+    """
+
+    def __init__(self, estimators: Sequence[Any]) -> None:
+        self._estimators = estimators
+        self._joints: dict[tuple[int, int], Joint | None] = {}
+
+    def answers(self, rows: Any) -> Iterator[Any]:
+        """Yield what each estimator answers for these rows."""
+        n_rows = _num_samples(rows)
+        size = min(MOST_MODELS, max(1, MOST_ANSWERS // max(n_rows, 1)))
+        for start in range(0, len(self._estimators), size):
+            group = self._estimators[start : start + size]
+            joint = self._joint(start, group) if n_rows >= WORTHWHILE else None
+            if joint is None:
+                yield from (estimator.predict(rows) for estimator in group)
+            else:
+                yield from joint.predict(rows)
+
+    def _joint(self, start: int, group: Sequence[Any]) -> Joint | None:
+        """Join a group of estimators, once."""
+        if len(group) < 2 or not isinstance(group[0], AnswersTogether):
+            return None
+        key = start, len(group)
+        if key not in self._joints:
+            self._joints[key] = group[0].join(group)
+        return self._joints[key]

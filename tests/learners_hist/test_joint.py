@@ -1,0 +1,86 @@
+"""Many trees joined into one booster answer exactly as they do one by one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.tree import DecisionTreeClassifier
+
+from assistlearn.learners import HistTreeClassifier, Panel, together
+from tests.learners_hist.tables import real_numbers
+
+
+def fitted(tree, X, y, n_models):
+    table = tree.prepare(X, y)
+    rng = np.random.RandomState(0)
+    return [clone(tree).fit(table, y, sample_weight=rng.exponential(size=len(y)) ** 3) for _ in range(n_models)]
+
+
+def one_by_one(models, X):
+    return [model.predict(X) for model in models]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("depth", [1, 4, None])
+def test_joined_trees_answer_exactly_as_they_do_one_by_one(n_classes, depth):
+    X, y = real_numbers(3_000, n_classes)
+    X[np.random.RandomState(1).rand(*X.shape) < 0.1] = np.nan
+    models = fitted(HistTreeClassifier(max_depth=depth), X, y, 7)
+    joint = models[0].join(models)
+    assert np.array_equal(joint.predict(X), one_by_one(models, X))
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], [-5, 7], [0, 300]])
+def test_joined_trees_answer_with_any_labels(labels):
+    X, y = real_numbers(500, 2)
+    y = np.array(labels)[y]
+    models = fitted(HistTreeClassifier(), X, y, 3)
+    assert np.array_equal(models[0].join(models).predict(X), one_by_one(models, X))
+
+
+def test_joined_trees_know_categories():
+    rng = np.random.RandomState(0)
+    X = pd.DataFrame({"c": pd.Categorical(rng.choice(list("pqrstu"), 900)), "x": rng.normal(size=900)})
+    y = (X["c"].isin(["p", "r", "u"]) ^ (X["x"] > 0.5)).to_numpy().astype(int)
+    models = fitted(HistTreeClassifier(max_depth=3), X, y, 4)
+    assert np.array_equal(models[0].join(models).predict(X), one_by_one(models, X))
+
+
+def test_a_tree_that_found_nothing_to_split_can_be_joined():
+    X, y = np.zeros((50, 2)), np.arange(50) % 2
+    models = [HistTreeClassifier().fit(X, y, sample_weight=np.where(y == side, 2.0, 1.0)) for side in (0, 1)]
+    assert models[0].join(models).predict(X[:1]).tolist() == [[0], [1]]
+
+
+def test_trees_with_different_classes_are_not_joined():
+    X, y = real_numbers(500, 3)
+    models = [HistTreeClassifier().fit(X, y), HistTreeClassifier().fit(X[y > 0], y[y > 0])]
+    assert models[0].join(models) is None
+
+
+@pytest.mark.parametrize("learner", [HistTreeClassifier(max_depth=2), DecisionTreeClassifier(max_depth=2)])
+def test_a_panel_answers_in_order_whatever_its_size(learner, monkeypatch):
+    monkeypatch.setattr(together, "WORTHWHILE", 100)
+    monkeypatch.setattr(together, "MOST_ANSWERS", 3 * 600)
+    X, y = real_numbers(600)
+    rng = np.random.RandomState(0)
+    models = [clone(learner).fit(X, y, sample_weight=rng.exponential(size=600) ** 3) for _ in range(8)]
+    panel = Panel(models)
+    for rows in (X, X[:150], X[:50], X[:0]) if isinstance(learner, HistTreeClassifier) else (X,):
+        if len(rows):
+            assert np.array_equal(list(panel.answers(rows)), one_by_one(models, rows))
+
+
+def test_a_panel_holds_few_answers_at_a_time(monkeypatch):
+    monkeypatch.setattr(together, "WORTHWHILE", 1)
+    monkeypatch.setattr(together, "MOST_ANSWERS", 2_000)
+    X, y = real_numbers(1_000)
+    sizes = []
+
+    class Watched(HistTreeClassifier):
+        def join(self, models):
+            sizes.append(len(models))
+            return super().join(models)
+
+    list(Panel(fitted(Watched(), X, y, 7)).answers(X))
+    assert sizes == [2, 2, 2]

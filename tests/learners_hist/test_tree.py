@@ -1,0 +1,116 @@
+"""A histogram tree is the classification tree that scikit-learn grows, split at the edges of bins."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import AdaBoostClassifier
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.tree import DecisionTreeClassifier
+
+from assistlearn import AssistedClassifier
+from assistlearn.errors import SettingsError
+from assistlearn.learners import HistTreeClassifier
+from tests.learners_hist.tables import real_numbers, whole_numbers
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_where_binning_loses_nothing_it_is_the_decision_tree(depth, n_classes):
+    X, y, weight = whole_numbers(n_classes=n_classes)
+    ours = HistTreeClassifier(max_depth=depth).fit(X, y, sample_weight=weight)
+    theirs = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
+    assert np.array_equal(ours.predict(X), theirs.predict(X))
+
+
+def test_a_leaf_holds_the_weighted_shares_of_the_classes():
+    X, y, weight = np.zeros((6, 1)), np.array(list("aabbbc")), np.array([1.0, 2.0, 3.0, 4.0, 5.0, 15.0])
+    tree = HistTreeClassifier().fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(tree.predict_proba([[0.0]]), [[0.1, 0.4, 0.5]], atol=1e-6)
+    assert tree.predict([[0.0]]) == ["c"]
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-9, 1e9])
+def test_the_scale_of_the_weights_does_not_matter(scale):
+    X, y, weight = whole_numbers()
+    one = HistTreeClassifier().fit(X, y, sample_weight=weight)
+    other = HistTreeClassifier().fit(X, y, sample_weight=weight * scale)
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-5)
+
+
+def test_without_a_limit_of_depth_it_learns_its_table_by_heart():
+    X, y = real_numbers(200)
+    assert HistTreeClassifier(max_depth=None, max_bin=256).fit(X, y).score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_boosted_it_is_as_accurate_as_the_decision_tree(n_classes):
+    ours, theirs = [], []
+    for seed in range(4):
+        X, y = real_numbers(4_000, n_classes, seed)
+        X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+        for tree, scores in ((HistTreeClassifier(4), ours), (DecisionTreeClassifier(max_depth=4), theirs)):
+            boosted = AdaBoostClassifier(tree, n_estimators=10, random_state=0).fit(X_train, y_train)
+            scores.append(boosted.score(X_test, y_test))
+    assert np.mean(ours) > np.mean(theirs) - 0.015  # twice the standard error of a share of 4,000 samples
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_one_agent_with_histogram_trees_is_adaboost_with_them(n_classes):
+    X, y, _ = whole_numbers(n_classes=n_classes)
+    tree = HistTreeClassifier(max_depth=2)
+    ours = AssistedClassifier([("agent", tree, slice(0, 4))], n_rounds=8, random_state=0).fit(X, y)
+    theirs = AdaBoostClassifier(tree, n_estimators=8, random_state=0).fit(X, y)
+    weights = [contribution.model_weight for contribution in ours.contributions_]
+    # XGBoost reads weights as float32: the trees are the same, their weights agree to that precision.
+    np.testing.assert_allclose(weights, theirs.estimator_weights_[: len(weights)], rtol=1e-5)
+    assert np.array_equal(ours.predict(X), theirs.predict(X))
+
+
+def test_a_subsample_comes_from_the_seed_and_from_nothing_else():
+    X, y = real_numbers()
+    trees = [HistTreeClassifier(subsample=0.5, random_state=seed).fit(X, y).predict_proba(X) for seed in (1, 1, 2)]
+    assert np.array_equal(trees[0], trees[1])
+    assert not np.array_equal(trees[0], trees[2])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, -1, None])
+def test_the_number_of_threads_changes_nothing(n_jobs):
+    X, y = real_numbers()
+    one = HistTreeClassifier(n_jobs=1).fit(X, y)
+    assert np.array_equal(HistTreeClassifier(n_jobs=n_jobs).fit(X, y).booster_, one.booster_)
+
+
+def test_a_grid_search_finds_its_depth():
+    X, y, _ = whole_numbers(n_classes=2)
+    noise = np.random.RandomState(1).rand(len(y)) < 0.2
+    search = GridSearchCV(HistTreeClassifier(), {"max_depth": [1, 12]}, cv=3).fit(X, np.where(noise, 1 - y, y))
+    assert search.best_params_ == {"max_depth": 1}
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"max_depth": 0}, "max_depth=0 must lie between 1 and inf"),
+        ({"max_depth": 2.5}, "max_depth=2.5 must be a whole number"),
+        ({"max_bin": 1}, "max_bin=1 must lie between 2 and 65536"),
+        ({"subsample": 1.5}, "subsample=1.5 must lie between 1e-06 and 1"),
+        ({"subsample": "half"}, "subsample='half' must be a number"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(settings, complaint):
+    with pytest.raises(SettingsError, match=complaint):
+        HistTreeClassifier(**settings).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_weights_that_are_all_zero_are_refused():
+    X, y = np.array([[0.0], [1.0]]), np.array([0, 1])
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        HistTreeClassifier().fit(X, y, sample_weight=[0.0, 0.0])
+    with pytest.raises(SettingsError, match="Every sample_weight is zero"):
+        HistTreeClassifier().fit(HistTreeClassifier().prepare(X, y), y, sample_weight=[0.0, 0.0])
+
+
+def test_one_class_is_answered_always():
+    tree = HistTreeClassifier().fit([[0.0], [1.0]], ["only", "only"])
+    assert tree.predict([[5.0]]) == ["only"]
+    assert tree.predict_proba([[5.0]]).tolist() == [[1.0]]
