@@ -71,5 +71,25 @@ class CorruptDataError(AssistLearnError, ValueError):
     """A data set's file is not what it should be."""
 
 
+class ProtocolError(AssistLearnError, ValueError):
+    """A message is malformed, or says something that cannot be."""
+
+
+class RefusedError(AssistLearnError):
+    """Another agent refused a request; says why."""
+
+
+class UnreachableError(AssistLearnError, ConnectionError):
+    """An agent does not answer: its process ended, hangs, or cannot be reached."""
+
+
+class RunError(AssistLearnError, ValueError):
+    """A run's folder is missing, damaged, or of another run."""
+
+
+class LedgerError(AssistLearnError, ValueError):
+    """A ledger has been changed after it was written."""
+
+
 class AssistLearnWarning(UserWarning):
     """Something works, but probably not as the user hopes."""

@@ -7,13 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assistlearn.core import votes
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.state import State, Verdict
 from assistlearn.core.votes import Codes
 from assistlearn.errors import LearnerError
-from assistlearn.learners import Learner, Model
+from assistlearn.learners import Learner, Model, Panel
+from assistlearn.learners.together import blocks
+from assistlearn.learners.weighting import take_rows
+
+
+ABSTAINS = -1
+"""In place of a class code: the agent does not hold this sample."""
 
 
 @dataclass(frozen=True)
@@ -72,35 +79,78 @@ class Agent:
         self.models: list[KeptModel] = []
         self._learner = Learner(estimator, name)
         self._codes: Codes = np.empty(0, dtype=np.int64)
+        self._held: Bools | None = None
         self._holdout: Any = None
+        self._holdout_held: Bools | None = None
 
-    def begin(self, table: Any, codes: Codes, seed: int, holdout: Any = None) -> None:
-        """Take the training rows, their class codes and the rows of the hold-out samples, if there are any."""
+    def begin(
+        self,
+        table: Any,
+        codes: Codes,
+        seed: int,
+        holdout: Any = None,
+        held: Bools | None = None,
+        holdout_held: Bools | None = None,
+    ) -> None:
+        """Take the task.
+
+        Parameters
+        ----------
+        table : table
+            The agent's rows of the training samples that it holds.
+        codes : ndarray of shape (n_samples,)
+            The class codes of all training samples.
+        seed : int
+            For chance in the preparation.
+        holdout : table, optional
+            The agent's rows of the hold-out samples that it holds.
+        held, holdout_held : ndarray of bool, optional
+            Which of the training and hold-out samples it holds; all by default. It abstains on the others.
+        """
         self.models = []
-        self._codes = codes
+        self._codes = codes if held is None else codes[held]
+        self._held = held
         self._holdout = holdout
-        self._learner.prepare(table, codes, seed)
+        self._holdout_held = holdout_held
+        self._learner.prepare(table, self._codes, seed)
 
     def take_turn(self, turn: Turn, state: State) -> Answer:
         """Fit a model under the present ignorance; keep it unless it is useless."""
         ignorance = state.ignorance()
-        model, answers = self._learner.fit(ignorance, turn.seed, str(turn))
-        reward = answers == self._codes
-        verdict = state.judge(reward, ignorance)
+        model, answers = self._learner.fit(self._own(ignorance), turn.seed, str(turn))
+        reward = self._spread(answers == self._codes, self._held, True)
+        verdict = state.judge(reward, ignorance, self._held)
         if verdict.useless:
             return Answer(reward, verdict)
         self.models.append(KeptModel(turn.round, verdict.model_weight, model))
         if self._holdout is None:
             return Answer(reward, verdict)
         with self._learner.named(f"predict the hold-out samples in {turn}"):
-            return Answer(reward, verdict, model.predict(self._holdout))
+            answers = model.predict(self._holdout)
+        return Answer(reward, verdict, self._spread(answers, self._holdout_held, ABSTAINS))
 
     def end(self, n_rounds: int) -> None:
         """Cut back to the models of the first ``n_rounds`` rounds, and let go of the training rows."""
         self.models = [kept for kept in self.models if kept.round <= n_rounds]
         self._learner.release()
         self._codes = np.empty(0, dtype=np.int64)
-        self._holdout = None
+        self._holdout = self._held = self._holdout_held = None
+
+    def _own(self, ignorance: Floats) -> Floats:
+        """Return the ignorance of the samples that the agent holds; it sums to one unless there is none."""
+        if self._held is None:
+            return ignorance
+        own = ignorance[self._held]
+        total = float(own.sum())
+        return own / total if total > 0.0 else np.full(len(own), 1.0 / max(len(own), 1))
+
+    def _spread(self, values: NDArray[Any], held: Bools | None, otherwise: Any) -> NDArray[Any]:
+        """Return values for all samples from those that the agent holds."""
+        if held is None:
+            return values
+        out = np.full(len(held), otherwise, dtype=values.dtype)
+        out[held] = values
+        return out
 
     @property
     def total_weight(self) -> float:
@@ -109,22 +159,31 @@ class Agent:
 
     def answers(self, table: Any, n_classes: int) -> Iterator[tuple[KeptModel, Codes]]:
         """Yield each kept model with the class codes it answers for these rows."""
-        if not self.models:
-            return
-        with self._learner.named("transform the rows to predict"):
-            rows = self.models[0].model.transform(table)
-        for kept in self.models:
-            with self._learner.named(f"predict with its model of round {kept.round}"):
-                codes = kept.model.answer(rows)
-            _check_codes(codes, n_classes, self.name, kept.round)
-            yield kept, codes
+        return self._answers(self._panel(), table, n_classes)
 
     def scores(self, table: Any, n_samples: int, n_classes: int) -> Floats:
         """Return the sum of its weighted votes, ``n_samples x n_classes``."""
         total = np.zeros((n_samples, n_classes))
-        for kept, codes in self.answers(table, n_classes):
-            votes.add_vote(total, codes, kept.model_weight)
+        panel = self._panel()
+        for rows in blocks(n_samples):
+            for kept, codes in self._answers(panel, take_rows(table, rows), n_classes):
+                votes.add_vote(total[rows], codes, kept.model_weight)
         return total
+
+    def _panel(self) -> Panel:
+        return Panel([kept.model for kept in self.models])
+
+    def _answers(self, panel: Panel, table: Any, n_classes: int) -> Iterator[tuple[KeptModel, Codes]]:
+        if not self.models:
+            return
+        with self._learner.named("transform the rows to predict"):
+            rows = self.models[0].model.transform(table)
+        answers = panel.answers(rows)
+        for kept in self.models:
+            with self._learner.named(f"predict with its model of round {kept.round}"):
+                codes = next(answers)
+            _check_codes(codes, n_classes, self.name, kept.round)
+            yield kept, codes
 
 
 def _check_codes(codes: Codes, n_classes: int, agent: str, round: int) -> None:

@@ -112,6 +112,16 @@ class State:
             value = weight.model_weight(odds, self.n_classes)
         return Verdict(value, _share(*sums), perfect)
 
+    def vectors(self) -> list[Floats | None]:
+        """Return all that the state consists of; :meth:`restore` takes it back, to the bit."""
+        return [self.log_ignorance, self.earlier]
+
+    def restore(self, vectors: list[Floats | None]) -> None:
+        """Take on the state that another replica's :meth:`vectors` describe."""
+        log_ignorance, self.earlier = vectors
+        assert log_ignorance is not None
+        self.log_ignorance = log_ignorance
+
     def apply(self, reward: Bools, model_weight: float) -> None:
         """Take a kept model into account: its errors raise the ignorance."""
         add_where_wrong(self.log_ignorance, reward, model_weight)

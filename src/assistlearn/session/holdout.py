@@ -60,7 +60,10 @@ class HoldOut:
         """Add a kept model's votes."""
         if agent not in self._scores:
             self._scores[agent] = np.zeros((len(self._codes), self._n_classes))
-        votes.add_vote(self._scores[agent], codes, model_weight)
+        voting = np.flatnonzero(codes >= 0)  # the others are samples that the agent does not hold
+        scores = self._scores[agent][voting]
+        votes.add_vote(scores, codes[voting], model_weight)
+        self._scores[agent][voting] = scores
         self._weights[agent] = self._weights.get(agent, 0.0) + model_weight
 
     def finish_round(self) -> float:

@@ -1,0 +1,193 @@
+"""An agent's desk: every request comes in here, is checked, recorded in the ledger, answered, and recorded again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assistlearn.agents.memory import RunMemory, run_folder, runs_at
+from assistlearn.agents.task import Task
+from assistlearn.alignment import Helper, HashHelper, Ids, Minimum, PsiHelper
+from assistlearn.errors import AlignmentError, AssistLearnError, ProtocolError, RefusedError
+from assistlearn.learners.persistence import packages_of
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.codec import Limits, VersionError, decode, encode
+from assistlearn.protocol.ledger import Ledger
+
+logger = logging.getLogger("assistlearn.desk")
+
+
+@dataclass(frozen=True)
+class Household:
+    """What an agent has, and never shows.
+
+    Attributes
+    ----------
+    name : str
+        The agent's name.
+    estimator : classifier
+        Its learner, preprocessing included.
+    ids : Ids
+        The ids of its table.
+    features : table
+        Its features, row by row as the ids.
+    home : path
+        Where it keeps its runs and its ledger.
+    secret : bytes, optional
+        What it shares with the other agents for alignment by keyed hashes.
+    allow : callable, optional
+        Raises ``RefusedError`` for an opening that it does not allow.
+    """
+
+    name: str
+    estimator: Any
+    ids: Ids
+    features: Any
+    home: Path
+    secret: bytes | None = None
+    allow: Callable[[m.Open, int], None] | None = None
+
+
+class Desk:
+    """Answers requests for one agent, in bytes.
+
+    Parameters
+    ----------
+    household : Household
+        What the agent has.
+    limits : Limits, optional
+        The largest message it takes.
+    """
+
+    def __init__(self, household: Household, limits: Limits | None = None) -> None:
+        self._own = household
+        self._limits = limits or Limits()
+        self._ledger = Ledger(household.home / "ledger.jsonl")
+        self._tasks: dict[str, Task] = {}
+        self._alignments: dict[tuple[str, str], Helper] = {}
+
+    def answer(self, request: bytes, peer: str = "initiator") -> bytes:
+        """Return the reply to a request. A bad one gets a ``Problem`` and changes nothing."""
+        message: m.AnyMessage | None = None
+        try:
+            message = decode(request, self._limits)
+        except ProtocolError as error:
+            kind: m.ProblemKind = "version" if isinstance(error, VersionError) else "malformed"
+            reply: m.Reply = m.Problem(run="", kind=kind, text=f"Agent {self._own.name!r}: {error}")
+        run, type_ = ("", "unreadable") if message is None else (message.run[:80], _type(message))
+        self._ledger.record("received", peer, run, type_, request)
+        if message is not None:
+            reply = self._reply(message, request)
+        content = encode(reply)
+        self._ledger.record("sent", peer, run, _type(reply), content)
+        return content
+
+    def _reply(self, message: m.AnyMessage, request: bytes) -> m.Reply:
+        try:
+            return self._handle(message, request)
+        except RefusedError as error:
+            return self._problem(message, "refused", error)
+        except ProtocolError as error:
+            return self._problem(message, "out-of-order", error)
+        except AlignmentError as error:
+            return self._problem(message, "data", error)
+        except AssistLearnError as error:
+            return self._problem(message, "failed", error)
+        except Exception as error:  # a fault of ours or of the disk must reach the initiator as a reply, not as silence
+            logger.exception("Request %s failed", _type(message))
+            return self._problem(message, "failed", error)
+
+    def _problem(self, message: m.AnyMessage, kind: m.ProblemKind, error: Exception) -> m.Problem:
+        text = str(error) or type(error).__name__
+        if self._own.name not in text:
+            text = f"Agent {self._own.name!r}: {text}"
+        return m.Problem(run=message.run[:80], kind=kind, text=text)
+
+    def _handle(self, message: m.AnyMessage, request: bytes) -> m.Reply:
+        folder = run_folder(self._own.home, message.run)
+        memory = RunMemory(folder, packages_of(self._own.estimator))
+        if isinstance(message, m.Open):
+            return self._open(message, memory)
+        if not memory.exists:
+            text = f"Agent {self._own.name!r} knows no run {message.run!r}."
+            return m.Problem(run=message.run, kind="unknown-run", text=text)
+        match message:
+            case m.Align():
+                return self._align(message, memory)
+            case m.Begin():
+                return self._task(message.run, memory).begin(message, request)
+            case m.TakeTurn():
+                return self._task(message.run, memory).take_turn(message, request)
+            case m.End():
+                return self._task(message.run, memory).end(message)
+            case m.Predict():
+                aligned = self._alignments.get((message.run, "predict"))
+                if aligned is None:
+                    raise ProtocolError("The samples to predict are not aligned yet.")
+                return self._task(message.run, memory).predict(message, aligned.rows)
+            case m.Forget():
+                return self._forget(message.run, memory)
+            case _:
+                raise ProtocolError(f"{_type(message)!r} is a reply, not a request.")
+
+    def _open(self, message: m.Open, memory: RunMemory) -> m.Opened:
+        facts = {
+            "run": message.run,
+            "initiator": message.initiator,
+            "purpose": message.purpose,
+            "alignment": message.alignment,
+            "overlap": message.overlap,
+        }
+        if memory.exists:
+            if memory.opened() != facts:
+                raise ProtocolError(f"Run {message.run!r} was opened here before, with other facts.")
+        else:
+            if self._own.allow is not None:
+                self._own.allow(message, len(runs_at(self._own.home)))
+            memory.open(facts)
+        return m.Opened(run=message.run, agent=self._own.name, n_rows=len(self._own.ids))
+
+    def _align(self, message: m.Align, memory: RunMemory) -> m.Aligned:
+        key = message.run, message.purpose
+        if message.step == 1:
+            helper = self._helper(memory.opened()["alignment"], message.purpose)
+            data = helper.answer(message.data)
+            self._alignments[key] = helper
+        else:
+            if key not in self._alignments:
+                raise AlignmentError("No alignment is under way here. Start it again.")
+            if message.purpose == "train" and memory.task() is not None:
+                raise ProtocolError("Training has begun: its samples cannot be aligned again.")
+            data = self._alignments[key].agree(message.data)
+            if message.purpose == "train":
+                memory.keep_rows(self._alignments[key].rows)
+        return m.Aligned(run=message.run, step=message.step, data=data)
+
+    def _helper(self, alignment: str, purpose: str) -> Helper:
+        minimum = Minimum(0, 0.0) if purpose == "predict" else None
+        if alignment == "psi":
+            return PsiHelper(self._own.ids, minimum=minimum)
+        if self._own.secret is None:
+            raise RefusedError(
+                f"Agent {self._own.name!r} has no secret for alignment by keyed hashes. Name one in its file, or align by psi."
+            )
+        return HashHelper(self._own.ids, self._own.secret, minimum)
+
+    def _task(self, run: str, memory: RunMemory) -> Task:
+        if run not in self._tasks:
+            own = self._own
+            self._tasks[run] = Task.recalled(own.name, own.estimator, own.features, memory)
+        return self._tasks[run]
+
+    def _forget(self, run: str, memory: RunMemory) -> m.Forgotten:
+        self._tasks.pop(run, None)
+        for key in [key for key in self._alignments if key[0] == run]:
+            del self._alignments[key]
+        return m.Forgotten(run=run, n_models=memory.forget())
+
+
+def _type(message: m.AnyMessage) -> str:
+    return str(message.__struct_config__.tag)

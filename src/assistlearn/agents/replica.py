@@ -1,0 +1,80 @@
+"""A replica: the state of a run as one agent has rebuilt it from what it was told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assistlearn.core import State
+from assistlearn.errors import ProtocolError
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import Bits, Levels, unpack_numbers
+from assistlearn.protocol.rewards import unpack_reward
+
+
+class Replica:
+    """Brings a state up to date, turn by turn.
+
+    Parameters
+    ----------
+    state : State
+        As it was before the first turn.
+    n_samples : int
+        The number of training samples.
+    """
+
+    def __init__(self, state: State, n_samples: int) -> None:
+        self.state = state
+        self.known = 0
+        self._n_samples = n_samples
+        self._round = 0
+        self._own: dict[int, Bits | Levels] = {}
+
+    def remember(self, turn: int, reward: Bits | Levels) -> None:
+        """Keep the reward of one's own turn until it is heard whether the model counts."""
+        self._own[turn] = reward
+
+    def catch_up(self, message: m.TakeTurn) -> None:
+        """Apply everything that was decided before this turn; all of it is checked before anything is changed."""
+        updates = [(news, self._reward(news)) for news in self._checked(message)]
+        vectors = None if message.state is None else self._vectors(message.state)
+        if message.state is not None and vectors is not None:
+            self.state.restore(vectors)
+            self._round = message.state.round
+        for news, reward in updates:
+            self._enter(news.round)
+            self.state.apply(reward, news.model_weight)
+        self._enter(message.round)
+        self._own = {}
+        self.known = message.turn
+
+    def _enter(self, round: int) -> None:
+        if round != self._round:
+            self.state.begin_round()
+            self._round = round
+
+    def _checked(self, message: m.TakeTurn) -> list[m.News]:
+        last = message.since if message.state is None else message.state.turn
+        round = self._round if message.state is None else message.state.round
+        for news in message.news:
+            if not last <= news.turn < message.turn or not round <= news.round <= message.round:
+                raise ProtocolError(f"News of turn {news.turn}, round {news.round}, are out of order.")
+            if not 0.0 < news.model_weight < 1e300:
+                raise ProtocolError(
+                    f"The model weight {news.model_weight} of turn {news.turn} is not positive and finite."
+                )
+            last, round = news.turn + 1, news.round
+        if message.round < round:
+            raise ProtocolError(f"Round {message.round} is over: round {round} has begun.")
+        return message.news
+
+    def _reward(self, news: m.News) -> Any:
+        packed = self._own.get(news.turn) if news.reward is None else news.reward
+        if packed is None:
+            raise ProtocolError(f"Turn {news.turn} was not this agent's, but no reward came with the news of it.")
+        return unpack_reward(packed, self._n_samples)
+
+    def _vectors(self, snapshot: m.Snapshot) -> list[Any]:
+        return [
+            None if numbers is None else unpack_numbers(numbers, self._n_samples, logarithms=True)
+            for numbers in snapshot.vectors
+        ]

@@ -1,0 +1,198 @@
+"""One run at one agent: from the opening to the last prediction, rebuilt from its memory after a crash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from assistlearn.agents.agent import Agent, Answer, KeptModel, Turn
+from assistlearn.agents.memory import PastTurn, RunMemory
+from assistlearn.agents.replica import Replica
+from assistlearn.core import State
+from assistlearn.errors import ProtocolError
+from assistlearn.learners.weighting import take_rows
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers, unpack_bits, unpack_codes, unpack_numbers
+from assistlearn.protocol.codec import decode, encode
+from assistlearn.protocol.rewards import pack_reward
+
+MAX_PREDICTED = 1_000_000
+"""How many samples' votes go into one message."""
+
+
+class Task:
+    """An agent's part in one run.
+
+    Parameters
+    ----------
+    name : str
+        The agent's name.
+    estimator : classifier
+        Its learner.
+    features : table
+        Its private table, all rows.
+    memory : RunMemory
+        Where it remembers the run.
+    """
+
+    def __init__(self, name: str, estimator: Any, features: Any, memory: RunMemory) -> None:
+        self._agent = Agent(name, estimator)
+        self._features = features
+        self._memory = memory
+        self._begin: m.Begin | None = None
+        self._replica: Replica | None = None
+        self._rows: Any = None
+        self._models_of: dict[int, int] = {}
+        self._replies: dict[int, bytes] = {}
+
+    @classmethod
+    def recalled(cls, name: str, estimator: Any, features: Any, memory: RunMemory) -> Task:
+        """Return the task as the agent remembers it."""
+        task = cls(name, estimator, features, memory)
+        begin = memory.task()
+        if begin is None:
+            return task
+        message = decode(begin)
+        assert isinstance(message, m.Begin)
+        task._begin = message
+        ended = memory.ended()
+        if ended is None:
+            task._prepare(message)
+        for turn in memory.past_turns():
+            task._recall(turn, replay=ended is None)
+        if ended is not None:
+            task._agent.end(ended)
+        return task
+
+    def begin(self, message: m.Begin, request: bytes) -> m.Ready:
+        """Take the task: labels, weights, hold-out samples. Asked again with the same task, answer the same."""
+        before = self._memory.task()
+        if before is not None and before != request:
+            raise ProtocolError(f"Run {message.run!r} has begun here already, with another task.")
+        if before is None or self._begin is None:
+            self._prepare(message)
+            self._begin = message
+            self._memory.keep_task(request)
+        rows = self._memory.rows()
+        return m.Ready(run=message.run, n_held=int(np.count_nonzero(rows >= 0)) if rows is not None else 0)
+
+    def take_turn(self, message: m.TakeTurn, request: bytes) -> m.TurnTaken | m.Problem:
+        """Take a turn; asked for one that is done already, give the same answer again."""
+        if message.turn in self._replies:
+            reply = decode(self._replies[message.turn])
+            assert isinstance(reply, m.TurnTaken)
+            return reply
+        begin, replica = self._ready(message.run)
+        if self._memory.ended() is not None:
+            raise ProtocolError(f"Training of run {message.run!r} has ended here; turn {message.turn} comes too late.")
+        if message.since != replica.known and message.state is None:
+            text = f"This agent knows the run up to turn {replica.known}, not {message.since}."
+            return m.Problem(run=message.run, kind="behind", text=text, known=replica.known)
+        replica.catch_up(message)
+        answer = self._agent.take_turn(Turn(message.turn, message.round, message.seed), replica.state)
+        reply = _turn_taken(message, answer, begin)
+        kept = None if answer.verdict.useless else self._agent.models[-1]
+        self._memory.keep_turn(message.turn, request, encode(reply), kept.model if kept else None)
+        self._note(message.turn, message.round, encode(reply), answer)
+        return reply
+
+    def end(self, message: m.End) -> m.Ended:
+        """Cut back to the rounds that count, and let go of the training rows."""
+        ended = self._memory.ended()
+        if ended is not None and ended != message.n_rounds:
+            raise ProtocolError(f"Run {message.run!r} has ended here after round {ended}, not {message.n_rounds}.")
+        if ended is None:
+            surplus = [turn for turn, round in self._models_of.items() if round > message.n_rounds]
+            self._memory.end(message.n_rounds, surplus)
+            self._agent.end(message.n_rounds)
+            self._replica = None
+        return m.Ended(run=message.run, n_models=len(self._agent.models))
+
+    def predict(self, message: m.Predict, rows: Any) -> m.Scores:
+        """Return the votes on the samples that the agent holds, of those asked for."""
+        if self._begin is None or self._memory.ended() is None:
+            raise ProtocolError(f"Run {message.run!r} is not finished here; there is nothing to predict with.")
+        if not 0 <= message.start <= message.stop <= len(rows) or message.stop - message.start > MAX_PREDICTED:
+            raise ProtocolError(
+                f"Samples {message.start} to {message.stop} were asked for; {len(rows)} are aligned, and at most "
+                f"{MAX_PREDICTED:,} are answered at once."
+            )
+        asked = rows[message.start : message.stop]
+        held = asked >= 0
+        scores = np.zeros((0, self._begin.n_classes))
+        if held.any():
+            table = take_rows(self._features, asked[held])
+            scores = self._agent.scores(table, int(held.sum()), self._begin.n_classes)
+        total = self._agent.total_weight
+        return m.Scores(run=message.run, known=pack_bits(held), scores=pack_numbers(scores), total_weight=total)
+
+    def _prepare(self, begin: m.Begin) -> None:
+        """Check the task and hand the agent its training rows."""
+        rows = self._memory.rows()
+        if rows is None:
+            raise ProtocolError(f"Run {begin.run!r}: the samples are not aligned yet.")
+        n = begin.n_samples
+        if len(rows) != n or begin.n_classes < 2:
+            raise ProtocolError(f"{len(rows)} samples are aligned; the task has {n}, and {begin.n_classes} classes.")
+        codes = unpack_codes(begin.labels, n, begin.n_classes)
+        weights = None if begin.weights is None else unpack_numbers(begin.weights, n)
+        if weights is not None and (weights.min() < 0 or not weights.sum() > 0):
+            raise ProtocolError("Initial weights must not be negative, nor all zero.")
+        aside = np.zeros(n, bool) if begin.holdout is None else unpack_bits(begin.holdout, n)
+        train = np.flatnonzero(~aside)
+        if len(train) == 0:
+            raise ProtocolError("Every sample is held out: there is nothing to train on.")
+        interchange = begin.method == "ascii"
+        state = State.start(len(train), begin.n_classes, None if weights is None else weights[train], interchange)
+        self._replica = Replica(state, len(train))
+        held = rows[train] >= 0
+        held_out = rows[np.flatnonzero(aside)]
+        self._agent.begin(
+            take_rows(self._features, rows[train][held]),
+            codes[train],
+            begin.seed,
+            holdout=take_rows(self._features, held_out[held_out >= 0]) if aside.any() else None,
+            held=None if held.all() else held,
+            holdout_held=None if (held_out >= 0).all() else held_out >= 0,
+        )
+
+    def _recall(self, past: PastTurn, replay: bool) -> None:
+        """Take up a turn that was done before a crash: its model, and its effect on the state."""
+        request, reply = decode(past.request), decode(past.reply)
+        assert isinstance(request, m.TakeTurn)
+        assert isinstance(reply, m.TurnTaken)
+        if replay:
+            assert self._replica is not None
+            self._replica.catch_up(request)
+            self._replica.remember(past.number, reply.reward)
+        if past.model is not None:
+            model = self._memory.model(past.model)
+            self._agent.models.append(KeptModel(request.round, reply.model_weight, model))
+            self._models_of[past.number] = request.round
+        self._replies[past.number] = past.reply
+
+    def _note(self, turn: int, round: int, reply: bytes, answer: Answer) -> None:
+        assert self._replica is not None
+        self._replies[turn] = reply
+        self._replica.remember(turn, pack_reward(answer.reward))
+        if not answer.verdict.useless:
+            self._models_of[turn] = round
+
+    def _ready(self, run: str) -> tuple[m.Begin, Replica]:
+        if self._begin is None or self._replica is None:
+            raise ProtocolError(f"Run {run!r} has not begun here.")
+        return self._begin, self._replica
+
+
+def _turn_taken(message: m.TakeTurn, answer: Answer, begin: m.Begin) -> m.TurnTaken:
+    verdict = answer.verdict
+    return m.TurnTaken(
+        run=message.run,
+        turn=message.turn,
+        reward=pack_reward(answer.reward),
+        model_weight=verdict.model_weight,
+        mean_reward=verdict.mean_reward,
+        perfect=verdict.perfect,
+        holdout=None if answer.holdout is None else pack_codes(answer.holdout, begin.n_classes),
+    )

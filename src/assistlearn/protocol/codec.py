@@ -1,0 +1,92 @@
+"""Messages as bytes: a fixed header, then MessagePack. Inert: decoding constructs the listed types and nothing else.
+
+The header is 20 bytes: the mark ``ALMS``, the version (2 bytes), two bytes of zeros, the length of the body (4
+bytes), and the number of values that the message's arrays hold when decoded (8 bytes), all least significant byte
+first. A receiver refuses a message before reading its body if either number is above its limit.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from assistlearn.errors import ProtocolError
+from assistlearn.protocol.arrays import Bits, ClassCodes, Levels, Numbers
+from assistlearn.protocol.messages import VERSION, AnyMessage
+
+MARK = b"ALMS"
+_HEADER = struct.Struct("<4sHHIQ")
+HEADER_BYTES = _HEADER.size
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder: msgspec.msgpack.Decoder[AnyMessage] = msgspec.msgpack.Decoder(AnyMessage)
+
+
+class VersionError(ProtocolError):
+    """A message of a version that this release does not speak."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The largest message that a receiver takes.
+
+    Attributes
+    ----------
+    body : int
+        Bytes of a message.
+    values : int
+        Values in its arrays, when decoded.
+    """
+
+    body: int = 2**31
+    values: int = 2**31
+
+
+def encode(message: AnyMessage) -> bytes:
+    """Return a message as bytes.
+
+    >>> from assistlearn.protocol.messages import Forget
+    >>> decode(encode(Forget(run="r1")))
+    Forget(run='r1')
+    """
+    body = _encoder.encode(message)
+    return _HEADER.pack(MARK, VERSION, 0, len(body), _count(message)) + body
+
+
+def decode(data: bytes, limits: Limits | None = None) -> AnyMessage:
+    """Return the message that bytes stand for; refuse what is malformed, too large or of another version."""
+    limits = limits or Limits()
+    if len(data) < HEADER_BYTES:
+        raise ProtocolError(f"A message has a header of {HEADER_BYTES} bytes; these are {len(data)} bytes in all.")
+    mark, version, zeros, length, values = _HEADER.unpack_from(data)
+    if mark != MARK:
+        raise ProtocolError("These bytes are not a message of assistlearn.")
+    if version != VERSION:
+        raise VersionError(f"The message speaks version {version} of the protocol, this release version {VERSION}.")
+    if zeros != 0 or length != len(data) - HEADER_BYTES:
+        raise ProtocolError(f"The header says {length} bytes follow; {len(data) - HEADER_BYTES} do.")
+    if length > limits.body or values > limits.values:
+        raise ProtocolError(
+            f"The message has {length} bytes and {values} values; at most {limits.body} and {limits.values} are taken."
+        )
+    try:
+        message = _decoder.decode(memoryview(data)[HEADER_BYTES:])
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ProtocolError(f"The message does not decode: {error}") from None
+    if _count(message) != values:
+        raise ProtocolError(f"The header says {values} values, the message holds {_count(message)}.")
+    return message
+
+
+def _count(part: Any) -> int:
+    """Return how many values the arrays in a message say they hold."""
+    if isinstance(part, Bits | ClassCodes | Levels | Numbers):
+        return max(part.n, 0)
+    if isinstance(part, msgspec.Struct):
+        return sum(_count(getattr(part, name)) for name in part.__struct_fields__)
+    if isinstance(part, list):
+        return sum(_count(item) for item in part if not isinstance(item, bytes))
+    return 0

@@ -1,0 +1,234 @@
+"""Every message there is. What is not a field here cannot leave an agent: this file is the privacy statement.
+
+The initiator asks, a helper answers; nobody else speaks. Below, "I" is the initiator and "H" the helper asked; K is the
+number of classes.
+
++-----------+--------+---------------------------+------------------------------------------------------------------+
+| Message   | Goes   | Field                     | What it is, and its size                                         |
++===========+========+===========================+==================================================================+
+| Open      | I to H | run, initiator, purpose   | who asks and what for, in words: some bytes                      |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+|           |        | alignment, overlap        | how samples will be matched: some bytes                          |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+| Opened    | H to I | agent, n_rows             | the helper's name and how many samples its table has             |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+| Align     | I to H | purpose, step, data       | a step of the alignment: hashed or encrypted ids, some 16 to 70  |
+|           |        |                           | bytes per id                                                     |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+| Aligned   | H to I | step, data                | the helper's part of the same step                               |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+| Begin     | I to H | labels                    | class codes under a secret permutation, 1 or 2 bytes per sample: |
+|           |        |                           | numbers, not names of classes                                    |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+|           |        | weights                   | initial weights of the samples, if not uniform: 8 bytes each     |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+|           |        | holdout                   | which samples are held out: 1 bit each                           |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+|           |        | method, reward, seed ...  | how to train: some bytes                                         |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+| Ready     | H to I | n_held                    | how many of the samples the helper holds                         |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+| TakeTurn  | I to H | turn, round, seed, since  | when it is: some bytes                                           |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+|           |        | news                      | of every model kept since the helper's last turn, not whose it   |
+|           |        |                           | was: its weight (8 bytes) and its reward (at most 1 bit per      |
+|           |        |                           | sample; soft: 8)                                                 |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+|           |        | state                     | instead of news, where that is smaller: 8 or 16 bytes per sample |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+| TurnTaken | H to I | reward                    | where the new model is right: at most 1 bit per sample (soft: a  |
+|           |        |                           | quantised score, 8 bits by default)                              |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+|           |        | model_weight, mean_reward | two numbers: 16 bytes                                            |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+|           |        | perfect                   | one bit                                                          |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+|           |        | holdout                   | what the model answers for the hold-out samples: 1 or 2 bytes    |
+|           |        |                           | each (soft: K quantised scores)                                  |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+| End       | I to H | n_rounds                  | how many rounds the result is made of                            |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+| Ended     | H to I | n_models                  | how many models the helper keeps                                 |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+| Predict   | I to H | start, stop               | which of the samples that were aligned for prediction            |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+| Scores    | H to I | known                     | which of them the helper holds: 1 bit each                       |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+|           |        | scores                    | its votes for those it holds: 8 K bytes each                     |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+|           |        | total_weight              | the sum of its model weights: 8 bytes                            |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+| Forget    | I to H | run                       | remove the run's models and records                              |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+| Forgotten | H to I | n_models                  | how many models were removed                                     |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+| Problem   | H to I | kind, text, known         | why a request was refused, in words                              |
++-----------+--------+---------------------------+------------------------------------------------------------------+
+
+Raise ``VERSION`` when a field is added, removed or changes its meaning; keep the readers of old versions and their
+golden files. A message of an unknown version is refused with a ``Problem`` that names both versions.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from assistlearn.protocol.arrays import Bits, ClassCodes, Levels, Numbers
+
+VERSION = 1
+
+Method = Literal["ascii", "simple", "ensemble", "soft"]
+
+
+class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", kw_only=True):
+    """What every message says: which run it belongs to."""
+
+    run: str
+
+
+class Open(Message, frozen=True, tag="open"):
+    """Ask to work together."""
+
+    initiator: str
+    purpose: str
+    alignment: Literal["hash", "psi"]
+    overlap: Literal["abstain", "intersection"]
+
+
+class Opened(Message, frozen=True, tag="opened"):
+    """Yes."""
+
+    agent: str
+    n_rows: int
+
+
+class Align(Message, frozen=True, tag="align"):
+    """A step of the alignment, of the samples to train on or of those to predict."""
+
+    purpose: Literal["train", "predict"]
+    step: Literal[1, 2]
+    data: bytes
+
+
+class Aligned(Message, frozen=True, tag="aligned"):
+    """The answer to a step of the alignment."""
+
+    step: int
+    data: bytes
+
+
+class Begin(Message, frozen=True, tag="begin"):
+    """Here is the task."""
+
+    method: Method
+    n_samples: int
+    n_classes: int
+    labels: ClassCodes
+    seed: int
+    weights: Numbers | None = None
+    holdout: Bits | None = None
+    score_bits: int = 8
+    reward: str = "in-sample"
+
+
+class Ready(Message, frozen=True, tag="ready"):
+    """The helper's table is prepared."""
+
+    n_held: int
+
+
+class News(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    """A model that somebody kept; ``reward`` is None where it was the receiver's own."""
+
+    turn: int
+    round: int
+    model_weight: float
+    reward: Bits | Levels | None
+
+
+class Snapshot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    """The state of a run itself, as vectors of n numbers, after a turn."""
+
+    turn: int
+    round: int
+    vectors: list[Numbers | None]
+
+
+class TakeTurn(Message, frozen=True, tag="take-turn"):
+    """It is your turn."""
+
+    turn: int
+    round: int
+    seed: int
+    since: int
+    news: list[News]
+    state: Snapshot | None = None
+
+
+class TurnTaken(Message, frozen=True, tag="turn-taken"):
+    """The turn is done: how good the new model is, and where."""
+
+    turn: int
+    reward: Bits | Levels
+    model_weight: float
+    mean_reward: float
+    perfect: bool
+    holdout: ClassCodes | Levels | None = None
+
+
+class End(Message, frozen=True, tag="end"):
+    """Training is over."""
+
+    n_rounds: int
+
+
+class Ended(Message, frozen=True, tag="ended"):
+    """The helper has cut its models back."""
+
+    n_models: int
+
+
+class Predict(Message, frozen=True, tag="predict"):
+    """Ask for the votes on the samples that were aligned for prediction, from ``start`` up to ``stop``."""
+
+    start: int
+    stop: int
+
+
+class Scores(Message, frozen=True, tag="scores"):
+    """The votes."""
+
+    known: Bits
+    scores: Numbers
+    total_weight: float
+
+
+class Forget(Message, frozen=True, tag="forget"):
+    """Remove what you keep of this run."""
+
+
+class Forgotten(Message, frozen=True, tag="forgotten"):
+    """It is gone."""
+
+    n_models: int
+
+
+ProblemKind = Literal["malformed", "version", "refused", "unknown-run", "out-of-order", "behind", "data", "failed"]
+
+
+class Problem(Message, frozen=True, tag="problem"):
+    """A request was refused and nothing has changed.
+
+    ``behind`` says that the helper knows less than the request assumes; ``known`` is the last turn it knows.
+    """
+
+    kind: ProblemKind
+    text: str
+    known: int = 0
+
+
+Request: TypeAlias = Open | Align | Begin | TakeTurn | End | Predict | Forget
+Reply: TypeAlias = Opened | Aligned | Ready | TurnTaken | Ended | Scores | Forgotten | Problem
+AnyMessage: TypeAlias = Request | Reply
