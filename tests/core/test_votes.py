@@ -120,6 +120,12 @@ def test_a_tie_goes_to_the_more_confident_agent():
     assert votes.winners(decided)[0] == 1
 
 
+def test_a_tie_between_agents_that_are_each_of_one_mind_goes_to_the_one_with_more_evidence():
+    weak, strong = np.array([[1.0, -0.5, -0.5]]), np.array([[-1.0, -1.0, 2.0]])
+    decided = sum(votes.majority_votes({"weak": weak, "strong": strong}, {"weak": 1.0, "strong": 2.0}).values())
+    assert votes.winners(decided)[0] == 2
+
+
 def test_agreement_of_all_agents_is_a_share_of_one():
     own = np.array([[2.0, -1.0, -1.0]])
     decided = sum(votes.majority_votes({"a": own, "b": own}, {"a": 2.0, "b": 2.0}).values())

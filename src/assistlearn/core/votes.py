@@ -79,20 +79,20 @@ def majority_votes(scores: Mapping[str, Floats], total_weights: Mapping[str, flo
     """Return each agent's share of a majority vote: a full vote for its own winner, and a whisper of its confidence.
 
     ``scores`` are the agents' own weighted votes and ``total_weights`` the sums of their model weights; an agent
-    without any model does not vote. The whisper is at most ``1 / (2 M)`` of a vote, so that those of all M agents
-    together can break a tie but never overturn a majority.
+    without any model does not vote. The whispers are the agents' own votes, scaled so that all of them together are
+    at most half a vote: they can break a tie but never overturn a majority.
 
     >>> votes = majority_votes({"a": np.array([[1.0, -1.0]]), "b": np.array([[-2.0, 2.0]])}, {"a": 2.0, "b": 2.0})
     >>> sum(votes.values())
     array([[-0.125,  0.125]])
     """
-    n_voting = sum(weight > 0.0 for weight in total_weights.values())
+    whole = sum(total_weights.values())
     out = {}
     for name, own in scores.items():
         out[name] = np.zeros_like(own)
         if total_weights[name] > 0.0:
             add_vote(out[name], winners(own), 1.0)
-            out[name] += own / (total_weights[name] * 2 * n_voting)
+            out[name] += own / (2.0 * whole)
     return out
 
 
