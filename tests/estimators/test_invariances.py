@@ -1,0 +1,135 @@
+"""What must not matter does not matter: the order of rows, the names of classes, the order of an agent's columns."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from assistlearn import AssistedClassifier
+from tests.estimators.data import birds, pair, wine
+
+TREE = DecisionTreeClassifier(max_depth=2)
+METHODS = ["ascii", "simple", "ensemble"]
+
+
+def two(learner, **options) -> AssistedClassifier:
+    return AssistedClassifier(
+        [("a", learner, slice(0, 3)), ("b", learner, slice(3, 6))], n_rounds=6, random_state=0, **options
+    )
+
+
+def weights(clf: AssistedClassifier) -> list[float]:
+    return [c.model_weight for c in clf.contributions_]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("learner", [TREE, GaussianNB()], ids=["tree", "naive Bayes"])
+@pytest.mark.parametrize("data", [birds, pair])
+def test_permuting_the_rows_permutes_the_ignorance(data, learner, method: str):
+    X, y = data()
+    order = np.random.RandomState(0).permutation(len(y))
+    clf, permuted = two(learner, method=method).fit(X, y), two(learner, method=method).fit(X[order], y[order])
+    np.testing.assert_allclose(permuted.ignorance_, clf.ignorance_[order], rtol=1e-9)
+    np.testing.assert_allclose(weights(permuted), weights(clf), rtol=1e-9)
+    assert np.array_equal(permuted.predict(X), clf.predict(X))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "learner", [TREE, GaussianNB(), LogisticRegression(tol=1e-10, max_iter=1000)], ids=["tree", "bayes", "logistic"]
+)
+def test_relabelling_the_classes_changes_nothing_else(learner, method: str):
+    """The new names sort in another order, so that every class gets another code."""
+    X, y = birds()
+    renamed_to = {"crow": "z", "gull": "a", "owl": "m", "wren": "b"}
+    renamed = np.array([renamed_to[label] for label in y])
+    uneven = np.random.RandomState(0).rand(len(y))  # so that no leaf of a tree has two classes of the same weight
+    clf = two(learner, method=method).fit(X, y, sample_weight=uneven)
+    other = two(learner, method=method).fit(X, renamed, sample_weight=uneven)
+    np.testing.assert_allclose(weights(other), weights(clf), rtol=1e-9)
+    np.testing.assert_allclose(other.ignorance_, clf.ignorance_, rtol=1e-9)
+    assert np.array_equal(other.predict(X), [renamed_to[label] for label in clf.predict(X)])
+    columns = [list(other.classes_).index(renamed_to[label]) for label in clf.classes_]
+    np.testing.assert_allclose(other.predict_proba(X)[:, columns], clf.predict_proba(X), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(other.decision_function(X)[:, columns], clf.decision_function(X), atol=1e-9)
+
+
+def test_exchanging_two_classes_turns_the_decision_round():
+    X, y = pair()
+    clf, turned = two(GaussianNB()).fit(X, y), two(GaussianNB()).fit(X, -y)
+    np.testing.assert_allclose(turned.decision_function(X), -clf.decision_function(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("labels", [[10, 20, 30, 40], ["a", "b", "c", "d"], [-1.0, 0.0, 1.0, 2.0], [False, True]])
+def test_names_in_the_same_order_change_no_bit(labels: list):
+    X, y = birds()
+    codes = np.unique(y, return_inverse=True)[1] % len(labels)
+    clf, other = two(TREE).fit(X, codes), two(TREE).fit(X, np.array(labels)[codes])
+    assert clf.contributions_ == other.contributions_
+    assert clf.ignorance_.tobytes() == other.ignorance_.tobytes()
+    assert np.array_equal(np.array(labels)[clf.predict(X)], other.predict(X))
+    assert other.classes_.dtype == np.array(labels).dtype
+
+
+@pytest.mark.parametrize("learner", [TREE, GaussianNB(), KNeighborsClassifier()], ids=["tree", "naive Bayes", "knn"])
+def test_the_order_of_an_agents_columns_is_irrelevant_where_its_learner_ignores_it(learner):
+    X, y = birds()
+    clf = two(learner).fit(X, y)
+    other = AssistedClassifier([("a", learner, [2, 0, 1]), ("b", learner, [5, 4, 3])], n_rounds=6, random_state=0)
+    other.fit(X, y)
+    np.testing.assert_allclose(weights(other), weights(clf), rtol=1e-9)
+    np.testing.assert_allclose(other.ignorance_, clf.ignorance_, rtol=1e-9)
+    assert np.array_equal(other.predict(X), clf.predict(X))
+
+
+def test_the_order_of_the_tables_columns_is_irrelevant_where_each_agent_is_told_its_own():
+    X, y = wine()
+    order = np.random.RandomState(1).permutation(13)
+    place = np.argsort(order)
+    first = [("a", TREE, [0, 6, 9]), ("b", GaussianNB(), [12, 3]), ("c", TREE, slice(0, 13))]
+    second = [("a", TREE, place[[0, 6, 9]]), ("b", GaussianNB(), place[[12, 3]]), ("c", TREE, place)]
+    clf = AssistedClassifier(first, n_rounds=3, random_state=0).fit(X, y)
+    other = AssistedClassifier(second, n_rounds=3, random_state=0).fit(X[:, order], y)
+    assert clf.contributions_ == other.contributions_
+    assert np.array_equal(clf.decision_function(X), other.decision_function(X[:, order]))
+
+
+@pytest.mark.parametrize("factor", [0.25, 1024.0, 7.3])
+def test_the_scale_of_the_initial_weights_is_irrelevant(factor: float):
+    X, y = birds()
+    weight = np.random.RandomState(0).rand(len(y)) + 0.1
+    clf = two(GaussianNB()).fit(X, y, sample_weight=weight)
+    scaled = two(GaussianNB()).fit(X, y, sample_weight=factor * weight)
+    np.testing.assert_allclose(weights(scaled), weights(clf), rtol=1e-9)
+    np.testing.assert_allclose(scaled.ignorance_, clf.ignorance_, rtol=1e-9)
+
+
+def test_equal_initial_weights_are_none():
+    X, y = birds()
+    clf, weighted = two(TREE).fit(X, y), two(TREE).fit(X, y, sample_weight=np.ones(len(y)))
+    assert clf.contributions_ == weighted.contributions_
+    assert clf.ignorance_.tobytes() == weighted.ignorance_.tobytes()
+
+
+def test_samples_without_weight_do_not_count():
+    X, y = birds()
+    weight = (np.arange(len(y)) % 3 > 0).astype(float)
+    counted = weight > 0
+    y_spoilt = np.where(counted, y, "wren")
+    clf = two(GaussianNB()).fit(X, y_spoilt, sample_weight=weight)
+    without = two(GaussianNB()).fit(X[counted], y[counted])
+    np.testing.assert_allclose(weights(clf), weights(without), rtol=1e-6)  # its smoothing looks at all rows
+    assert (clf.ignorance_[~counted] == 0).all()
+    np.testing.assert_allclose(clf.ignorance_[counted], without.ignorance_, rtol=1e-5)
+
+
+def test_the_order_of_the_agents_matters_to_ascii_only_through_the_turns():
+    """Naming the agents differently changes nothing."""
+    X, y = birds()
+    clf = two(TREE).fit(X, y)
+    renamed = AssistedClassifier([("z", TREE, slice(0, 3)), ("y", TREE, slice(3, 6))], n_rounds=6, random_state=0)
+    renamed.fit(X, y)
+    assert weights(clf) == weights(renamed)
+    assert np.array_equal(clf.decision_function(X), renamed.decision_function(X))
