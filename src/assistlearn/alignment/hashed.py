@@ -52,11 +52,12 @@ class HashInitiator(Initiator):
         codes = keyed_hash.digests(self.ids, key)
         return wire.HashRequest(token, keyed_hash.key_check(key), codes.tobytes())
 
-    def _read_answer(self, answer: bytes, token: bytes) -> Bools:
+    def _read_answer(self, answer: bytes, token: bytes) -> Rows:
         message = wire.decode(answer, wire.HashAnswer, len(self.ids), token)
-        return unpack(message.held, len(self.ids), "helper's answers")
+        held = unpack(message.held, len(self.ids), "helper's answers")
+        return np.where(held, np.arange(len(self.ids)), -1)
 
-    def _samples(self, kept: Bools) -> bytes:
+    def _samples(self, places: Rows, kept: Bools) -> bytes:
         return pack(kept)
 
 

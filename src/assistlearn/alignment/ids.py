@@ -176,7 +176,7 @@ def _as_series(values: Any, owner: str) -> pl.Series | None:
         if n_dimensions != 1:
             raise IdsError(f"{owner}: ids must have one dimension, not {n_dimensions}.")
         kind = getattr(getattr(values, "dtype", None), "kind", None)
-        if kind not in ("i", "u", "f", "U"):  # objects of Python or pandas: their values decide, not their container
+        if kind not in ("i", "u", "f"):  # objects of Python or pandas: their values decide, not their container
             return None
         series = pl.Series(np.asarray(values))
     return None if series.dtype == pl.Object else series

@@ -72,7 +72,6 @@ class PsiInitiator(Initiator):
         self._progress = progress
         self._cipher = Cipher(n_jobs)
         self._sorting = NOTHING
-        self._places = NOTHING
 
     def _request(self, token: bytes) -> wire.Message:
         cipher = Cipher(self._n_jobs)  # a key is for one alignment
@@ -80,7 +79,7 @@ class PsiInitiator(Initiator):
         self._cipher, self._sorting = cipher, sorting
         return wire.PsiRequest(token, points.tobytes())
 
-    def _read_answer(self, answer: bytes, token: bytes) -> Bools:
+    def _read_answer(self, answer: bytes, token: bytes) -> Rows:
         n_ids = len(self.ids)
         message = wire.decode(answer, wire.PsiAnswer, POINT_BYTES * (n_ids + self._max_ids), token)
         both = codes_from(message.both, POINT_BYTES, "points under both keys")
@@ -90,11 +89,10 @@ class PsiInitiator(Initiator):
         theirs = _read_sorted(message.own, "helper's points", self._max_ids)
         places = np.empty(n_ids, dtype=np.int64)
         places[self._sorting] = positions(both, self._cipher.again(theirs, self._progress))
-        self._places = places
-        return places >= 0
+        return places
 
-    def _samples(self, kept: Bools) -> bytes:
-        return self._places[kept].astype("<i4").tobytes()
+    def _samples(self, places: Rows, kept: Bools) -> bytes:
+        return places[kept].astype("<i4").tobytes()
 
 
 class PsiHelper(Helper):

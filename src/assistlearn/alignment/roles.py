@@ -55,14 +55,14 @@ class Initiator(ABC):
         self._minimum = minimum or Minimum()
         self._max_ids = _positive(max_ids)
         self._token: bytes | None = None
-        self._held: Bools | None = None
+        self._places: Rows | None = None
         self._expected: bytes | None = None
 
     def start(self) -> bytes:
         """Step 1: return the request to the helper. Called again, it starts afresh."""
         token = secrets.token_bytes(wire.TOKEN_BYTES)
         request = self._request(token)
-        self._token, self._held, self._expected = token, None, None
+        self._token, self._places, self._expected = token, None, None
         return wire.encode(request)
 
     def finish(self, answer: bytes) -> Bools:
@@ -75,10 +75,11 @@ class Initiator(ABC):
         """
         if self._token is None:
             raise AlignmentError(f"The alignment with agent {self._helper!r} has not started.")
-        held = self._read_answer(answer, self._token)
+        places = self._read_answer(answer, self._token)
+        held = places >= 0
         self._minimum.check(int(held.sum()), len(held), f"Agent {self._helper!r} holds")
-        self._held = held
-        return held.copy()
+        self._places, self._expected = places, None
+        return held
 
     def settle(self, samples: Bools | None = None) -> bytes:
         """Step 4: return the order of the run for the helper.
@@ -88,16 +89,16 @@ class Initiator(ABC):
         samples : ndarray of bool of shape (n_ids,), optional
             Which of the initiator's samples the run has; all by default.
         """
-        if self._held is None or self._token is None:
+        if self._places is None or self._token is None:
             raise AlignmentError(f"The alignment with agent {self._helper!r} has no answer yet.")
         kept = np.ones(len(self.ids), dtype=np.bool_) if samples is None else np.asarray(samples)
         if kept.dtype != np.bool_ or kept.shape != (len(self.ids),):
             raise SettingsError(f"samples must be {len(self.ids):,} truth values, one for each of the initiator's ids.")
-        rows = np.where(self._held, np.arange(len(self.ids)), -1)[kept]
+        rows = np.where(self._places >= 0, np.arange(len(self.ids)), -1)[kept]
         key = secrets.token_bytes(wire.KEY_BYTES)
         digest = order_digest(self.ids, rows, key)
         self._expected = confirmation(digest, key)
-        return wire.encode(wire.Order(self._token, key, digest, self._samples(kept)))
+        return wire.encode(wire.Order(self._token, key, digest, self._samples(self._places, kept)))
 
     def confirm(self, reply: bytes) -> None:
         """Step 6: raise unless the helper found the same samples in the same order."""
@@ -111,10 +112,11 @@ class Initiator(ABC):
     def _request(self, token: bytes) -> wire.Message: ...
 
     @abstractmethod
-    def _read_answer(self, answer: bytes, token: bytes) -> Bools: ...
+    def _read_answer(self, answer: bytes, token: bytes) -> Rows:
+        """Return each sample's place in what was exchanged, or -1 where there is none."""
 
     @abstractmethod
-    def _samples(self, kept: Bools) -> bytes: ...
+    def _samples(self, places: Rows, kept: Bools) -> bytes: ...
 
 
 class Helper(ABC):

@@ -122,7 +122,7 @@ def decode(data: bytes, kind: type[Kind], limit: int, token: bytes | None = None
         )
     try:
         message = msgspec.msgpack.decode(memoryview(data)[len(MARK) + 1 :], type=kind)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:  # ValueError: text that is not UTF-8
         raise AlignmentError(f"{name}: the message is malformed ({error}).") from None
     if len(message.token) != TOKEN_BYTES:
         raise AlignmentError(f"{name}: the token has {len(message.token)} bytes, not {TOKEN_BYTES}.")
