@@ -6,7 +6,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.learners import HistTreeClassifier, Panel, together
+from assistlearn import AssistedClassifier
+from assistlearn.agents import agent
+from assistlearn.learners import HistTreeClassifier, Model, Panel, together
 from tests.learners_hist.tables import real_numbers
 
 
@@ -59,16 +61,16 @@ def test_trees_with_different_classes_are_not_joined():
 
 
 @pytest.mark.parametrize("learner", [HistTreeClassifier(max_depth=2), DecisionTreeClassifier(max_depth=2)])
-def test_a_panel_answers_in_order_whatever_its_size(learner, monkeypatch):
+@pytest.mark.parametrize("n_rows", [600, 150, 50])
+def test_a_panel_answers_in_order_whatever_its_size(learner, n_rows, monkeypatch):
     monkeypatch.setattr(together, "WORTHWHILE", 100)
     monkeypatch.setattr(together, "MOST_ANSWERS", 3 * 600)
     X, y = real_numbers(600)
     rng = np.random.RandomState(0)
     models = [clone(learner).fit(X, y, sample_weight=rng.exponential(size=600) ** 3) for _ in range(8)]
-    panel = Panel(models)
-    for rows in (X, X[:150], X[:50], X[:0]) if isinstance(learner, HistTreeClassifier) else (X,):
-        if len(rows):
-            assert np.array_equal(list(panel.answers(rows)), one_by_one(models, rows))
+    panel = Panel([Model(None, model) for model in models])
+    for _ in range(2):  # joined, and joined already
+        assert np.array_equal(list(panel.answers(X[:n_rows])), one_by_one(models, X[:n_rows]))
 
 
 def test_a_panel_holds_few_answers_at_a_time(monkeypatch):
@@ -82,5 +84,20 @@ def test_a_panel_holds_few_answers_at_a_time(monkeypatch):
             sizes.append(len(models))
             return super().join(models)
 
-    list(Panel(fitted(Watched(), X, y, 7)).answers(X))
+    list(Panel([Model(None, model) for model in fitted(Watched(), X, y, 7)]).answers(X))
     assert sizes == [2, 2, 2]
+
+
+def test_a_run_votes_the_same_to_the_bit_together_in_blocks_or_one_by_one(monkeypatch):
+    X, y = real_numbers(5_000)
+    tree = HistTreeClassifier(max_depth=2)
+    agents = [("one", tree, slice(0, 4)), ("two", tree, slice(4, 8))]
+    clf = AssistedClassifier(agents, n_rounds=6, random_state=0).fit(X, y)
+    together_ = clf.decision_function(X)
+    staged = list(clf.staged_decision_function(X))[-1]
+    monkeypatch.setattr(agent, "blocks", lambda n_rows: together.blocks(n_rows, size=777))
+    in_blocks = clf.decision_function(X)
+    monkeypatch.setattr(HistTreeClassifier, "join", lambda self, models: None)
+    one_by_one_ = clf.decision_function(X)
+    for other in (staged, in_blocks, one_by_one_):
+        assert np.array_equal(together_, other)

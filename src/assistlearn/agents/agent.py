@@ -18,7 +18,6 @@ from assistlearn.learners import Learner, Model, Panel
 from assistlearn.learners.together import blocks
 from assistlearn.learners.weighting import take_rows
 
-
 ABSTAINS = -1
 """In place of a class code: the agent does not hold this sample."""
 

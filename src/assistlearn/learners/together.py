@@ -8,6 +8,10 @@ from typing import Any, Protocol, runtime_checkable
 from sklearn.utils.validation import _num_samples
 
 from assistlearn.core.votes import Codes
+from assistlearn.learners.learner import Model
+
+BLOCK = 65_536
+"""Rows that are predicted at a time: the memory needed beyond the answers is bounded."""
 
 WORTHWHILE = 4_096
 """Rows from which on joining models takes less time than it saves."""
@@ -35,44 +39,55 @@ class Joint(Protocol):
 
 
 class Panel:
-    """The fitted estimators of one agent, which answer in the order in which they are given.
+    """The models of one agent, which answer in the order in which they are given.
 
     Parameters
     ----------
-    estimators : sequence of classifiers
-        Fitted to the same columns and classes.
+    models : sequence of Model
+        Behind the same transformers, fitted to the same columns and classes.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 1])
-    >>> panel = Panel([DecisionTreeClassifier(max_depth=1).fit(X, y), DecisionTreeClassifier().fit(X, y[::-1])])
+    >>> panel = Panel([Model(None, DecisionTreeClassifier().fit(X, codes)) for codes in (y, y[::-1])])
     >>> [codes.tolist() for codes in panel.answers(X)]
     [[0, 1, 1], [1, 1, 0]]
     """
 
-    def __init__(self, estimators: Sequence[Any]) -> None:
-        self._estimators = estimators
+    def __init__(self, models: Sequence[Model]) -> None:
+        self._models = models
         self._joints: dict[tuple[int, int], Joint | None] = {}
 
-    def answers(self, rows: Any) -> Iterator[Any]:
-        """Yield what each estimator answers for these rows."""
+    def answers(self, rows: Any) -> Iterator[Codes]:
+        """Yield the class codes that each model answers for rows that are transformed already."""
         n_rows = _num_samples(rows)
         size = min(MOST_MODELS, max(1, MOST_ANSWERS // max(n_rows, 1)))
-        for start in range(0, len(self._estimators), size):
-            group = self._estimators[start : start + size]
+        for start in range(0, len(self._models), size):
+            group = self._models[start : start + size]
             joint = self._joint(start, group) if n_rows >= WORTHWHILE else None
             if joint is None:
-                yield from (estimator.predict(rows) for estimator in group)
+                yield from (model.answer(rows) for model in group)
             else:
                 yield from joint.predict(rows)
 
-    def _joint(self, start: int, group: Sequence[Any]) -> Joint | None:
-        """Join a group of estimators, once."""
-        if len(group) < 2 or not isinstance(group[0], AnswersTogether):
+    def _joint(self, start: int, group: Sequence[Model]) -> Joint | None:
+        """Join a group of models, once."""
+        first = group[0].estimator
+        if len(group) < 2 or not isinstance(first, AnswersTogether):
             return None
         key = start, len(group)
         if key not in self._joints:
-            self._joints[key] = group[0].join(group)
+            self._joints[key] = first.join([model.estimator for model in group])
         return self._joints[key]
+
+
+def blocks(n_rows: int, size: int = BLOCK) -> Iterator[slice]:
+    """Yield slices that cut so many rows into blocks.
+
+    >>> list(blocks(5, size=2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))

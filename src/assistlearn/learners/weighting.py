@@ -76,7 +76,7 @@ def resample(codes: Codes, ignorance: Floats, seed: int) -> NDArray[np.intp]:
     return np.concatenate([rows, np.asarray(extra, dtype=rows.dtype)])
 
 
-def take_rows(table: Any, rows: NDArray[Any]) -> Any:
+def take_rows(table: Any, rows: NDArray[Any] | slice) -> Any:
     """Return the rows at these positions of an array, sparse matrix or data frame."""
     if hasattr(table, "iloc"):
         return table.iloc[rows]

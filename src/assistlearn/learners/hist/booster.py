@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -48,18 +47,3 @@ def margins_of(booster: Any, rows: Any) -> Margins:
     """Return the raw scores of a booster for some rows, of shape (n_rows,) or (n_rows, n_outputs)."""
     margins: Margins = booster.inplace_predict(rows, predict_type="margin")
     return margins
-
-
-def take_block(X: Any, rows: slice) -> Any:
-    """Return a block of the rows of an array or data frame."""
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-
-
-def blocks(n_rows: int, size: int = BLOCK) -> Iterator[slice]:
-    """Yield slices that cut so many rows into blocks.
-
-    >>> list(blocks(5, size=2))
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
-    for start in range(0, n_rows, size):
-        yield slice(start, min(start + size, n_rows))

@@ -26,18 +26,9 @@ from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 from assistlearn.learners.hist.binned import BinnedTable
-from assistlearn.learners.hist.booster import (
-    Frozen,
-    Margins,
-    blocks,
-    freeze,
-    grow,
-    load_xgboost,
-    margins_of,
-    take_block,
-    thaw,
-)
+from assistlearn.learners.hist.booster import BLOCK, Frozen, Margins, freeze, grow, load_xgboost, margins_of, thaw
 from assistlearn.learners.seeding import MAX_SEED
+from assistlearn.learners.together import blocks
 from assistlearn.learners.weighting import take_rows
 
 
@@ -247,8 +238,8 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             yield np.zeros((n_rows, 1), np.float32)
             return
         booster = thaw(self.booster_, self._n_threads())
-        for rows in blocks(n_rows):
-            yield margins_of(booster, take_block(X, rows))
+        for rows in blocks(n_rows, BLOCK):
+            yield margins_of(booster, take_rows(X, rows))
 
     def _margins_of_table(self, table: BinnedTable) -> Margins:
         if self.booster_ is None:

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from assistlearn.core.votes import Codes
-from assistlearn.learners.hist.booster import blocks, load_xgboost, margins_of, take_block, thaw
+from assistlearn.learners.hist.booster import BLOCK, load_xgboost, margins_of, thaw
+from assistlearn.learners.together import blocks
+from assistlearn.learners.weighting import take_rows
 
 if TYPE_CHECKING:
     from assistlearn.learners.hist.tree import HistTreeClassifier
@@ -41,8 +43,8 @@ class JointTrees:
         n_trees, n_rows = len(self._trees), _num_samples(X)
         classes = self._trees[0].classes_
         out = np.empty((n_trees, n_rows), dtype=_compact(classes))
-        for rows in blocks(n_rows):
-            codes = margins_of(self._booster, take_block(X, rows)).reshape(-1, n_trees).T
+        for rows in blocks(n_rows, BLOCK):
+            codes = margins_of(self._booster, take_rows(X, rows)).reshape(-1, n_trees).T
             out[:, rows] = classes[codes.astype(np.intp)]
         return out
 
