@@ -1,0 +1,72 @@
+r"""Confidence: what a model with class probabilities says, in the units of a vote.
+
+With probabilities :math:`p` a model votes :math:`h_k = \frac{K}{K-1}(\log p_k - \overline{\log p})`. Votes of one
+sample sum to zero, like those of the label code, and a vote of weight one stands for :math:`p` itself
+(:func:`assistlearn.core.votes.probabilities`).
+
+What the others hear of it is one number per sample, its log-odds for the true class :math:`y`, against chance:
+
+.. math:: s = \log \frac{p_y}{1 - p_y} + \log(K - 1).
+
+A label is a special case. A model without probabilities votes with the label code and says :math:`s = h_y`: 1 where it
+is right and :math:`-1/(K-1)` where it is wrong. (For two classes both readings agree. For more, the log-odds see a
+single strong rival, which :math:`h_y`, the mean against all rivals, does not.)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias, cast
+
+import numpy as np
+
+from assistlearn.core import votes
+from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes
+
+Said: TypeAlias = Codes | Floats
+"""What a model answers: class codes, or class probabilities of shape (n, K)."""
+
+LEAST = 0.01
+"""The least probability that a model is taken to give to a class that is not its answer: nobody is ever quite sure."""
+
+
+def clipped(probabilities: Floats) -> Floats:
+    """Return probabilities of which none is below :data:`LEAST` (before they are made to sum to one again).
+
+    >>> clipped(np.array([[1.0, 0.0, 0.0]])).round(4)
+    array([[0.9804, 0.0098, 0.0098]])
+    """
+    out: Floats = np.maximum(probabilities, LEAST)
+    out /= out.sum(axis=1, keepdims=True)
+    return out
+
+
+def confidences(said: Said, n_classes: int) -> Floats:
+    """Return a model's votes of weight one, ``n x K``: from its probabilities, or from its class codes.
+
+    >>> confidences(np.array([[0.8, 0.2]]), 2).round(3)
+    array([[ 1.386, -1.386]])
+    >>> confidences(np.array([1]), 3)
+    array([[-0.5,  1. , -0.5]])
+    """
+    if said.ndim == 2:
+        return votes.scores_of(clipped(said.astype(np.float64, copy=False)))
+    out = np.zeros((len(said), n_classes))
+    votes.add_vote(out, cast(Codes, said), 1.0)
+    return out
+
+
+def score_of_truth(said: Said, codes: Codes, n_classes: int) -> Floats:
+    """Return how sure a model is of the true class of each sample.
+
+    >>> score_of_truth(np.array([[0.8, 0.2], [0.5, 0.5]]), np.array([0, 0]), 2).round(3)
+    array([1.386, 0.   ])
+    >>> score_of_truth(np.array([1, 2]), np.array([1, 1]), 3)
+    array([ 1. , -0.5])
+    """
+    if said.ndim == 1:
+        return np.where(said == codes, 1.0, -1.0 / (n_classes - 1))
+    truth = clipped(said.astype(np.float64, copy=False))[np.arange(len(codes)), codes]
+    out: Floats = np.log(truth) - np.log1p(-truth) + math.log(n_classes - 1)
+    return out

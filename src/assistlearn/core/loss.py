@@ -1,0 +1,172 @@
+r"""Losses of the soft methods: what a sample's ignorance is, and which model weight is best.
+
+Let :math:`f_i` be the sum of the weighted scores that the models so far gave to the true class of sample :math:`i`.
+
+- exponential: :math:`\exp(-\frac{K-1}{K} f)`, AdaBoost's. Its ignorance has no upper bound.
+- logistic: :math:`\log(1 + (K-1) e^{-f})`. Its ignorance, :math:`1 / (1 + e^f / (K-1))`, the probability of being
+  wrong, is at
+  most one, so that a mislabelled sample cannot take over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from assistlearn.core.ignorance import BLOCK, Floats
+
+MOST_STEPS = 100
+TOLERANCE = 1e-12
+
+
+class Loss(Protocol):
+    """A loss of the score of the truth, convex and falling."""
+
+    def log_ignorance(self, scores: Floats, n_classes: int) -> Floats:
+        """Return minus its slope in logarithms, up to a constant: how much a sample still matters."""
+        ...
+
+    def value(self, scores: Floats, n_classes: int) -> Floats:
+        """Return the loss of each sample."""
+        ...
+
+    def bend(self, scores: Floats, n_classes: int) -> Floats:
+        """Return its second derivative divided by minus its first."""
+        ...
+
+
+class Exponential:
+    """AdaBoost's loss.
+
+    >>> Exponential().log_ignorance(np.array([0.0, 2.0]), 2)
+    array([-0., -1.])
+    """
+
+    def log_ignorance(self, scores: Floats, n_classes: int) -> Floats:
+        """Return ``-(K - 1) / K`` times the scores."""
+        return scores * (-(n_classes - 1) / n_classes)
+
+    def value(self, scores: Floats, n_classes: int) -> Floats:
+        """Return the loss of each sample."""
+        out: Floats = np.exp(self.log_ignorance(scores, n_classes))
+        return out
+
+    def bend(self, scores: Floats, n_classes: int) -> Floats:
+        """Return the constant ``(K - 1) / K``."""
+        return np.full_like(scores, (n_classes - 1) / n_classes)
+
+
+class Logistic:
+    """The loss whose ignorance is bounded.
+
+    >>> np.exp(Logistic().log_ignorance(np.array([-50.0, 0.0]), 4)).round(3)
+    array([1.  , 0.75])
+    """
+
+    def log_ignorance(self, scores: Floats, n_classes: int) -> Floats:
+        """Return the log of the probability of being wrong."""
+        out: Floats = -np.logaddexp(0.0, scores - math.log(n_classes - 1))
+        return out
+
+    def value(self, scores: Floats, n_classes: int) -> Floats:
+        """Return the loss of each sample."""
+        out: Floats = np.logaddexp(0.0, math.log(n_classes - 1) - scores)
+        return out
+
+    def bend(self, scores: Floats, n_classes: int) -> Floats:
+        """Return the probability of being right."""
+        out: Floats = -np.expm1(self.log_ignorance(scores, n_classes))
+        return out
+
+
+LOSSES: dict[str, Loss] = {"exponential": Exponential(), "logistic": Logistic()}
+
+
+def best_weight(
+    loss: Loss, log_start: Floats | None, scores: Floats, said: Floats, n_classes: int, cap: float
+) -> float:
+    """Return the weight between zero and ``cap`` that lowers the loss most: Newton's steps, kept inside a bracket.
+
+    The loss is convex in the weight, so that its slope has one root at most.
+
+    Parameters
+    ----------
+    loss : Loss
+        Which one.
+    log_start : ndarray or None
+        The logarithms of the initial weights of the samples.
+    scores : ndarray
+        The scores of the truth so far.
+    said : ndarray
+        The model's own scores of the truth.
+    n_classes : int
+        The number of classes.
+    cap : float
+        The largest weight.
+
+    Examples
+    --------
+    Three right and one wrong: AdaBoost's weight, log 3.
+
+    >>> said = np.array([1.0, 1.0, 1.0, -1.0])
+    >>> round(best_weight(Exponential(), None, np.zeros(4), said, 2, cap=10.0), 6)
+    1.098612
+    """
+
+    def slope_and_bend(weight: float) -> tuple[float, float]:
+        return _slope_and_bend(loss, log_start, scores, said, n_classes, weight)
+
+    low, high = 0.0, cap
+    if slope_and_bend(low)[0] >= 0.0:
+        return 0.0
+    if slope_and_bend(high)[0] <= 0.0:
+        return cap
+    weight = min(1.0, cap / 2)
+    for _ in range(MOST_STEPS):
+        slope, bend = slope_and_bend(weight)
+        if slope < 0.0:
+            low = weight
+        else:
+            high = weight
+        step = weight - slope / bend if bend > 0.0 else math.nan
+        following = step if low < step < high else (low + high) / 2
+        if abs(following - weight) <= TOLERANCE * max(1.0, weight):
+            return following
+        weight = following
+    return weight
+
+
+def _slope_and_bend(
+    loss: Loss, log_start: Floats | None, scores: Floats, said: Floats, n_classes: int, weight: float
+) -> tuple[float, float]:
+    """Return the first two derivatives of the loss along ``said``, up to a common positive factor."""
+    top = max(
+        (float(_logs(loss, log_start, scores, said, n_classes, weight, block).max()) for block in _blocks(len(said))),
+        default=0.0,
+    )
+    slopes, bends = [], []
+    for block in _blocks(len(said)):
+        matters = np.exp(_logs(loss, log_start, scores, said, n_classes, weight, block) - top)
+        matters *= said[block]
+        slopes.append(float(matters.sum()))
+        matters *= said[block]
+        matters *= loss.bend(scores[block] + weight * said[block], n_classes)
+        bends.append(float(matters.sum()))
+    return -math.fsum(slopes), math.fsum(bends)
+
+
+def _logs(
+    loss: Loss, log_start: Floats | None, scores: Floats, said: Floats, n_classes: int, weight: float, block: slice
+) -> Floats:
+    logs = loss.log_ignorance(scores[block] + weight * said[block], n_classes)
+    if log_start is not None:
+        logs += log_start[block]
+    return logs
+
+
+def _blocks(length: int) -> Iterator[slice]:
+    for start in range(0, length, BLOCK):
+        yield slice(start, start + BLOCK)

@@ -1,0 +1,33 @@
+"""What the session and the agents need of a state, hard or soft."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.state import Verdict
+
+
+class RunState(Protocol):
+    """The state of a run: :class:`~assistlearn.core.state.State` or :class:`~assistlearn.core.soft_state.SoftState`.
+
+    The reward that it takes is where a model is right (hard), or a :class:`~assistlearn.core.quantise.SoftReward`.
+    """
+
+    n_classes: int
+
+    def begin_round(self) -> None:
+        """Take note that a round begins."""
+        ...
+
+    def ignorance(self) -> Floats:
+        """Return the ignorance of the samples, which sums to one (a new array)."""
+        ...
+
+    def judge(self, reward: Any, ignorance: Floats | None = None, held: Bools | None = None) -> Verdict:
+        """Return what a model with this reward is worth, changing nothing."""
+        ...
+
+    def apply(self, reward: Any, model_weight: float) -> None:
+        """Take a kept model into account."""
+        ...

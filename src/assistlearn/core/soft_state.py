@@ -1,0 +1,117 @@
+"""The state of a run in the soft methods: the score of the truth that the models so far add up to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assistlearn.core import weight
+from assistlearn.core.ignorance import Bools, Floats, ignorance_of, start, sum_where
+from assistlearn.core.loss import LOSSES, best_weight
+from assistlearn.core.quantise import SoftReward
+from assistlearn.core.state import Verdict
+
+
+@dataclass
+class SoftState:
+    """Each sample's score of the truth, of which its ignorance is a function.
+
+    A pure function of the initial weights and of the rewards and model weights applied so far: two parties that apply
+    the same ones hold the same state, bit for bit.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples,)
+        The sum of model weight times reward over the kept models.
+    n_classes : int
+        At least two.
+    log_start : ndarray of shape (n_samples,) or None
+        The logarithms of the initial weights.
+    loss : {"logistic", "exponential"}, default="logistic"
+        What is to be lowered (see :mod:`assistlearn.core.loss`).
+    shrinkage : float, default=0.5
+        The share of the best model weight that a model gets; at most one.
+    score_bits : int, default=8
+        The bits in which an agent says a score.
+
+    Examples
+    --------
+    >>> from assistlearn.core.quantise import quantise
+    >>> state = SoftState.start(4, n_classes=2, loss="exponential", shrinkage=1.0)
+    >>> reward = quantise(np.array([1.0, 1.0, 1.0, -1.0]), bits=8)
+    >>> verdict = state.judge(reward)
+    >>> round(verdict.model_weight, 3), verdict.mean_reward
+    (1.099, 0.75)
+    >>> state.apply(reward, verdict.model_weight)
+    >>> state.ignorance().round(3)
+    array([0.167, 0.167, 0.167, 0.5  ])
+    """
+
+    scores: Floats
+    n_classes: int
+    log_start: Floats | None = None
+    loss: str = "logistic"
+    shrinkage: float = 0.5
+    score_bits: int = 8
+
+    @classmethod
+    def start(
+        cls,
+        n_samples: int,
+        n_classes: int,
+        sample_weight: Floats | None = None,
+        loss: str = "logistic",
+        shrinkage: float = 0.5,
+        score_bits: int = 8,
+    ) -> SoftState:
+        """Return the state before the first turn."""
+        log_start = None if sample_weight is None else start(n_samples, sample_weight)
+        return cls(np.zeros(n_samples), n_classes, log_start, loss, shrinkage, score_bits)
+
+    def begin_round(self) -> None:
+        """Do nothing: rounds make no difference to the soft methods."""
+
+    def ignorance(self) -> Floats:
+        """Return the ignorance of the samples, which sums to one (a new array)."""
+        logs = LOSSES[self.loss].log_ignorance(self.scores, self.n_classes)
+        if self.log_start is not None:
+            logs += self.log_start
+        return ignorance_of(logs, out=logs)
+
+    def judge(self, reward: SoftReward, ignorance: Floats | None = None, held: Bools | None = None) -> Verdict:
+        """Return what a model with this reward is worth, changing nothing.
+
+        Its mean reward is the share of the ignorance on which it finds the truth more likely than chance. It counts as
+        perfect if it is equally sure of the truth everywhere, so that no sample's ignorance changes against
+        another's.
+
+        Parameters
+        ----------
+        reward : SoftReward
+            How sure the model is of the truth; zero where the agent abstains.
+        ignorance : ndarray, optional
+            The present ignorance where it is at hand, to save computing it again.
+        held : ndarray of bool, optional
+            The samples that the agent holds; it is judged on those alone.
+        """
+        present = self.ignorance() if ignorance is None else ignorance
+        counting = present > 0.0 if held is None else held & (present > 0.0)
+        levels = reward.levels[counting]
+        if len(levels) == 0:
+            return Verdict(0.0, 0.0, False)
+        values = reward.values()
+        cap = self._cap(values, len(levels))
+        best = best_weight(LOSSES[self.loss], self.log_start, self.scores, values, self.n_classes, cap)
+        right = reward.levels > 0
+        known = 1.0 if held is None else sum_where(present, held)
+        share = sum_where(present, right if held is None else right & held) / known
+        return Verdict(self.shrinkage * best, min(share, 1.0), bool(levels[0] > 0 and (levels == levels[0]).all()))
+
+    def apply(self, reward: SoftReward, model_weight: float) -> None:
+        """Take a kept model into account: where it is sure of the truth, the ignorance falls."""
+        self.scores += np.float64(model_weight) * reward.values()
+
+    def _cap(self, values: Floats, n_counting: int) -> float:
+        """Return the largest weight: no model speaks louder about any sample than a perfect one that votes by label."""
+        return weight.perfect_model_weight(n_counting, self.n_classes) / float(np.abs(values).max(initial=1e-12))
