@@ -147,7 +147,7 @@ def exchanges(way):
 @ways
 @pytest.mark.parametrize("step", range(4))
 @given(data=st.data())
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_a_step_with_spoiled_bytes_works_or_raises_an_alignment_error(way, step, data):
     take, right = list(exchanges(way))[step]
     at = data.draw(st.integers(0, len(right) - 1))
