@@ -223,6 +223,11 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
     def _train(self, X: Any, codes: Codes, weight: Floats | None, seed: int) -> None:
         """Let the agents take their turns, and keep what is learned."""
         train, aside = self._split(codes, seed)
+        if weight is not None and train is not None and not weight[train].sum() > 0.0:
+            raise SettingsError(
+                f"holdout={self.holdout} leaves {len(train)} samples to train on, all of them with no weight. "
+                "Hold out less, or give more samples a sample_weight."
+            )
         states = self._states(len(codes) if train is None else len(train), _rows(weight, train))
         holdout = None
         if aside is not None:
