@@ -54,20 +54,16 @@ class Opposite(Memory):
         return (super().predict(X) + 1) % len(self.classes_)
 
 
-class Coin(ClassifierMixin, BaseEstimator):
-    """Right on half of the samples, chosen by its random state."""
-
-    def __init__(self, random_state=None):
-        self.random_state = random_state
+class Sparing(ClassifierMixin, BaseEstimator):
+    """Wrong on the one sample that matters least; its table is the class code and the row's number."""
 
     def fit(self, X, y, sample_weight=None):
         self.classes_ = np.unique(y)
+        self.wrong_ = np.argmin(sample_weight)
         return self
 
     def predict(self, X):
-        rng = np.random.RandomState(self.random_state)
-        codes = np.asarray(X)[:, -1].astype(int)
-        return (codes + (rng.rand(len(codes)) < 0.4)) % len(self.classes_)
+        return (X[:, 0].astype(int) + (X[:, 1] == self.wrong_)) % len(self.classes_)
 
 
 class Failing(ClassifierMixin, BaseEstimator):
