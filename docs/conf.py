@@ -35,7 +35,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the numpy docstrings say the types in words
 autosummary_generate = False  # the pages are written below, a layer each
 napoleon_google_docstring = False
-napoleon_use_ivar = True  # attributes are listed once, not once more by autodoc
+napoleon_custom_sections = [("Attributes", "params_style")]  # a list; autodoc would document each a second time
 
 # Words of a docstring's types ("name", say) are looked up as if they were references, and may fit several objects.
 suppress_warnings = ["ref.python"]
@@ -60,7 +60,16 @@ def escape_learned(app: Any, what: str, name: str, obj: Any, options: Any, lines
     ]
 
 
+def rejoin_colon(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Undo napoleon's reading of "a word: and more" under a constant as its type and its description."""
+    types = [line for line in lines if line.startswith(":type: ")]
+    if what in {"attribute", "data", "property"} and types:
+        first, *rest = [line for line in lines if line not in types]
+        lines[:] = [f"{types[0].removeprefix(':type: ')}: {first}", *rest]
+
+
 def setup(app: Any) -> None:
-    """Connect the two above; the second goes before napoleon."""
+    """Connect the three above, to either side of napoleon, whose priority is 500."""
     app.connect("autodoc-skip-member", skip_scikit_learn)
     app.connect("autodoc-process-docstring", escape_learned, priority=400)
+    app.connect("autodoc-process-docstring", rejoin_colon, priority=600)
