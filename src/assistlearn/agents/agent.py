@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.core import votes
+from assistlearn.core import Reward, RunState, SoftReward, SoftState, Verdict
+from assistlearn.core.confidence import Said, add_answers, confidences, score_of_truth
 from assistlearn.core.ignorance import Bools, Floats
-from assistlearn.core.state import State, Verdict
+from assistlearn.core.quantise import quantise
 from assistlearn.core.votes import Codes
 from assistlearn.errors import LearnerError
-from assistlearn.learners import Learner, Model, Panel
+from assistlearn.learners import Honesty, Learner, Model, Panel
 from assistlearn.learners.together import blocks
 from assistlearn.learners.weighting import take_rows
 
@@ -40,17 +41,19 @@ class Answer:
 
     Attributes
     ----------
-    reward : ndarray of bool of shape (n_samples,)
-        Where its new model is right.
+    reward : ndarray of bool of shape (n_samples,), or SoftReward
+        Where its new model is right, true where the agent abstains; or how sure it is of the truth, zero where the
+        agent abstains.
     verdict : Verdict
         What the model is worth. A useless one is not kept.
-    holdout : ndarray of int, optional
-        The class codes that the model answers for the hold-out samples.
+    holdout : ndarray of int, or SoftReward, optional
+        The class codes that the model answers for the hold-out samples (:data:`ABSTAINS` where the agent does); or its
+        votes of weight one, ``n x K`` levels (zero where it abstains).
     """
 
-    reward: Bools
+    reward: Reward
     verdict: Verdict
-    holdout: Codes | None = None
+    holdout: Codes | SoftReward | None = None
 
 
 @dataclass(frozen=True)
@@ -71,16 +74,19 @@ class Agent:
         What the others call it.
     estimator : scikit-learn classifier
         Its private learner.
+    honesty : Honesty, optional
+        How it finds out where its model is right; on the training samples by default.
     """
 
-    def __init__(self, name: str, estimator: Any) -> None:
+    def __init__(self, name: str, estimator: Any, honesty: Honesty | None = None) -> None:
         self.name = name
         self.models: list[KeptModel] = []
-        self._learner = Learner(estimator, name)
+        self._learner = Learner(estimator, name, honesty)
         self._codes: Codes = np.empty(0, dtype=np.int64)
         self._held: Bools | None = None
         self._holdout: Any = None
         self._holdout_held: Bools | None = None
+        self._candidate: KeptModel | None = None
 
     def begin(
         self,
@@ -113,27 +119,69 @@ class Agent:
         self._holdout_held = holdout_held
         self._learner.prepare(table, self._codes, seed)
 
-    def take_turn(self, turn: Turn, state: State) -> Answer:
-        """Fit a model under the present ignorance; keep it unless it is useless."""
+    def take_turn(self, turn: Turn, state: RunState, keep: bool = True) -> Answer:
+        """Fit a model under the present ignorance, and keep it unless it is useless.
+
+        The state decides whether the answer is hard or soft. With ``keep=False`` a model that is not useless becomes a
+        candidate instead, which :meth:`keep_candidate` keeps.
+        """
+        self._candidate = None
+        soft = state if isinstance(state, SoftState) else None
         ignorance = state.ignorance()
-        model, answers = self._learner.fit(self._own(ignorance), turn.seed, str(turn))
-        reward = self._spread(answers == self._codes, self._held, True)
+        if self._has_nothing_to_tell_apart():
+            return self._sit_out(state, ignorance)
+        n_classes = None if soft is None else soft.n_classes
+        model, said = self._learner.fit(self._own(ignorance), turn.seed, str(turn), n_classes)
+        reward = self._reward(said, soft)
         verdict = state.judge(reward, ignorance, self._held)
         if verdict.useless:
             return Answer(reward, verdict)
-        self.models.append(KeptModel(turn.round, verdict.model_weight, model))
+        self._candidate = KeptModel(turn.round, verdict.model_weight, model)
+        if keep:
+            self.keep_candidate()
         if self._holdout is None:
             return Answer(reward, verdict)
         with self._learner.named(f"predict the hold-out samples in {turn}"):
-            answers = model.predict(self._holdout)
-        return Answer(reward, verdict, self._spread(answers, self._holdout_held, ABSTAINS))
+            said = model.say(model.transform(self._holdout))
+        return Answer(reward, verdict, self._holdout_answer(said, soft))
+
+    def keep_candidate(self) -> None:
+        """Keep the model of the last turn, if it was useful and is not kept yet."""
+        if self._candidate is not None:
+            self.models.append(self._candidate)
+            self._candidate = None
 
     def end(self, n_rounds: int) -> None:
         """Cut back to the models of the first ``n_rounds`` rounds, and let go of the training rows."""
         self.models = [kept for kept in self.models if kept.round <= n_rounds]
         self._learner.release()
         self._codes = np.empty(0, dtype=np.int64)
-        self._holdout = self._held = self._holdout_held = None
+        self._holdout = self._held = self._holdout_held = self._candidate = None
+
+    def _has_nothing_to_tell_apart(self) -> bool:
+        """Whether the samples that the agent holds have fewer than two classes, though those of the task have more."""
+        return self._held is not None and len(np.unique(self._codes)) < 2
+
+    def _sit_out(self, state: RunState, ignorance: Floats) -> Answer:
+        """Return the answer of an agent that knows nothing: it abstains everywhere."""
+        n = len(ignorance)
+        silence: Reward = np.ones(n, dtype=bool)
+        if isinstance(state, SoftState):
+            silence = quantise(np.zeros(n), state.score_bits)
+        return Answer(silence, state.judge(silence, ignorance, np.zeros(n, dtype=bool)))
+
+    def _reward(self, said: Said, soft: SoftState | None) -> Reward:
+        """Return the reward for answers on the samples that the agent holds."""
+        if soft is None:
+            return self._spread(said == self._codes, self._held, True)
+        scores = score_of_truth(said, self._codes, soft.n_classes)
+        return quantise(self._spread(scores, self._held, 0.0), soft.score_bits)
+
+    def _holdout_answer(self, said: Said, soft: SoftState | None) -> Codes | SoftReward:
+        """Return the answers on all hold-out samples."""
+        if soft is None:
+            return self._spread(said, self._holdout_held, ABSTAINS)
+        return quantise(self._spread(confidences(said, soft.n_classes), self._holdout_held, 0.0), soft.score_bits)
 
     def _own(self, ignorance: Floats) -> Floats:
         """Return the ignorance of the samples that the agent holds; it sums to one unless there is none."""
@@ -147,7 +195,7 @@ class Agent:
         """Return values for all samples from those that the agent holds."""
         if held is None:
             return values
-        out = np.full(len(held), otherwise, dtype=values.dtype)
+        out = np.full((len(held), *values.shape[1:]), otherwise, dtype=values.dtype)
         out[held] = values
         return out
 
@@ -156,8 +204,8 @@ class Agent:
         """The sum of the weights of its kept models."""
         return sum(kept.model_weight for kept in self.models)
 
-    def answers(self, table: Any, n_classes: int) -> Iterator[tuple[KeptModel, Codes]]:
-        """Yield each kept model with the class codes it answers for these rows."""
+    def answers(self, table: Any, n_classes: int) -> Iterator[tuple[KeptModel, Said]]:
+        """Yield each kept model with what it answers for these rows: class codes, or probabilities (n x K)."""
         return self._answers(self._panel(), table, n_classes)
 
     def scores(self, table: Any, n_samples: int, n_classes: int) -> Floats:
@@ -165,14 +213,14 @@ class Agent:
         total = np.zeros((n_samples, n_classes))
         panel = self._panel()
         for rows in blocks(n_samples):
-            for kept, codes in self._answers(panel, take_rows(table, rows), n_classes):
-                votes.add_vote(total[rows], codes, kept.model_weight)
+            for kept, said in self._answers(panel, take_rows(table, rows), n_classes):
+                add_answers(total[rows], said, kept.model_weight)
         return total
 
     def _panel(self) -> Panel:
         return Panel([kept.model for kept in self.models])
 
-    def _answers(self, panel: Panel, table: Any, n_classes: int) -> Iterator[tuple[KeptModel, Codes]]:
+    def _answers(self, panel: Panel, table: Any, n_classes: int) -> Iterator[tuple[KeptModel, Said]]:
         if not self.models:
             return
         with self._learner.named("transform the rows to predict"):
@@ -180,12 +228,13 @@ class Agent:
         answers = panel.answers(rows)
         for kept in self.models:
             with self._learner.named(f"predict with its model of round {kept.round}"):
-                codes = next(answers)
-            _check_codes(codes, n_classes, self.name, kept.round)
-            yield kept, codes
+                said = next(answers)
+            if said.ndim == 1:
+                _check_codes(said, n_classes, self.name, kept.round)
+            yield kept, said
 
 
-def _check_codes(codes: Codes, n_classes: int, agent: str, round: int) -> None:
+def _check_codes(codes: Said, n_classes: int, agent: str, round: int) -> None:
     """Refuse answers that are no class codes."""
     for code in (codes.min(initial=0), codes.max(initial=0)):
         if not 0 <= code < n_classes:

@@ -6,11 +6,12 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from assistlearn.agents.memory import RunMemory, run_folder, runs_at
 from assistlearn.agents.task import Task
-from assistlearn.alignment import Helper, HashHelper, Ids, Minimum, PsiHelper
+from assistlearn.alignment import HashHelper, Helper, Ids, Minimum, PsiHelper
+from assistlearn.alignment.matching import Rows
 from assistlearn.errors import AlignmentError, AssistLearnError, ProtocolError, RefusedError
 from assistlearn.learners.persistence import packages_of
 from assistlearn.protocol import messages as m
@@ -40,6 +41,8 @@ class Household:
         What it shares with the other agents for alignment by keyed hashes.
     allow : callable, optional
         Raises ``RefusedError`` for an opening that it does not allow.
+    max_samples : int, optional
+        How many samples a run may have.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Household:
     home: Path
     secret: bytes | None = None
     allow: Callable[[m.Open, int], None] | None = None
+    max_samples: int | None = None
 
 
 class Desk:
@@ -60,14 +64,17 @@ class Desk:
         What the agent has.
     limits : Limits, optional
         The largest message it takes.
+    ledger : bool, default=True
+        Whether to record messages. The initiator's own desk does not: what it says does not leave the house.
     """
 
-    def __init__(self, household: Household, limits: Limits | None = None) -> None:
+    def __init__(self, household: Household, limits: Limits | None = None, ledger: bool = True) -> None:
         self._own = household
         self._limits = limits or Limits()
-        self._ledger = Ledger(household.home / "ledger.jsonl")
+        self._ledger = Ledger(household.home / "ledger.jsonl") if ledger else None
         self._tasks: dict[str, Task] = {}
-        self._alignments: dict[tuple[str, str], Helper] = {}
+        self._alignments: dict[str, Helper] = {}
+        self._rows_to_predict: dict[str, Rows] = {}
 
     def answer(self, request: bytes, peer: str = "initiator") -> bytes:
         """Return the reply to a request. A bad one gets a ``Problem`` and changes nothing."""
@@ -78,12 +85,23 @@ class Desk:
             kind: m.ProblemKind = "version" if isinstance(error, VersionError) else "malformed"
             reply: m.Reply = m.Problem(run="", kind=kind, text=f"Agent {self._own.name!r}: {error}")
         run, type_ = ("", "unreadable") if message is None else (message.run[:80], _type(message))
-        self._ledger.record("received", peer, run, type_, request)
+        self._record("received", peer, run, type_, request)
         if message is not None:
             reply = self._reply(message, request)
         content = encode(reply)
-        self._ledger.record("sent", peer, run, _type(reply), content)
+        self._record("sent", peer, run, _type(reply), content)
         return content
+
+    def place(self, run: str, rows: Rows, purpose: Literal["train", "predict"]) -> None:
+        """Settle the samples of a run without any alignment: at the initiator, whose own samples they are."""
+        if purpose == "train":
+            RunMemory(run_folder(self._own.home, run)).keep_rows(rows)
+        else:
+            self._rows_to_predict[run] = rows
+
+    def _record(self, direction: Literal["sent", "received"], peer: str, run: str, type_: str, content: bytes) -> None:
+        if self._ledger is not None:
+            self._ledger.record(direction, peer, run, type_, content)
 
     def _reply(self, message: m.AnyMessage, request: bytes) -> m.Reply:
         try:
@@ -118,16 +136,16 @@ class Desk:
             case m.Align():
                 return self._align(message, memory)
             case m.Begin():
+                self._check_size(message.n_samples)
                 return self._task(message.run, memory).begin(message, request)
             case m.TakeTurn():
                 return self._task(message.run, memory).take_turn(message, request)
             case m.End():
                 return self._task(message.run, memory).end(message)
             case m.Predict():
-                aligned = self._alignments.get((message.run, "predict"))
-                if aligned is None:
+                if message.run not in self._rows_to_predict:
                     raise ProtocolError("The samples to predict are not aligned yet.")
-                return self._task(message.run, memory).predict(message, aligned.rows)
+                return self._task(message.run, memory).predict(message, self._rows_to_predict[message.run])
             case m.Forget():
                 return self._forget(message.run, memory)
             case _:
@@ -151,20 +169,26 @@ class Desk:
         return m.Opened(run=message.run, agent=self._own.name, n_rows=len(self._own.ids))
 
     def _align(self, message: m.Align, memory: RunMemory) -> m.Aligned:
-        key = message.run, message.purpose
+        training = message.purpose == "train"
+        if training and memory.task() is not None:
+            raise ProtocolError("Training has begun: its samples cannot be aligned again.")
         if message.step == 1:
             helper = self._helper(memory.opened()["alignment"], message.purpose)
             data = helper.answer(message.data)
-            self._alignments[key] = helper
+            self._alignments[message.run] = helper
         else:
-            if key not in self._alignments:
+            if message.run not in self._alignments:
                 raise AlignmentError("No alignment is under way here. Start it again.")
-            if message.purpose == "train" and memory.task() is not None:
-                raise ProtocolError("Training has begun: its samples cannot be aligned again.")
-            data = self._alignments[key].agree(message.data)
-            if message.purpose == "train":
-                memory.keep_rows(self._alignments[key].rows)
+            data = self._alignments[message.run].agree(message.data)
+            self.place(message.run, self._alignments.pop(message.run).rows, message.purpose)
         return m.Aligned(run=message.run, step=message.step, data=data)
+
+    def _check_size(self, n_samples: int) -> None:
+        limit = self._own.max_samples
+        if limit is not None and n_samples > limit:
+            raise RefusedError(
+                f"Agent {self._own.name!r}: the run has {n_samples:,} samples; its owner allows {limit:,}."
+            )
 
     def _helper(self, alignment: str, purpose: str) -> Helper:
         minimum = Minimum(0, 0.0) if purpose == "predict" else None
@@ -172,7 +196,8 @@ class Desk:
             return PsiHelper(self._own.ids, minimum=minimum)
         if self._own.secret is None:
             raise RefusedError(
-                f"Agent {self._own.name!r} has no secret for alignment by keyed hashes. Name one in its file, or align by psi."
+                f"Agent {self._own.name!r} has no secret for alignment by keyed hashes. "
+                "Name one in its file (secret = ...), or align by psi."
             )
         return HashHelper(self._own.ids, self._own.secret, minimum)
 
@@ -183,9 +208,8 @@ class Desk:
         return self._tasks[run]
 
     def _forget(self, run: str, memory: RunMemory) -> m.Forgotten:
-        self._tasks.pop(run, None)
-        for key in [key for key in self._alignments if key[0] == run]:
-            del self._alignments[key]
+        for kept in (self._tasks, self._alignments, self._rows_to_predict):
+            kept.pop(run, None)
         return m.Forgotten(run=run, n_models=memory.forget())
 
 

@@ -6,14 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from assistlearn.agents.agent import Agent, Answer, KeptModel, Turn
+from assistlearn.agents.agent import ABSTAINS, Agent, Answer, KeptModel, Turn
 from assistlearn.agents.memory import PastTurn, RunMemory
 from assistlearn.agents.replica import Replica
 from assistlearn.core import State
+from assistlearn.core.votes import Codes
 from assistlearn.errors import ProtocolError
 from assistlearn.learners.weighting import take_rows
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers, unpack_bits, unpack_codes, unpack_numbers
+from assistlearn.protocol.arrays import (
+    ClassCodes,
+    pack_bits,
+    pack_codes,
+    pack_numbers,
+    unpack_bits,
+    unpack_codes,
+    unpack_numbers,
+)
 from assistlearn.protocol.codec import decode, encode
 from assistlearn.protocol.rewards import pack_reward
 
@@ -194,5 +203,10 @@ def _turn_taken(message: m.TakeTurn, answer: Answer, begin: m.Begin) -> m.TurnTa
         model_weight=verdict.model_weight,
         mean_reward=verdict.mean_reward,
         perfect=verdict.perfect,
-        holdout=None if answer.holdout is None else pack_codes(answer.holdout, begin.n_classes),
+        holdout=None if answer.holdout is None else _pack_holdout(answer.holdout, begin.n_classes),
     )
+
+
+def _pack_holdout(codes: Codes, n_classes: int) -> ClassCodes:
+    """Return the answers for the hold-out samples; an abstention travels as one code more than there are classes."""
+    return pack_codes(np.where(codes == ABSTAINS, n_classes, codes), n_classes + 1)

@@ -1,0 +1,1 @@
+"""The session over real separate agents: one process each on this machine."""

@@ -1,0 +1,58 @@
+"""From an agent's file to what the agent has: table, learner, secret, and what its owner allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from assistlearn.agents.desk import Household
+from assistlearn.alignment import Ids
+from assistlearn.errors import RefusedError
+from assistlearn.protocol import messages as m
+from assistlearn.tables import Allowance, LoadedAgent, load_agent
+
+
+def household_of(file: Path) -> Household:
+    """Return what the agent of this file has; everything is read and checked."""
+    return from_loaded(load_agent(file))
+
+
+def from_loaded(agent: LoadedAgent) -> Household:
+    """Return what an agent has whose table is read already."""
+    description = agent.description
+    return Household(
+        name=description.name,
+        estimator=agent.estimator,
+        ids=Ids(agent.table.ids, f"Agent {description.name!r}"),
+        features=agent.rows(),
+        home=description.models,
+        secret=description.secret,
+        max_samples=None if description.allow is None else description.allow.max_samples,
+        allow=None if description.allow is None else gate(description.name, description.allow),
+    )
+
+
+def gate(
+    name: str, allowance: Allowance, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+) -> Callable[[m.Open, int], None]:
+    """Return what raises ``RefusedError`` for an opening that the agent's owner does not allow."""
+
+    def check(opening: m.Open, n_runs: int) -> None:
+        if opening.initiator not in allowance.initiators:
+            raise RefusedError(
+                f"Agent {name!r} does not work for {opening.initiator!r}; its owner allows {list(allowance.initiators)}."
+            )
+        if allowance.purpose is not None and opening.purpose != allowance.purpose:
+            raise RefusedError(
+                f"Agent {name!r} works for the purpose {allowance.purpose!r} only, not {opening.purpose!r}."
+            )
+        if allowance.max_runs is not None and n_runs >= allowance.max_runs:
+            raise RefusedError(
+                f"Agent {name!r} has taken part in {n_runs} runs; its owner allows {allowance.max_runs}. "
+                "A run that is forgotten makes room."
+            )
+        if allowance.expired(clock()):
+            raise RefusedError(f"Agent {name!r}: its owner's permission expired on {allowance.expires}.")
+
+    return check

@@ -1,0 +1,349 @@
+"""The initiator's side of a run: align, train, end, predict; over any transport, and resumable at any instant."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistlearn.agents import Answer, Turn
+from assistlearn.agents.desk import Desk
+from assistlearn.alignment import HashInitiator, Ids, Initiator, Minimum, PsiInitiator, samples_of_run
+from assistlearn.core import Contribution, State, votes
+from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.deployment.remote import Line, RemoteParty
+from assistlearn.deployment.run_folder import RunFolder, RunSettings
+from assistlearn.errors import AssistLearnError, ProtocolError, RunError, SettingsError
+from assistlearn.learners.seeding import MAX_SEED
+from assistlearn.protocol import Ledger, MemoryTransport, Transport, decode, encode
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import pack_bits, pack_codes, unpack_bits, unpack_numbers
+from assistlearn.session import Event, HoldOut, RunFinished, Settings, TurnFinished, order_of, run
+from assistlearn.session.holdout import split
+
+BLOCK = 100_000
+"""How many samples' votes are asked for at a time."""
+
+
+class Leader:
+    """Leads one run.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        Where the run lives.
+    own : Desk
+        The initiator's own agent.
+    transport : Transport
+        The way to the helpers.
+    ids : Ids
+        The ids of the initiator's table.
+    labels : ndarray
+        Its labels as positions in ``settings.classes``; -1 where a row has none.
+    home : path
+        Where the initiator keeps its ledger.
+    secret : bytes, optional
+        For alignment by keyed hashes.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        own: Desk,
+        transport: Transport,
+        ids: Ids,
+        labels: NDArray[Any],
+        home: Any,
+        secret: bytes | None = None,
+        minimum: Minimum | None = None,
+    ) -> None:
+        self.folder = folder
+        self.settings: RunSettings = folder.settings()
+        self._ids = ids
+        self._labels = labels
+        self._secret = secret
+        self._minimum = minimum
+        self._ledger = Ledger(home / "ledger.jsonl")
+        self._own = own
+        here = MemoryTransport({self.settings.initiator: own.answer})
+        self._lines = {self.settings.initiator: Line(self.settings.initiator, here)}
+        for name in self.settings.agents[1:]:
+            self._lines[name] = Line(name, transport, self._note)
+        self.traffic: dict[str, dict[str, int]] = {}
+
+    # -- training --
+
+    def train(self) -> Generator[Event, None, None]:
+        """Align, then run the session from wherever it was left, yielding what happens; write the result."""
+        rows = self._align()
+        codes = np.asarray(self.folder.permutation())[self._labels[rows]]
+        n_classes = len(self.settings.classes)
+        train, aside = self._split(codes)
+        self._begin(codes, n_classes, aside)
+        states = self._states(len(train), n_classes)
+        holdout = None
+        if len(aside):
+            majority = self.settings.method == "ensemble"
+            holdout = HoldOut(codes[aside], n_classes, self.settings.patience, majority)
+        parties = [
+            _Recorded(
+                RemoteParty(
+                    self._lines[name],
+                    self.settings.run,
+                    states[name],
+                    len(train),
+                    n_classes,
+                    len(aside),
+                    self.settings.method == "ensemble",
+                ),
+                self.folder,
+            )
+            for name in self.settings.agents
+        ]
+        settings = Settings(
+            self.settings.n_rounds,
+            order_of(self.settings.order),
+            self.settings.weak_agent,  # type: ignore[arg-type]
+            self.settings.seed,
+        )
+        yield from self._follow(run(settings, parties, states, holdout))
+
+    def _follow(self, events: Iterator[Event]) -> Generator[Event, None, None]:
+        """Pass events on; at the end tell the agents and write the result."""
+        seen: list[Event] = []
+        for event in events:
+            seen.append(event)
+            if isinstance(event, RunFinished):
+                for line in self._lines.values():
+                    line.ask(m.End(run=self.settings.run, n_rounds=event.n_rounds), m.Ended)
+                self.folder.write_events([{"event": type(e).__name__} | asdict(e) for e in seen])
+                self.folder.write_result(self._result(seen, event))
+            yield event
+
+    def _result(self, seen: Sequence[Event], end: RunFinished) -> dict[str, Any]:
+        made = [e.contribution for e in seen if isinstance(e, TurnFinished) and e.contribution is not None]
+        return {
+            "run": self.settings.run,
+            "stop_reason": end.reason.name,
+            "n_rounds": end.n_rounds,
+            "contributions": [asdict(c) for c in made if c.round <= end.n_rounds],
+            "n_turns": sum(isinstance(e, TurnFinished) for e in seen),
+            "traffic": self.traffic,
+        }
+
+    def _states(self, n_samples: int, n_classes: int) -> dict[str, State]:
+        if self.settings.method == "ensemble":
+            return {name: State.start(n_samples, n_classes, interchange=False) for name in self.settings.agents}
+        shared = State.start(n_samples, n_classes, interchange=self.settings.method == "ascii")
+        return dict.fromkeys(self.settings.agents, shared)
+
+    def _split(self, codes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the training and the hold-out samples, as the estimator with the same seed has them."""
+        if self.settings.holdout is None:
+            return np.arange(len(codes)), np.empty(0, dtype=np.intp)
+        return split(codes, self.settings.holdout, np.random.RandomState([self.settings.seed, 2]))
+
+    def _begin(self, codes: NDArray[Any], n_classes: int, aside: NDArray[Any]) -> None:
+        """Send every agent the task; one that has it already answers the same again."""
+        mask = np.zeros(len(codes), dtype=bool)
+        mask[aside] = True
+        rng = np.random.RandomState([self.settings.seed, 3])
+        for line in self._lines.values():
+            begin = m.Begin(
+                run=self.settings.run,
+                method=self.settings.method,  # type: ignore[arg-type]
+                n_samples=len(codes),
+                n_classes=n_classes,
+                labels=pack_codes(codes, n_classes),
+                seed=int(rng.randint(MAX_SEED)),
+                holdout=pack_bits(mask) if len(aside) else None,
+            )
+            line.ask(begin, m.Ready)
+
+    # -- alignment --
+
+    def _align(self) -> NDArray[Any]:
+        """Return the initiator's rows that take part, settled with every helper."""
+        for line in self._lines.values():
+            line.ask(self._opening(), m.Opened)
+        rows = self.folder.samples()
+        if rows is not None:
+            return rows
+        labelled = np.flatnonzero(self._labels >= 0)
+        ids = self._ids_at(labelled)
+        aligners = {name: self._aligner(ids, name, self._minimum) for name in self.settings.agents[1:]}
+        held = {name: self._step(name, aligner, "train") for name, aligner in aligners.items()}
+        kept = np.ones(len(labelled), dtype=bool)
+        if held:
+            kept = samples_of_run(held, self.settings.overlap, self._minimum)  # type: ignore[arg-type]
+        for name, aligner in aligners.items():
+            self._settle(name, aligner, kept, "train")
+        rows = labelled[kept]
+        self._check_classes(rows)
+        self._own.place(self.settings.run, rows, "train")
+        self.folder.write_samples(rows, {name: mask[kept] for name, mask in held.items()})
+        return rows
+
+    def _check_classes(self, rows: NDArray[Any]) -> None:
+        present = np.unique(self._labels[rows])
+        if len(present) < len(self.settings.classes):
+            lost = [self.settings.classes[i] for i in range(len(self.settings.classes)) if i not in present]
+            raise RunError(
+                f"The {len(rows):,} common samples have no sample of class {lost[0]!r} ({len(lost)} classes are lost). "
+                "Use overlap 'abstain', or more samples."
+            )
+
+    def _opening(self) -> m.Open:
+        return m.Open(
+            run=self.settings.run,
+            initiator=self.settings.initiator,
+            purpose=self.settings.purpose,
+            alignment=self.settings.alignment,  # type: ignore[arg-type]
+            overlap=self.settings.overlap,  # type: ignore[arg-type]
+        )
+
+    def _aligner(self, ids: Ids, helper: str, minimum: Minimum | None) -> Initiator:
+        if self.settings.alignment == "psi":
+            return PsiInitiator(ids, helper=helper, minimum=minimum)
+        if self._secret is None:
+            raise SettingsError(
+                f"Agent {self.settings.initiator!r} has no secret for alignment by keyed hashes. Name one in its file "
+                "(secret = ...), the same for all agents, or align by psi."
+            )
+        return HashInitiator(ids, self._secret, helper, minimum)
+
+    def _step(self, name: str, aligner: Initiator, purpose: Any) -> Bools:
+        request = m.Align(run=self.settings.run, purpose=purpose, step=1, data=aligner.start())
+        return aligner.finish(self._lines[name].ask(request, m.Aligned).data)
+
+    def _settle(self, name: str, aligner: Initiator, kept: Bools, purpose: Any) -> None:
+        request = m.Align(run=self.settings.run, purpose=purpose, step=2, data=aligner.settle(kept))
+        aligner.confirm(self._lines[name].ask(request, m.Aligned).data)
+
+    def _ids_at(self, rows: NDArray[Any]) -> Ids:
+        return Ids(self._ids.take(rows), f"Agent {self.settings.initiator!r}")
+
+    # -- prediction --
+
+    def predict(self, ids: Ids, rows: NDArray[Any]) -> Prediction:
+        """Return the votes on samples, with whoever can be reached.
+
+        Parameters
+        ----------
+        ids : Ids
+            The samples.
+        rows : ndarray of int
+            The initiator's row of each, or -1 where it has none.
+        """
+        if self.folder.result() is None:
+            raise RunError(f"Run {self.settings.run!r} is not finished. Finish it first: simulate with --resume.")
+        n, n_classes = len(ids), len(self.settings.classes)
+        scores: dict[str, Floats] = {}
+        weights: dict[str, float] = {}
+        known: dict[str, Bools] = {}
+        absent: dict[str, str] = {}
+        for name in self.settings.agents:
+            try:
+                known[name], scores[name], weights[name] = self._ask_votes(name, ids, rows, n, n_classes)
+            except (AssistLearnError, ProtocolError) as error:
+                absent[name] = str(error)
+        if self.settings.method == "ensemble":
+            scores = votes.majority_votes(scores, weights)
+        total = sum(scores.values(), np.zeros((n, n_classes)))
+        permutation = np.asarray(self.folder.permutation())
+        return Prediction(total[:, permutation], known, absent, self.settings.classes)
+
+    def _ask_votes(
+        self, name: str, ids: Ids, rows: NDArray[Any], n: int, n_classes: int
+    ) -> tuple[Bools, Floats, float]:
+        line, run = self._lines[name], self.settings.run
+        if name == self.settings.initiator:
+            self._own.place(run, rows, "predict")
+        else:
+            aligner = self._aligner(ids, name, Minimum(0, 0.0))
+            self._step(name, aligner, "predict")
+            self._settle(name, aligner, np.ones(n, dtype=bool), "predict")
+        known, scores, weight = np.zeros(n, dtype=bool), np.zeros((n, n_classes)), 0.0
+        for start in range(0, n, BLOCK):
+            stop = min(start + BLOCK, n)
+            reply = line.ask(m.Predict(run=run, start=start, stop=stop), m.Scores)
+            known[start:stop] = unpack_bits(reply.known, stop - start)
+            there = np.flatnonzero(known[start:stop]) + start
+            scores[there] = unpack_numbers(reply.scores, len(there) * n_classes).reshape(-1, n_classes)
+            weight = reply.total_weight
+        return known, scores, weight
+
+    def forget(self) -> dict[str, str]:
+        """Ask every agent to remove what it keeps of the run; return what each said."""
+        said = {}
+        for name, line in self._lines.items():
+            try:
+                said[name] = f"{line.ask(m.Forget(run=self.settings.run), m.Forgotten).n_models} models removed"
+            except AssistLearnError as error:
+                said[name] = str(error)
+        return said
+
+    def _note(self, direction: str, agent: str, message: m.AnyMessage, content: bytes) -> None:
+        """Record a message in the ledger, and count its bytes."""
+        type_ = str(message.__struct_config__.tag)
+        self._ledger.record(direction, agent, message.run[:80], type_, content)  # type: ignore[arg-type]
+        count = self.traffic.setdefault(agent, {})
+        for key, value in ((f"{type_} messages", 1), (f"{type_} bytes", len(content))):
+            count[key] = count.get(key, 0) + value
+
+
+class _Recorded:
+    """A party whose answers are kept in the run's folder, and taken from there after an interruption."""
+
+    def __init__(self, party: RemoteParty, folder: RunFolder) -> None:
+        self.name = party.name
+        self._party = party
+        self._folder = folder
+
+    def take_turn(self, turn: Turn) -> Answer:
+        past = self._folder.turn(turn.number)
+        if past is not None:
+            reply = decode(past)
+            if not isinstance(reply, m.TurnTaken) or reply.turn != turn.number:
+                raise RunError(f"{self._folder.path}: the record of turn {turn.number} is damaged.")
+            return self._party.replay(turn, reply)
+        answer, reply = self._party.ask(turn)
+        self._folder.write_turn(turn.number, encode(reply))
+        return answer
+
+    def hear(self, contribution: Contribution, reward: Bools) -> None:
+        self._party.hear(contribution, reward)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The votes on some samples, and who took part.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_samples, n_classes)
+        The sum of the votes, in the order of ``classes``.
+    known : dict of str to ndarray of bool
+        Which of the samples each agent holds.
+    absent : dict of str to str
+        The agents that did not answer, and why.
+    classes : list
+        The names of the classes.
+    """
+
+    scores: Floats
+    known: Mapping[str, Bools]
+    absent: Mapping[str, str]
+    classes: Sequence[Any]
+
+    @property
+    def labels(self) -> list[Any]:
+        """The class with the most votes; None for a sample that no agent holds."""
+        anyone = np.logical_or.reduce(list(self.known.values())) if self.known else np.zeros(len(self.scores), bool)
+        return [
+            self.classes[code] if there else None
+            for code, there in zip(votes.winners(self.scores), anyone, strict=True)
+        ]
