@@ -62,7 +62,7 @@ class VotesMixin:
         p : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return self._probabilities(self._total(self._own_scores(X)))
+        return self._probabilities(self._total(self._own_scores(X)), len({c.agent for c in self.contributions_}))
 
     def decision_function(self, X: Any) -> Floats:
         """Return the sum of the agents' votes.
@@ -108,7 +108,7 @@ class VotesMixin:
         scores : ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
             The votes of the models of all rounds so far.
         """
-        for total in self._staged(X):
+        for total, _ in self._staged(X):
             yield self._shown(total)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
@@ -124,7 +124,7 @@ class VotesMixin:
         y : ndarray of shape (n_samples,)
             The classes.
         """
-        for total in self._staged(X):
+        for total, _ in self._staged(X):
             yield self._labels(total)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
@@ -140,8 +140,8 @@ class VotesMixin:
         p : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        for total in self._staged(X):
-            yield self._probabilities(total)
+        for total, n_voting in self._staged(X):
+            yield self._probabilities(total, n_voting)
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Yield the accuracy after each **round**.
@@ -173,8 +173,8 @@ class VotesMixin:
             for name, agent in self.agents_.items()
         }
 
-    def _staged(self, X: Any) -> Iterator[Floats]:
-        """Yield the sum of the votes after each round."""
+    def _staged(self, X: Any) -> Iterator[tuple[Floats, int]]:
+        """Yield the sum of the votes after each round, and how many agents have voted."""
         check_is_fitted(self)
         X = self._check_table(X, reset=False)
         shape = _num_samples(X), len(self.classes_)
@@ -190,7 +190,7 @@ class VotesMixin:
                 kept, codes = next(answers[name])
                 votes.add_vote(scores[name], codes, kept.model_weight)
                 weights[name] += kept.model_weight
-            yield self._total(scores, weights)
+            yield self._total(scores, weights), sum(weight > 0.0 for weight in weights.values())
 
     def _total(self, own: dict[str, Floats], weights: dict[str, float] | None = None) -> Floats:
         return sum(self._combined(own, weights).values(), np.zeros(next(iter(own.values())).shape))
@@ -216,9 +216,9 @@ class VotesMixin:
     def _shown(self, total: Floats) -> Floats:
         return total[:, -1] if total.shape[1] <= 2 else total
 
-    def _probabilities(self, total: Floats) -> Floats:
+    def _probabilities(self, total: Floats, n_voting: int) -> Floats:
         if total.shape[1] == 1:
             return np.ones_like(total)
         if self.method == "ensemble" and self.contributions_:
-            return votes.vote_shares(total, len({c.agent for c in self.contributions_}))
+            return votes.vote_shares(total, n_voting)
         return votes.probabilities(total)
