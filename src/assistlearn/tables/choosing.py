@@ -1,0 +1,84 @@
+"""Which columns of its table an agent uses as features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from assistlearn.errors import ColumnsError
+from assistlearn.tables.description import AgentDescription
+from assistlearn.tables.suggestion import did_you_mean, listed
+
+
+def choose_features(names: Sequence[str], description: AgentDescription) -> list[str]:
+    """Return the feature columns, in the order of the table.
+
+    Patterns never take the id and label columns; to name one of them outright is an error.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from assistlearn.tables.description import parse_description
+    >>> values = {"name": "lab", "table": "lab.csv", "id": "id", "learner": "sklearn.naive_bayes.GaussianNB"}
+    >>> values["features"] = {"exclude": ["x1*"]}
+    >>> choose_features(["id", "x0", "x1", "x10", "x2"], parse_description(values, Path("lab.toml")))
+    ['x0', 'x2']
+    """
+    for key, column in (("id", description.id), ("label", description.label)):
+        if column is not None:
+            require_columns([column], names, description, key)
+    choice = description.features
+    free = [name for name in names if name not in (description.id, description.label)]
+    included = free
+    if choice.include is not None:
+        _refuse_reserved(choice.include, description)
+        included = match_columns(choice.include, free, description, "features", "include")
+    excluded = match_columns(choice.exclude, free, description, "features", "exclude") if choice.exclude else []
+    features = [name for name in included if name not in excluded]
+    if not features:
+        raise ColumnsError(
+            f"{description.places('features')}: no feature is left of the columns {listed(names)}. An agent needs at "
+            "least one besides the id and the label. Widen features.include, or narrow features.exclude."
+        )
+    return features
+
+
+def match_columns(wanted: Sequence[str], names: Sequence[str], description: AgentDescription, *keys: str) -> list[str]:
+    """Return the columns that any of these names and patterns means, in the order of ``names``.
+
+    Every one of them must mean something: a misspelt name in ``exclude`` would otherwise let a column in.
+    """
+    found: set[str] = set()
+    for each in wanted:
+        matched = [each] if each in names else [name for name in names if _is_pattern(each) and fnmatchcase(name, each)]
+        if not matched:
+            what = f"no column matches {each!r}" if _is_pattern(each) else f"there is no column {each!r}"
+            raise ColumnsError(
+                f"{description.places(*keys)}: {what} ({'.'.join(keys)}) in {description.table}."
+                f"{did_you_mean(each, names)} The columns are {listed(names)}."
+            )
+        found.update(matched)
+    return [name for name in names if name in found]
+
+
+def require_columns(wanted: Sequence[str], names: Sequence[str], description: AgentDescription, *keys: str) -> None:
+    """Refuse a table that lacks one of these columns."""
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise ColumnsError(
+            f"{description.places(*keys)}: {description.table} has no column {listed(missing)} "
+            f"({'.'.join(keys)}).{did_you_mean(missing[0], names)} Its columns are {listed(names)}."
+        )
+
+
+def _refuse_reserved(include: Sequence[str], description: AgentDescription) -> None:
+    for column, what in ((description.label, "label"), (description.id, "id")):
+        if column in include:
+            raise ColumnsError(
+                f"{description.places('features', 'include')}: {column!r} is the {what} column and cannot be a feature "
+                "too. Remove it from features.include."
+            )
+
+
+def _is_pattern(text: str) -> bool:
+    return any(sign in text for sign in "*?[")

@@ -1,0 +1,251 @@
+"""Kinds of columns, and the written rule by which a column's values become numbers or categories.
+
+After reading, a feature column holds numbers (float, missing ones null) or categories (text, missing ones null):
+
+========  ==============================================================  ==============================
+kind      which columns                                                   what they become
+========  ==============================================================  ==============================
+number    integers, floats, decimals; text in a CSV file that is numbers  floats
+boolean   booleans; text in a CSV file that is ``true`` and ``false``     1 and 0
+date      dates, moments, durations; ISO dates in a CSV file              days since 1970-01-01 (UTC)
+category  all other text; columns named in ``as_category``                text without blanks around it
+========  ==============================================================  ==============================
+
+A column of a CSV file is of a kind only if **every** value in it is. The kinds are found once, when a table is first
+read, and kept as a :class:`Schema`: whatever is read later becomes the same types or is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import polars as pl
+
+from assistlearn.errors import ColumnsError, TableError
+
+DAY = 86_400_000_000
+"""Microseconds in a day."""
+
+_EXACT_IN_FLOAT32 = (pl.Float32, pl.Int8, pl.Int16, pl.UInt8, pl.UInt16)
+
+
+class Kind(StrEnum):
+    """What a column's values are."""
+
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    CATEGORY = "category"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A feature column: its name, its kind, and whether 32 bits hold its numbers exactly."""
+
+    name: str
+    kind: Kind
+    narrow: bool = False
+
+    @property
+    def dtype(self) -> pl.DataType:
+        """The type of its values after reading."""
+        if self.kind is Kind.CATEGORY:
+            return pl.String()
+        return pl.Float32() if self.narrow else pl.Float64()
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The feature columns of a table, in order; kept with the models, so that later rows are read alike.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        In the order in which a learner sees them.
+    label_type : {"Int64", "String", "Boolean"} or None
+        The type of the labels, where there are any.
+
+    Examples
+    --------
+    >>> schema = Schema((Column("age", Kind.NUMBER), Column("town", Kind.CATEGORY)))
+    >>> schema.numbers, schema.categories
+    (['age'], ['town'])
+    >>> Schema.from_dict(schema.to_dict()) == schema
+    True
+    """
+
+    columns: tuple[Column, ...]
+    label_type: str | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all columns."""
+        return [column.name for column in self.columns]
+
+    @property
+    def numbers(self) -> list[str]:
+        """The names of the columns that hold numbers after reading."""
+        return [column.name for column in self.columns if column.kind is not Kind.CATEGORY]
+
+    @property
+    def categories(self) -> list[str]:
+        """The names of the columns that hold text."""
+        return [column.name for column in self.columns if column.kind is Kind.CATEGORY]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for a file."""
+        columns = [{"name": c.name, "kind": str(c.kind), "narrow": c.narrow} for c in self.columns]
+        return {"columns": columns, "label_type": self.label_type}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Schema:
+        """Return the schema that :meth:`to_dict` wrote."""
+        columns = tuple(Column(c["name"], Kind(c["kind"]), bool(c["narrow"])) for c in values["columns"])
+        return cls(columns, values["label_type"])
+
+
+def column_of(values: pl.Series, as_category: bool, from_text: bool, source: str) -> Column:
+    """Return the kind of a column from all its values.
+
+    Parameters
+    ----------
+    values : Series
+        As the engine read them.
+    as_category : bool
+        Whether its owner says that its values are codes.
+    from_text : bool
+        Whether text may stand for other things, as in a CSV file.
+    source : str
+        Where the table is, for error messages.
+
+    Examples
+    --------
+    >>> column_of(pl.Series("day", ["2020-02-29", None]), False, True, "lab.csv").kind
+    <Kind.DATE: 'date'>
+    >>> column_of(pl.Series("day", ["2020-02-30", None]), False, True, "lab.csv").kind
+    <Kind.CATEGORY: 'category'>
+    """
+    dtype = values.dtype
+    narrow = dtype in _EXACT_IN_FLOAT32
+    if isinstance(dtype, pl.List | pl.Array | pl.Struct | pl.Binary | pl.Object | pl.Time):
+        raise ColumnsError(
+            f"{source}: column {values.name!r} is of type {dtype}, which cannot be a feature. Exclude it under "
+            "[features], or turn it into numbers or text."
+        )
+    if as_category:
+        return Column(values.name, Kind.CATEGORY)
+    if dtype == pl.Boolean:
+        return Column(values.name, Kind.BOOLEAN, narrow=True)
+    if dtype.is_numeric() or dtype == pl.Null:
+        return Column(values.name, Kind.NUMBER, narrow)
+    if dtype.is_temporal():
+        return Column(values.name, Kind.DATE)
+    return _column_of_text(values) if from_text else Column(values.name, Kind.CATEGORY)
+
+
+def convert(values: pl.Series, column: Column, source: str) -> pl.Series:
+    """Return the values as a column of this kind, with missing ones null; refuse those that cannot be.
+
+    >>> convert(pl.Series("on", [" TRUE", "false", ""]), Column("on", Kind.BOOLEAN), "lab.csv").to_list()
+    [1.0, 0.0, None]
+    >>> convert(pl.Series("age", ["41", "old"]), Column("age", Kind.NUMBER), "lab.csv")
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.TableError: lab.csv: column 'age' holds numbers, but row 2 has 'old'. Correct the value, leave it
+    empty, or list it under preprocessing.missing_values.
+    """
+    if values.dtype in (pl.Categorical, pl.Enum, pl.String):
+        values = blank_to_null(values)
+    read = _READERS[column.kind](values)
+    _refuse_lost(values, read, column, source)
+    read = read.cast(column.dtype).rename(column.name)
+    return read.fill_nan(None) if column.kind is Kind.NUMBER and read.is_nan().any() else read
+
+
+def blank_to_null(values: pl.Series, missing_values: Sequence[str] = ()) -> pl.Series:
+    """Return text without blanks around it; where nothing is left, or a word for missing, there is null.
+
+    >>> blank_to_null(pl.Series([" a", "  ", " NA"]), ["NA"]).to_list()
+    ['a', None, None]
+    """
+    text = values.cast(pl.String).str.strip_chars()
+    gone = text.is_in(["", *missing_values])
+    return text.set(gone.fill_null(True), None) if gone.any() else text
+
+
+def _column_of_text(values: pl.Series) -> Column:
+    text = blank_to_null(values)
+    known = text.drop_nulls()
+    if known.is_empty():
+        return Column(values.name, Kind.NUMBER)
+    for kind in (Kind.NUMBER, Kind.BOOLEAN, Kind.DATE):
+        # the first rows settle it for most columns
+        if not any(_READERS[kind](some).has_nulls() for some in (known.head(100), known)):
+            return Column(values.name, kind, narrow=kind is Kind.BOOLEAN)
+    return Column(values.name, Kind.CATEGORY)
+
+
+def _numbers(values: pl.Series) -> pl.Series:
+    if values.dtype.is_temporal():
+        return pl.Series(values.name, [None] * len(values), dtype=pl.Float64)
+    return values.cast(pl.Float64, strict=False)
+
+
+def _booleans(values: pl.Series) -> pl.Series:
+    if values.dtype == pl.String:
+        words = values.str.to_lowercase()
+        return (words == "true").cast(pl.Float32).set(~words.is_in(["true", "false"]), None)
+    as_numbers = _numbers(values)
+    return as_numbers.set(~as_numbers.is_in([0.0, 1.0]), None)
+
+
+def _days(values: pl.Series) -> pl.Series:
+    dtype = values.dtype
+    if dtype == pl.String:
+        return _days_of_text(values)
+    if dtype == pl.Date:
+        return values.cast(pl.Int32).cast(pl.Float64)
+    if isinstance(dtype, pl.Datetime):
+        return values.dt.timestamp("us").cast(pl.Float64) / DAY
+    if dtype == pl.Duration:
+        return values.dt.total_microseconds().cast(pl.Float64) / DAY
+    return pl.Series(values.name, [None] * len(values), dtype=pl.Float64)
+
+
+def _days_of_text(text: pl.Series) -> pl.Series:
+    """Read ISO dates and moments. Others (01/02/2020) mean different days to different people: they stay text."""
+    iso = text.set(~text.str.contains(r"^\d{4}-\d{2}-\d{2}([T ]|$)").fill_null(False), None).str.replace(" ", "T")
+    days = iso.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Float64)
+    for form, zone in _MOMENTS:
+        if days.null_count() == text.null_count():
+            break
+        moments = iso.str.to_datetime(form, time_unit="us", time_zone=zone, strict=False)
+        days = days.zip_with(days.is_not_null(), _days(moments))
+    return days
+
+
+_MOMENTS = (("%Y-%m-%dT%H:%M:%S%.f", None), ("%Y-%m-%dT%H:%M", None), ("%Y-%m-%dT%H:%M:%S%.f%#z", "UTC"))
+
+
+def _words(values: pl.Series) -> pl.Series:
+    if values.dtype.is_float() and (values.drop_nulls() % 1 == 0).all():
+        values = values.cast(pl.Int64, strict=False)  # 3.0 and 3 are one code
+    return values.cast(pl.String)
+
+
+_READERS = {Kind.NUMBER: _numbers, Kind.BOOLEAN: _booleans, Kind.DATE: _days, Kind.CATEGORY: _words}
+
+_WANTED = {Kind.NUMBER: "numbers", Kind.BOOLEAN: "true and false", Kind.DATE: "dates", Kind.CATEGORY: "categories"}
+
+
+def _refuse_lost(values: pl.Series, read: pl.Series, column: Column, source: str) -> None:
+    lost = read.is_null() & values.is_not_null()
+    if lost.any():
+        row = lost.arg_true()[0]
+        raise TableError(
+            f"{source}: column {column.name!r} holds {_WANTED[column.kind]}, but row {row + 1} has {values[row]!r}. "
+            "Correct the value, leave it empty, or list it under preprocessing.missing_values."
+        )

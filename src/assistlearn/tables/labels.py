@@ -1,0 +1,52 @@
+"""The labels of an initiator's table: whole numbers, booleans or text, and of one type for good."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from assistlearn.errors import TableError
+
+
+def settle_labels(labels: pl.Series, from_text: bool, source: str) -> pl.Series:
+    """Return labels as whole numbers where they are such, as booleans, or as text.
+
+    >>> settle_labels(pl.Series("y", ["1", "0.0"]), True, "lab.csv").to_list()
+    [1, 0]
+    >>> settle_labels(pl.Series("y", ["1", "ill"]), True, "lab.csv").to_list()
+    ['1', 'ill']
+    """
+    if from_text:  # whole numbers first: floats would merge long ones
+        read_as = (labels.cast(number, strict=False) for number in (pl.Int64, pl.Float64))
+        labels = next((numbers for numbers in read_as if not numbers.has_nulls()), labels)
+    if labels.dtype.is_float() or isinstance(labels.dtype, pl.Decimal):
+        whole = labels.cast(pl.Int64, strict=False)
+        if whole.has_nulls() or (whole.cast(pl.Float64) != labels.cast(pl.Float64)).any():
+            raise TableError(
+                f"{source}: the labels in column {labels.name!r} are not classes but measurements: {labels[0]!r}, ... "
+                "Name a column of classes, or turn the numbers into classes."
+            )
+        return whole
+    if labels.dtype.is_integer():
+        return labels.cast(pl.Int64)
+    if labels.dtype in (pl.Boolean, pl.String):
+        return labels
+    raise TableError(
+        f"{source}: the labels in column {labels.name!r} are of type {labels.dtype}. Save them as text or whole "
+        "numbers."
+    )
+
+
+def labels_as_before(labels: pl.Series, type_name: str, source: str) -> pl.Series:
+    """Return labels with the type that they had in training."""
+    wanted = {"Int64": pl.Int64, "String": pl.String, "Boolean": pl.Boolean}[type_name]
+    if labels.dtype == wanted:
+        return labels
+    settled = settle_labels(labels, labels.dtype == pl.String, source)
+    read = settled if settled.dtype == wanted else labels.cast(wanted, strict=False)
+    if read.has_nulls():
+        row = read.is_null().arg_true()[0]
+        raise TableError(
+            f"{source}: the labels in column {labels.name!r} were {type_name} in training, but row {row + 1} has "
+            f"{labels[row]!r}. Correct it."
+        )
+    return read

@@ -1,0 +1,109 @@
+"""An agent from its file: described, its table read and checked, its learner ready, before any work begins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from assistlearn.errors import ColumnsError, DescriptionError
+from assistlearn.tables.description import AgentDescription, load_description
+from assistlearn.tables.kinds import Schema
+from assistlearn.tables.named_learner import make_learner
+from assistlearn.tables.preprocessing import check_features, default_pipeline, learner_rows
+from assistlearn.tables.reading import read_table
+from assistlearn.tables.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedAgent:
+    """An agent that is ready to work.
+
+    Attributes
+    ----------
+    description : AgentDescription
+        What its file says.
+    table : Table
+        Its rows.
+    estimator : scikit-learn classifier
+        Its learner, unfitted, with the preprocessing that it needs.
+    """
+
+    description: AgentDescription
+    table: Table
+    estimator: Any
+
+    def rows(self, positions: NDArray[np.integer[Any]] | Sequence[int] | None = None) -> pl.DataFrame | NDArray[Any]:
+        """Return the features of all rows, or of those at these positions, as the estimator takes them."""
+        table = self.table if positions is None else self.table.take(positions)
+        return learner_rows(self.estimator, table.features)
+
+
+def load_agent(
+    path: str | PathLike[str] | AgentDescription,
+    *,
+    schema: Schema | None = None,
+    ids: pl.Series | None = None,
+    labels: bool = True,
+) -> LoadedAgent:
+    r"""Read an agent's file and table, make its learner, and check all of it.
+
+    Parameters
+    ----------
+    path : path or AgentDescription
+        The agent's TOML file, or what it says.
+    schema, ids, labels
+        As for :func:`~assistlearn.tables.read_table`: give the schema of training to read rows for prediction.
+
+    Returns
+    -------
+    agent : LoadedAgent
+        Nothing has been fitted or written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "lab.csv").write_text("patient,pulse,smoker\np-1,71,no\np-2,,yes\n")
+    ...     _ = Path(folder, "lab.toml").write_text('''
+    ...         name = "lab"
+    ...         table = "lab.csv"
+    ...         id = "patient"
+    ...         learner = "sklearn.tree.DecisionTreeClassifier"
+    ...     ''')
+    ...     agent = load_agent(Path(folder, "lab.toml"))
+    >>> agent.table.ids.to_list(), agent.table.schema.numbers, agent.table.schema.categories
+    (['p-1', 'p-2'], ['pulse'], ['smoker'])
+    """
+    description = path if isinstance(path, AgentDescription) else load_description(path)
+    _check_models_folder(description)
+    learner = make_learner(description)
+    table = read_table(description, schema=schema, ids=ids, labels=labels)
+    try:
+        check_features(table.features, table.schema, learner, description.preprocessing)
+    except ColumnsError as error:
+        raise ColumnsError(f"{description.places('preprocessing')}: {table.source}: {error}") from None
+    return LoadedAgent(description, table, default_pipeline(table.schema, learner, description.preprocessing))
+
+
+def _check_models_folder(description: AgentDescription) -> None:
+    """Refuse a folder that could not be written to when the first model is kept."""
+    folder = description.models
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise DescriptionError(f"{description.places('models')}: models = {str(folder)!r} is a file. Name a folder.")
+    upwards = (folder.absolute(), *folder.absolute().parents)
+    existing = next(
+        each for each in upwards if os.path.exists(each)
+    )  # unlike Path.exists, false where one may not look
+    if not os.access(existing, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise DescriptionError(
+            f"{description.places('models')}: models cannot be kept in {folder}: {existing} is not writable. Name "
+            "another folder with the key 'models', or change its rights."
+        )

@@ -1,0 +1,214 @@
+"""The default preprocessing: from a table with text and gaps to the numbers that a learner takes.
+
+It is a scikit-learn ``Pipeline`` in front of the learner, made of scikit-learn's own transformers, fitted once on the
+agent's training rows. Which steps it has depends on the learner:
+
+============================================  ==============================  =======================  ========
+learner                                       missing numbers                 categories               scaled
+============================================  ==============================  =======================  ========
+takes missing values itself (trees, forests,  left to it                      ordinal codes            no
+histogram boosting, XGBoost)
+other trees (gradient boosting, AdaBoost)     median, and a column that says  ordinal codes            no
+                                              where they were missing
+all others (linear models, networks,          the same                        one column per category  yes
+neighbours, Bayes, ...)
+============================================  ==============================  =======================  ========
+
+A missing category is a category of its own. One that training has not seen counts as a rare one, or as none at all.
+A learner that needs none of it (trees on numbers alone) gets an array, and no pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
+
+from assistlearn.errors import ColumnsError
+from assistlearn.tables.kinds import Schema
+from assistlearn.tables.settings import PreprocessingSettings
+from assistlearn.tables.suggestion import listed
+
+TRUSTED_TYPES = ("numpy.dtype",)
+"""What skops must be told to trust to read fitted preprocessing: ``SimpleImputer`` keeps the type of its numbers."""
+
+_FLOAT32_LEARNERS = (DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier)
+"""They turn any table into 32 bits, in every fit: one that has them already costs nothing and gives the same trees."""
+
+
+def default_pipeline(schema: Schema, learner: Any, settings: PreprocessingSettings | None = None) -> Any:
+    """Return the learner with what it needs in front of it, unfitted; the learner itself where it needs nothing.
+
+    Parameters
+    ----------
+    schema : Schema
+        The kinds of the columns.
+    learner : scikit-learn classifier
+        One with a pipeline of its own is returned as it is.
+    settings : PreprocessingSettings, optional
+        The table ``[preprocessing]`` of the agent's file.
+
+    Returns
+    -------
+    estimator : Pipeline or classifier
+        Takes what :func:`learner_rows` gives.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from assistlearn.tables.kinds import Column, Kind
+    >>> schema = Schema((Column("age", Kind.NUMBER), Column("pulse", Kind.NUMBER)))
+    >>> default_pipeline(schema, DecisionTreeClassifier())
+    DecisionTreeClassifier()
+    >>> default_pipeline(schema, LogisticRegression())["prepare"].transformers
+    [('numbers', Pipeline(steps=[('impute', SimpleImputer(add_indicator=True, keep_empty_features=True,
+    strategy='median')), ('scale', StandardScaler())]), ['age', 'pulse'])]
+    """
+    settings = settings or PreprocessingSettings()
+    if not settings.enabled or has_own_steps(learner):
+        return learner
+    numbers = _number_steps(learner, settings)
+    if not numbers and not schema.categories:
+        return learner
+    branches: list[tuple[str, Any, list[str]]] = []
+    if schema.numbers:
+        branches.append(("numbers", Pipeline(numbers) if numbers else "passthrough", schema.numbers))
+    if schema.categories:
+        branches.append(("categories", _encoder(learner, settings), schema.categories))
+    return Pipeline([("prepare", ColumnTransformer(branches, sparse_threshold=0.0)), ("learner", learner)])
+
+
+def learner_rows(estimator: Any, features: pl.DataFrame) -> pl.DataFrame | NDArray[Any]:
+    """Return features as this estimator takes them: a frame for one with a pipeline, an array for a bare learner.
+
+    >>> learner_rows(DecisionTreeClassifier(), pl.DataFrame({"a": [1.0, None], "b": [3.0, 4.0]}))
+    array([[ 1.,  3.],
+           [nan,  4.]], dtype=float32)
+    """
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if isinstance(last, _FLOAT32_LEARNERS) and not isinstance(estimator, Pipeline):
+        features = features.cast({pl.Float64: pl.Float32})
+    return features if has_own_steps(estimator) else features.to_numpy()
+
+
+def has_own_steps(learner: Any) -> bool:
+    """Whether the learner prepares its columns itself: it is, or holds, a pipeline, or says that it takes text.
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> has_own_steps(make_pipeline(StandardScaler(), DecisionTreeClassifier()))
+    True
+    >>> has_own_steps(DecisionTreeClassifier())
+    False
+    """
+    parts = [learner, *learner.get_params(deep=True).values()] if hasattr(learner, "get_params") else [learner]
+    return any(isinstance(part, Pipeline | ColumnTransformer) for part in parts) or _tag(learner, "string")
+
+
+def takes_missing(learner: Any) -> bool:
+    """Whether the learner says that it takes missing numbers.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> takes_missing(DecisionTreeClassifier()), takes_missing(LogisticRegression())
+    (True, False)
+    """
+    return _tag(learner, "allow_nan")
+
+
+def check_features(features: pl.DataFrame, schema: Schema, learner: Any, settings: PreprocessingSettings) -> None:
+    """Refuse features that this learner cannot take, where preprocessing is switched off."""
+    if settings.enabled or has_own_steps(learner):
+        if settings.enabled and _tag(learner, "categorical") and _tag(learner, "positive_only"):
+            raise ColumnsError(_CODES_ONLY.format(learner=type(learner).__name__))
+        return
+    remedy = (
+        "Exclude them under [features], set preprocessing.enabled = true, or use a learner with a pipeline of its own."
+    )
+    if schema.categories:
+        raise ColumnsError(
+            f"The features {listed(schema.categories)} hold text, preprocessing is switched off, and "
+            f"{type(learner).__name__} has no encoder. {remedy}"
+        )
+    missing = [name for name in schema.names if features[name].has_nulls()]
+    if missing and not takes_missing(learner):
+        raise ColumnsError(
+            f"The features {listed(missing)} have missing values, preprocessing is switched off, and "
+            f"{type(learner).__name__} does not take them. {remedy}"
+        )
+
+
+_CODES_ONLY = (
+    "{learner} takes category codes only, which the default preprocessing does not make. Write a function that returns "
+    'a pipeline with your own encoder, and name it: kind = "module:function".'
+)
+
+
+def _number_steps(learner: Any, settings: PreprocessingSettings) -> list[tuple[str, Any]]:
+    steps: list[tuple[str, Any]] = []
+    impute = not takes_missing(learner) if settings.missing == "auto" else settings.missing == "impute"
+    if impute:
+        steps.append(("impute", SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)))
+    scale = not is_tree_like(learner) if settings.scale == "auto" else settings.scale == "standard"
+    if scale:  # to [0, 1] for learners that refuse negative numbers
+        steps.append(("scale", MinMaxScaler(clip=True) if _tag(learner, "positive_only") else StandardScaler()))
+    return steps
+
+
+def _encoder(learner: Any, settings: PreprocessingSettings) -> Any:
+    how = settings.categories
+    if how == "auto":
+        how = "ordinal" if is_tree_like(learner) else "one-hot"
+    if how == "one-hot":
+        return OneHotEncoder(
+            max_categories=settings.max_categories, handle_unknown="infrequent_if_exist", sparse_output=False
+        )
+    return OrdinalEncoder(
+        max_categories=settings.max_categories,
+        handle_unknown="use_encoded_value",
+        unknown_value=np.nan if takes_missing(learner) else -1,
+    )
+
+
+def is_tree_like(learner: Any) -> bool:
+    """Whether the learner splits columns, so that neither their scale nor the order of their codes matters much.
+
+    >>> is_tree_like(AdaBoostClassifier()), is_tree_like(GradientBoostingClassifier())
+    (True, True)
+    """
+    if takes_missing(learner) or isinstance(learner, (*_FLOAT32_LEARNERS, GradientBoostingClassifier)):
+        return True
+    if isinstance(learner, AdaBoostClassifier) and learner.estimator is None:
+        return True
+    inside = list(_inside(learner))
+    return bool(inside) and all(is_tree_like(part) for part in inside)
+
+
+def _inside(learner: Any) -> Iterator[Any]:
+    """Yield the learners that a learner is made of: that of a grid search, those of a vote."""
+    own = getattr(learner, "estimator", None)
+    if hasattr(own, "fit"):
+        yield own
+    for part in getattr(learner, "estimators", None) or ():
+        yield part[1] if isinstance(part, tuple) else part
+
+
+def _tag(learner: Any, name: str) -> bool:
+    try:
+        return bool(getattr(get_tags(learner).input_tags, name))
+    except AttributeError:  # it says nothing about itself
+        return False

@@ -1,0 +1,168 @@
+"""From an agent's description to its table: read what is needed, and refuse what cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from assistlearn.errors import ColumnsError, IdsError, SettingsError, TableError
+from assistlearn.tables.choosing import choose_features, match_columns, require_columns
+from assistlearn.tables.description import AgentDescription
+from assistlearn.tables.kinds import Column, Kind, Schema, blank_to_null, column_of, convert
+from assistlearn.tables.labels import labels_as_before, settle_labels
+from assistlearn.tables.source import open_source
+from assistlearn.tables.suggestion import listed
+from assistlearn.tables.table import Table
+
+
+def read_table(
+    description: AgentDescription,
+    *,
+    schema: Schema | None = None,
+    ids: pl.Series | None = None,
+    labels: bool = True,
+) -> Table:
+    """Read an agent's table: the columns it needs, and no others.
+
+    Parameters
+    ----------
+    description : AgentDescription
+        The agent's file.
+    schema : Schema, optional
+        The kinds of columns of an earlier reading: the result has the same columns and types, or there is an error.
+        By default they are found from the table.
+    ids : Series, optional
+        Read the rows with these ids only, in the order of the table; ids that it lacks are left out. Needs ``schema``:
+        a few rows do not tell the kinds of the columns.
+    labels : bool, default=True
+        Whether to read the labels, where the file names any.
+
+    Returns
+    -------
+    table : Table
+        Checked: see the attributes there.
+    """
+    if ids is not None and schema is None:
+        raise SettingsError("read_table(ids=...) needs schema=...: a few rows do not tell the kinds of the columns.")
+    source = open_source(description)
+    names = source.names()
+    label = [description.label] if labels and description.label is not None else []
+    if schema is None:
+        features = choose_features(names, description)
+        as_category = description.preprocessing.as_category
+        codes = match_columns(as_category, features, description, "preprocessing", "as_category")
+    else:
+        features, codes = schema.names, schema.categories
+    require_columns([description.id, *features, *label], names, description, "table")
+    frame = source.read([description.id, *features, *label], [description.id, *codes, *label], ids)
+    if ids is None and frame.is_empty():
+        raise TableError(f"{description.table} has columns but not a single row. Fill it, or correct the query.")
+    return _Reading(description, source.from_text, frame, codes).table(schema, label)
+
+
+class _Reading:
+    """Turns what an engine has read into a table, and refuses what cannot be one."""
+
+    def __init__(
+        self, description: AgentDescription, from_text: bool, frame: pl.DataFrame, codes: Sequence[str]
+    ) -> None:
+        self._description = description
+        self._from_text = from_text
+        self._codes = codes
+        self._name = str(description.table)
+        self._ids_read = frame.drop_in_place(description.id)
+        self._read = {name: self._cleaned(frame.drop_in_place(name)) for name in frame.columns}
+
+    def table(self, schema: Schema | None, label: Sequence[str]) -> Table:
+        ids = self._ids()
+        labels = self._labels(label[0], schema) if label else None
+        left_out: tuple[str, ...] = ()
+        if schema is None:
+            left_out = self._without_values()
+            schema = Schema(self._columns(left_out), None if labels is None else str(labels.dtype))
+        features = pl.DataFrame([self._feature(column) for column in schema.columns])
+        return Table(self._name, ids, features, schema, labels, left_out)
+
+    def _ids(self) -> pl.Series:
+        ids = self._ids_read
+        if ids.dtype in (pl.Categorical, pl.Enum):
+            ids = ids.cast(pl.String)
+        missing = ids.is_null()
+        if ids.dtype == pl.String:
+            missing = missing | (ids.str.strip_chars() == "").fill_null(True)
+        if missing.any():
+            raise IdsError(
+                f"{self._name}: {missing.sum():,} of {len(ids):,} rows have no id in column {ids.name!r} (first: row "
+                f"{missing.arg_true()[0] + 1}). Give them ids, or remove these rows."
+            )
+        if ids.dtype != pl.String and not ids.dtype.is_integer():
+            raise IdsError(
+                f"{self._name}: the ids in column {ids.name!r} are of type {ids.dtype}, but two parties must write "
+                "them alike. Save them as text or whole numbers."
+            )
+        if ids.n_unique() < len(ids):
+            self._refuse_repeated(ids)
+        return ids
+
+    def _refuse_repeated(self, ids: pl.Series) -> None:
+        repeated = ids.is_duplicated()
+        first = ids.filter(repeated)[0]
+        rows = [row + 1 for row in (ids == first).arg_true().head(3)]
+        raise IdsError(
+            f"{self._name}: {ids.filter(repeated).n_unique():,} of the ids in column {ids.name!r} occur more than "
+            f"once (first: {first!r}, in rows {', '.join(map(str, rows))}). Keep one row for each sample."
+        )
+
+    def _labels(self, name: str, schema: Schema | None) -> pl.Series:
+        labels = self._read.pop(name)
+        if labels.has_nulls():
+            raise TableError(
+                f"{self._name}: {labels.null_count():,} of {len(labels):,} rows have no label in column {name!r} "
+                f"(first: row {labels.is_null().arg_true()[0] + 1}). Remove these rows from the training table."
+            )
+        if schema is not None and schema.label_type is not None:
+            return labels_as_before(labels, schema.label_type, self._name)
+        return settle_labels(labels, self._from_text, self._name)
+
+    def _without_values(self) -> tuple[str, ...]:
+        """Return the columns that cannot teach anything; some learners fail on them."""
+        empty = tuple(name for name, values in self._read.items() if values.null_count() == len(values))
+        if len(empty) == len(self._read):
+            raise TableError(
+                f"{self._name}: the features {listed(empty)} have no value in any row. Fill the table, or choose other "
+                "features."
+            )
+        return empty
+
+    def _columns(self, left_out: Sequence[str]) -> tuple[Column, ...]:
+        settings = self._description.preprocessing
+        columns = tuple(
+            column_of(values, name in self._codes, self._from_text, self._name)
+            for name, values in self._read.items()
+            if name not in left_out
+        )
+        dates = [column.name for column in columns if column.kind is Kind.DATE]
+        if dates and settings.dates == "refuse":
+            raise ColumnsError(
+                f"{self._name}: column {dates[0]!r} holds dates, and preprocessing.dates = 'refuse' "
+                f"({self._description.places('preprocessing', 'dates')}). Exclude it under [features], or set "
+                'dates = "days".'
+            )
+        return columns
+
+    def _feature(self, column: Column) -> pl.Series:
+        values = convert(self._read.pop(column.name), column, self._name)
+        infinite = values.is_infinite() if column.kind is Kind.NUMBER else pl.Series([False])
+        if infinite.any():
+            raise TableError(
+                f"{self._name}: column {column.name!r} has {infinite.sum():,} infinite values (first: row "
+                f"{infinite.arg_true()[0] + 1}). Replace them by finite ones, or leave them empty."
+            )
+        return values
+
+    def _cleaned(self, values: pl.Series) -> pl.Series:
+        """Return the values with null for every missing one."""
+        if values.dtype in (pl.Categorical, pl.Enum, pl.String):
+            return blank_to_null(values, self._description.preprocessing.missing_values if self._from_text else ())
+        return values.fill_nan(None) if values.dtype.is_float() else values

@@ -1,0 +1,234 @@
+"""Where a table's columns come from: a CSV file, a Parquet file, or a query. Only the columns asked for are read.
+
+Polars reads the files (``docs/agent-files.md`` has the measurement that chose it), DuckDB answers the queries.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, Protocol
+
+import polars as pl
+
+from assistlearn.errors import MissingExtraError, MissingTableError, TableError
+from assistlearn.tables.description import AgentDescription, TableFile, TableQuery
+
+SAMPLED_ROWS = 10_000
+"""So many rows of a CSV file are looked at before it is read; a column that turns out different is read again."""
+
+
+class Source(Protocol):
+    """A table that can say its columns and hand over some of them.
+
+    Attributes
+    ----------
+    from_text : bool
+        Text may stand for numbers, booleans or dates, as in a CSV file.
+    """
+
+    from_text: bool
+
+    def names(self) -> list[str]:
+        """Return the names of all columns."""
+        ...
+
+    def read(self, columns: Sequence[str], text: Sequence[str], ids: pl.Series | None) -> pl.DataFrame:
+        """Return these columns; the first has the ids.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            What to read.
+        text : sequence of str
+            The columns of a CSV file that are handed over as they stand there. The others are numbers, where all
+            their values are.
+        ids : Series or None
+            Read the rows with these ids only.
+        """
+        ...
+
+
+def open_source(description: AgentDescription) -> Source:
+    """Return the source of an agent's table, after a look at whether it is there."""
+    table, settings = description.table, description.preprocessing
+    if isinstance(table, TableQuery):
+        if table.database is not None:
+            _require_file(table.database, description, "database")
+        return QuerySource(table, description.id, description.places("query"))
+    _require_file(table.path, description, "table")
+    if table.path.name.lower().endswith(".parquet"):
+        return ParquetSource(table)
+    return CsvSource(table, settings.missing_values)
+
+
+class CsvSource:
+    """A CSV file, plain or compressed with gzip, in UTF-8, with a header."""
+
+    from_text = True
+
+    def __init__(self, table: TableFile, missing_values: Sequence[str] = ()) -> None:
+        self._table = table
+        self._missing_values = list(missing_values)
+
+    def names(self) -> list[str]:
+        """Return the names in the header."""
+        return list(self._sampled)
+
+    def read(self, columns: Sequence[str], text: Sequence[str], ids: pl.Series | None) -> pl.DataFrame:
+        """Return these columns, as numbers where possible and as text elsewhere."""
+        numbers = [name for name in columns if name not in text and self._sampled[name].is_numeric()]
+        with _readable(self._table):
+            try:
+                return self._collect(columns, numbers, ids)
+            except pl.exceptions.ComputeError:  # further down, a value is no number
+                return self._collect(columns, (), ids)
+
+    def _collect(self, columns: Sequence[str], numbers: Sequence[str], ids: pl.Series | None) -> pl.DataFrame:
+        types: dict[str, Any] = {name: pl.Float64 if name in numbers else pl.String for name in self._sampled}
+        return _collect(self._scan(types).select(columns), columns[0], ids)
+
+    @cached_property
+    def _sampled(self) -> pl.Schema:
+        with _readable(self._table):
+            schema = self._scan().collect_schema()
+        _check_header(list(schema), self._table)
+        return schema
+
+    def _scan(self, types: dict[str, Any] | None = None) -> pl.LazyFrame:
+        return pl.scan_csv(
+            self._table.path,
+            separator=self._table.separator,
+            schema_overrides=types,
+            null_values=self._missing_values,
+            infer_schema_length=SAMPLED_ROWS,
+            glob=False,
+        )
+
+
+class ParquetSource:
+    """A Parquet file."""
+
+    from_text = False
+
+    def __init__(self, table: TableFile) -> None:
+        self._table = table
+
+    def names(self) -> list[str]:
+        """Return the names of all columns."""
+        with _readable(self._table):
+            return pl.scan_parquet(self._table.path, glob=False).collect_schema().names()
+
+    def read(self, columns: Sequence[str], text: Sequence[str], ids: pl.Series | None) -> pl.DataFrame:
+        """Return these columns with the types they have in the file."""
+        with _readable(self._table):
+            return _collect(pl.scan_parquet(self._table.path, glob=False).select(columns), columns[0], ids)
+
+
+class QuerySource:
+    """The answer to one SELECT, ordered by id: a database promises no order of its own."""
+
+    from_text = False
+
+    def __init__(self, table: TableQuery, id_column: str, place: str) -> None:
+        self._table = table
+        self._id_column = id_column
+        self._place = place
+
+    def names(self) -> list[str]:
+        """Return the names of the columns that the query answers with."""
+        return self._ask("select * from ({query}\n) limit 0").columns
+
+    def read(self, columns: Sequence[str], text: Sequence[str], ids: pl.Series | None) -> pl.DataFrame:
+        """Return these columns with the types they have in the database."""
+        listed = ", ".join(_quoted(name) for name in columns)
+        frame = self._ask(f"select {listed} from ({{query}}\n) order by {_quoted(self._id_column)}")  # noqa: S608 own query
+        return _collect(frame.lazy(), columns[0], ids)
+
+    def _ask(self, around: str) -> pl.DataFrame:
+        duckdb = _duckdb()
+        settings = {"autoinstall_known_extensions": False, "allow_community_extensions": False}
+        try:
+            with duckdb.connect(
+                self._table.database or ":memory:", read_only=self._table.database is not None, config=settings
+            ) as connection:
+                connection.execute("set file_search_path = ?", [str(self._table.folder.resolve())])
+                query = self._one_select(connection.extract_statements(self._table.query), duckdb)
+                return pl.DataFrame(connection.sql(around.format(query=query)))
+        except duckdb.Error as error:
+            raise TableError(f"{self._place}: the query failed: {error} Correct it, or the database.") from error
+
+    def _one_select(self, statements: Sequence[Any], duckdb: Any) -> str:
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise TableError(
+                f"{self._place}: the query must be one SELECT, and only that. It is for reading: write anything else "
+                "with the database's own tools."
+            )
+        return str(statements[0].query).strip().rstrip(";")
+
+
+def _collect(frame: pl.LazyFrame, id_column: str, ids: pl.Series | None) -> pl.DataFrame:
+    if ids is not None:
+        wanted = ids.cast(pl.String).rename("wanted")
+        frame = frame.filter(pl.col(id_column).cast(pl.String).is_in(wanted.implode()))
+    return frame.collect(engine="streaming")
+
+
+@contextmanager
+def _readable(table: TableFile) -> Iterator[None]:
+    """Turn the engine's complaints into errors that name the file."""
+    try:
+        yield
+    except pl.exceptions.NoDataError:
+        raise TableError(f"{table} is empty: it has not even a header. Write the table again.") from None
+    except (pl.exceptions.PolarsError, OSError) as error:
+        said = str(error).strip().partition("\n")[0]
+        remedy = "It must be a whole Parquet file." if table.path.suffix == ".parquet" else _CSV_REMEDY
+        raise TableError(f"{table} cannot be read: {said}. {remedy}") from error
+
+
+_CSV_REMEDY = (
+    "It must be UTF-8 text with a header and as many values in every row, parted by what the key 'separator' says."
+)
+
+
+def _check_header(names: list[str], table: TableFile) -> None:
+    for name in names:
+        original = re.sub(r"_duplicated_\d+$", "", name)
+        if original != name and original in names:
+            raise TableError(f"{table} has more than one column {original!r}. Give each column a name of its own.")
+    if len(names) == 1:
+        for sign in ";\t|,":
+            if sign != table.separator and sign in names[0]:
+                raise TableError(
+                    f"{table} has one column only, {names[0]!r}. If {sign!r} stands between its values, add to the "
+                    f"agent's file: separator = {_toml(sign)}"
+                )
+
+
+def _toml(sign: str) -> str:
+    return '"\\t"' if sign == "\t" else f'"{sign}"'
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _require_file(path: Any, description: AgentDescription, key: str) -> None:
+    if path.is_dir():
+        raise TableError(f"{description.places(key)}: {path} ({key}) is a folder. Name a file.")
+    if not path.is_file():
+        raise MissingTableError(
+            f"{description.places(key)}: there is no file {path} ({key}). Put it there, or correct the path, which is "
+            "relative to the agent's file."
+        )
+
+
+def _duckdb() -> Any:
+    try:
+        import duckdb
+    except ImportError as error:
+        raise MissingExtraError("A table from a query needs DuckDB: pip install 'assistlearn[duckdb]'") from error
+    return duckdb

@@ -1,0 +1,32 @@
+"""What somebody who misspelt a word probably meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a sentence with the nearest known word, and a blank before it; nothing where none is near.
+
+    >>> did_you_mean("exlude", ["include", "exclude"])
+    " Did you mean 'exclude'?"
+    >>> did_you_mean("ID", ["id", "age"])
+    " Did you mean 'id'?"
+    >>> did_you_mean("weather", ["id", "age"])
+    ''
+    """
+    by_folded = {name.casefold(): name for name in known}
+    near = difflib.get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.6)
+    return f" Did you mean {by_folded[near[0]]!r}?" if near else ""
+
+
+def listed(names: Iterable[str], at_most: int = 20) -> str:
+    """Return names for an error message, not more than a reader can take in.
+
+    >>> listed(["a", "b", "c"], at_most=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = list(names)
+    text = ", ".join(repr(name) for name in shown[:at_most])
+    return text if len(shown) <= at_most else f"{text} and {len(shown) - at_most} more"

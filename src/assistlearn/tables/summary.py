@@ -1,0 +1,168 @@
+"""What an agent has, and what of it others would learn: the facts that a check shows its owner."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import polars as pl
+from sklearn.pipeline import Pipeline
+
+from assistlearn.tables.kinds import Column, Kind
+from assistlearn.tables.loading import LoadedAgent
+from assistlearn.tables.suggestion import listed
+
+STAYS = (
+    "the table: no value, no column's name or type, not how many columns there are",
+    "the learner, its parameters, the preprocessing and every model",
+)
+LEAVES = (
+    "the agent's name",
+    "how many ids there are, and which of them the other side holds too (by private set intersection or keyed hashes)",
+    "in each turn: for every shared sample whether the new model is right, and the model's weight",
+)
+LEAVES_HELPER = ("in prediction: for every sample asked for, one score per class",)
+LEAVES_INITIATOR = (
+    "once: the label of every shared sample, as a number under a secret permutation of the classes",
+    "in prediction: the ids of the samples asked for",
+)
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """A feature column: its name, its kind, the share of missing values, and how many different values it has."""
+
+    name: str
+    kind: str
+    missing: float
+    distinct: int
+
+
+@dataclass(frozen=True)
+class AgentSummary:
+    """What an agent has; all of it is for its owner's eyes.
+
+    Attributes
+    ----------
+    name, role, source, learner : str
+        Who, initiator or helper, where the table is, which learner.
+    rows : int
+        Samples in the table.
+    columns : tuple of ColumnSummary
+        The features.
+    kinds : dict from str to int
+        How many features there are of each kind.
+    missing : float
+        The share of all feature values that are missing.
+    classes : dict from str to int, or None
+        How often each label occurs; None at a helper.
+    preprocessing : tuple of str
+        What is done to the columns before the learner sees them.
+    leaves, stays : tuple of str
+        What others would learn, and what they would not.
+    notes : tuple of str
+        What the owner may want to change.
+    fingerprint : str
+        The digest of the table.
+    """
+
+    name: str
+    role: str
+    source: str
+    learner: str
+    rows: int
+    columns: tuple[ColumnSummary, ...]
+    kinds: dict[str, int]
+    missing: float
+    classes: dict[str, int] | None
+    preprocessing: tuple[str, ...]
+    leaves: tuple[str, ...]
+    stays: tuple[str, ...]
+    notes: tuple[str, ...]
+    fingerprint: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for JSON."""
+        return asdict(self)
+
+
+def describe(agent: LoadedAgent, now: dt.datetime) -> AgentSummary:
+    """Return what an agent has and what would leave it.
+
+    Parameters
+    ----------
+    agent : LoadedAgent
+        From :func:`~assistlearn.tables.load_agent`.
+    now : datetime
+        With a time zone: tells whether the file's permission has expired.
+    """
+    table, description = agent.table, agent.description
+    columns = tuple(_column(column, table.features[column.name]) for column in table.schema.columns)
+    kinds = [column.kind for column in columns]
+    labels = table.labels
+    return AgentSummary(
+        name=description.name,
+        role="initiator" if description.is_initiator else "helper",
+        source=table.source,
+        learner=description.learner.kind,
+        rows=len(table),
+        columns=columns,
+        kinds={str(kind): kinds.count(kind) for kind in Kind if kind in kinds},
+        missing=sum(column.missing for column in columns) / len(columns),
+        classes=None if labels is None else _counts(labels),
+        preprocessing=tuple(_steps(agent.estimator)),
+        leaves=LEAVES + (LEAVES_INITIATOR if description.is_initiator else LEAVES_HELPER),
+        stays=STAYS,
+        notes=tuple(_notes(agent, columns, now)),
+        fingerprint=table.fingerprint,
+    )
+
+
+def _column(column: Column, values: pl.Series) -> ColumnSummary:
+    known = values.drop_nulls()
+    return ColumnSummary(column.name, str(column.kind), values.null_count() / max(len(values), 1), known.n_unique())
+
+
+def _counts(labels: pl.Series) -> dict[str, int]:
+    counted = labels.value_counts(sort=True)
+    return {str(label): int(count) for label, count in counted.iter_rows()}
+
+
+def _steps(estimator: Any) -> Iterator[str]:
+    if not isinstance(estimator, Pipeline) or "prepare" not in estimator.named_steps:
+        return
+    for name, branch, columns in estimator["prepare"].transformers:
+        steps = [type(step).__name__ for _, step in branch.steps] if isinstance(branch, Pipeline) else [_name(branch)]
+        yield f"{len(columns)} columns of {name}: {', '.join(steps)}"
+
+
+def _name(branch: Any) -> str:
+    return "as they are" if isinstance(branch, str) else type(branch).__name__
+
+
+def _notes(agent: LoadedAgent, columns: tuple[ColumnSummary, ...], now: dt.datetime) -> Iterator[str]:
+    rows, labels, allow = len(agent.table), agent.table.labels, agent.description.allow
+    if agent.table.left_out:
+        yield f"Left out, because no row has a value: {listed(agent.table.left_out)}."
+    constant = [column.name for column in columns if column.distinct == 1 and column.missing == 0.0]
+    if constant:
+        yield f"The same value in every row: {listed(constant)}. They add nothing; exclude them."
+    unique = [column.name for column in columns if column.kind == Kind.CATEGORY and 20 < column.distinct > rows / 2]
+    if unique:
+        yield f"Text that is different in most rows: {listed(unique)}. Exclude names, notes and the like."
+    if labels is not None:
+        copies = [column.name for column in columns if _is_copy(agent.table.features[column.name], labels)]
+        if copies:
+            yield f"The same values as the label: {listed(copies)}. If they are the label, exclude them."
+        if labels.n_unique() < 2:
+            yield f"All labels are {labels[0]!r}. There is nothing to tell apart."
+    if allow is not None and allow.expired(now):
+        yield f"The permission under [allow] has expired ({allow.expires}): nobody can start a run with this agent."
+
+
+def _is_copy(values: pl.Series, labels: pl.Series) -> bool:
+    if values.has_nulls():
+        return False
+    return bool((values == labels.cast(values.dtype, strict=False)).fill_null(False).all())

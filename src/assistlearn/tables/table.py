@@ -1,0 +1,58 @@
+"""An agent's table in memory: ids, features and, at the initiator, labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from assistlearn.tables.fingerprint import fingerprint
+from assistlearn.tables.kinds import Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows of an agent's table.
+
+    Attributes
+    ----------
+    source : str
+        Where it was read from, for messages.
+    ids : Series
+        Text or whole numbers, none missing, none twice. Those of a CSV file are text, as they stand there.
+    features : DataFrame
+        Floats and, for categories, text; missing values are null.
+    schema : Schema
+        The kinds of the features.
+    labels : Series or None
+        Whole numbers, booleans or text, none missing; None at a helper.
+    left_out : tuple of str
+        Columns that would have been features, but have no value in any row.
+    """
+
+    source: str
+    ids: pl.Series
+    features: pl.DataFrame
+    schema: Schema
+    labels: pl.Series | None = None
+    left_out: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of ids, features and labels: another one means another table, or another order of its rows."""
+        labels = [] if self.labels is None else [self.labels]
+        return fingerprint([self.ids, *self.features.iter_columns(), *labels])
+
+    def take(self, positions: NDArray[np.integer[Any]] | Sequence[int]) -> Table:
+        """Return the rows at these positions, in that order."""
+        rows = pl.Series(np.asarray(positions, dtype=np.int64))
+        labels = None if self.labels is None else self.labels.gather(rows)
+        return replace(self, ids=self.ids.gather(rows), features=self.features[rows], labels=labels)

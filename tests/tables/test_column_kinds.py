@@ -1,0 +1,139 @@
+"""The written rule by which values become numbers, booleans, days or categories."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assistlearn.errors import ColumnsError, TableError
+from assistlearn.tables import Kind, Schema, read_table
+from assistlearn.tables.description import parse_description
+from assistlearn.tables.kinds import column_of, convert
+
+
+def read(values: list[str | None], **how: bool) -> tuple[Kind, list[object]]:
+    series = pl.Series("x", values, dtype=pl.String)
+    column = column_of(series, how.get("as_category", False), from_text=True, source="lab.csv")
+    return column.kind, convert(series, column, "lab.csv").to_list()
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "becomes"),
+    [
+        (["1", " 2.5", "-3e2 ", None, ""], Kind.NUMBER, [1.0, 2.5, -300.0, None, None]),
+        (["true", "False", None], Kind.BOOLEAN, [1.0, 0.0, None]),
+        (["1970-01-02", "1970-01-03T12:00:00", "1970-01-03 12:00"], Kind.DATE, [1.0, 2.5, 2.5]),
+        (["1970-01-02T14:00:00+02:00", "1970-01-02T12:00:00Z"], Kind.DATE, [1.5, 1.5]),
+        (["red", " green ", "  "], Kind.CATEGORY, ["red", "green", None]),
+        (["1", "2", "three"], Kind.CATEGORY, ["1", "2", "three"]),
+        (["01/02/2020", "02/01/2020"], Kind.CATEGORY, ["01/02/2020", "02/01/2020"]),
+        (["2020-02-30"], Kind.CATEGORY, ["2020-02-30"]),
+        ([None, "", " "], Kind.NUMBER, [None, None, None]),
+    ],
+)
+def test_a_csv_column_is_of_a_kind_if_every_value_is(values, kind, becomes):
+    assert read(values) == (kind, becomes)
+
+
+def test_codes_stay_text_with_their_leading_zeros():
+    assert read(["007", "7"], as_category=True) == (Kind.CATEGORY, ["007", "7"])
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "becomes"),
+    [
+        (pl.Series([1, None], dtype=pl.Int32), Kind.NUMBER, [1.0, None]),
+        (pl.Series([0.5, float("nan"), None]), Kind.NUMBER, [0.5, None, None]),
+        (pl.Series([None, None], dtype=pl.Null), Kind.NUMBER, [None, None]),
+        (pl.Series([True, None]), Kind.BOOLEAN, [1.0, None]),
+        (pl.Series([dt.date(1970, 1, 11)]), Kind.DATE, [10.0]),
+        (pl.Series([dt.datetime(1970, 1, 1, 6)]), Kind.DATE, [0.25]),
+        (pl.Series([dt.datetime(1970, 1, 1, 6)]).dt.replace_time_zone("Asia/Tokyo"), Kind.DATE, [-0.125]),
+        (pl.Series([dt.timedelta(hours=36)]), Kind.DATE, [1.5]),
+        (pl.Series(["1", "2"]), Kind.CATEGORY, ["1", "2"]),
+        (pl.Series(["a", "b"], dtype=pl.Categorical), Kind.CATEGORY, ["a", "b"]),
+    ],
+)
+def test_a_typed_column_keeps_its_meaning(values, kind, becomes):
+    column = column_of(values.alias("x"), False, from_text=False, source="lab.parquet")
+    assert column.kind == kind
+    assert convert(values.alias("x"), column, "lab.parquet").to_list() == becomes
+
+
+@pytest.mark.parametrize("values", [[[1, 2]], [{"a": 1}], [b"a"], [dt.time(1)]])
+def test_a_column_of_no_use_is_refused_by_name(values):
+    with pytest.raises(ColumnsError, match=r"column 'x' is of type .* Exclude it"):
+        column_of(pl.Series("x", values), False, False, "lab.parquet")
+
+
+def test_thirty_two_bits_are_used_only_where_they_are_exact():
+    integers = [pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64]
+    for dtype in [*integers, pl.Float32, pl.Float64]:
+        exact = dtype == pl.Float32
+        if dtype.is_integer():
+            largest = pl.select(dtype.max()).item()
+            exact = int(np.float32(largest)) == largest
+        assert column_of(pl.Series("x", [1], dtype=dtype), False, False, "").narrow == exact, dtype
+
+
+CELLS = st.sampled_from(["1", "2.5", "", "true", "x", "2020-01-01", " 3"])
+
+
+@given(st.lists(CELLS, min_size=1, max_size=6).filter(any), st.data())
+def test_a_few_rows_become_what_they_are_in_the_whole_table(tmp_path_factory, cells, data):
+    folder = tmp_path_factory.mktemp("few", numbered=True)
+    (folder / "lab.csv").write_text("id,x\n" + "".join(f'p{n},"{cell}"\n' for n, cell in enumerate(cells)))
+    agent = parse_description({"name": "lab", "table": "lab.csv", "id": "id", "learner": "a.B"}, folder / "lab.toml")
+    whole = read_table(agent)
+    rows = data.draw(st.lists(st.sampled_from(range(len(cells))), unique=True))
+    ids = pl.Series([f"p{row}" for row in rows], dtype=pl.String)
+    few = read_table(agent, schema=whole.schema, ids=ids)
+    assert few.features.schema == whole.features.schema
+    assert few.features.equals(whole.features[sorted(rows)])
+
+
+def test_a_value_that_no_longer_fits_is_named_with_its_row(tmp_path):
+    (tmp_path / "lab.csv").write_text("id,x\na,1\nb,2\n")
+    agent = parse_description({"name": "lab", "table": "lab.csv", "id": "id", "learner": "a.B"}, tmp_path / "lab.toml")
+    schema = read_table(agent).schema
+    (tmp_path / "lab.csv").write_text("id,x\na,1\nb,many\n")
+    with pytest.raises(TableError, match=r"lab\.csv: column 'x' holds numbers, but row 2 has 'many'"):
+        read_table(agent, schema=schema)
+
+
+def test_a_schema_survives_json():
+    schema = Schema(
+        (column_of(pl.Series("x", [True]), False, False, ""), column_of(pl.Series("c", ["a"]), False, False, "")),
+        "Int64",
+    )
+    assert Schema.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
+
+
+def test_kinds_agree_between_csv_and_parquet(tmp_path: Path):
+    frame = pl.DataFrame(
+        {
+            "id": ["a", "b", "c"],
+            "n": [1, None, 3],
+            "f": [0.5, 1e300, None],
+            "b": [True, False, None],
+            "d": [dt.date(2020, 2, 29), None, dt.date(1969, 7, 20)],
+            "t": [dt.datetime(2020, 2, 29, 12, 30), None, dt.datetime(1969, 7, 20, 20, 17)],
+            "c": ["x", None, "y"],
+        }
+    )
+    frame.write_parquet(tmp_path / "lab.parquet")
+    frame.write_csv(tmp_path / "lab.csv")
+    read_as = {}
+    for ending in ("csv", "parquet"):
+        values = {"name": "lab", "table": f"lab.{ending}", "id": "id", "learner": "a.B"}
+        read_as[ending] = read_table(parse_description(values, tmp_path / "lab.toml"))
+    assert read_as["csv"].schema == read_as["parquet"].schema
+    assert read_as["csv"].features.equals(read_as["parquet"].features)
+    assert read_as["csv"].fingerprint == read_as["parquet"].fingerprint

@@ -1,0 +1,377 @@
+"""How a table is read: the columns it needs, ids and labels checked, an error for all that cannot be used."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import os
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+from assistlearn.errors import ColumnsError, IdsError, MissingTableError, SettingsError, TableError
+from assistlearn.tables import load_description, read_table
+from assistlearn.tables.source import SAMPLED_ROWS
+
+CSV = "id,age,town,y\n007,41,Ulm,sick\n008,,Bern,well\n009,37.5,Ulm,well\n"
+
+
+def read(path, **how):
+    return read_table(load_description(path), **how)
+
+
+def test_a_table_has_ids_features_and_labels(write_agent):
+    table = read(write_agent(CSV, label='"y"'))
+    assert table.ids.to_list() == ["007", "008", "009"]
+    assert table.features.to_dict(as_series=False) == {"age": [41.0, None, 37.5], "town": ["Ulm", "Bern", "Ulm"]}
+    assert table.labels.to_list() == ["sick", "well", "well"]
+    assert len(table) == 3
+
+
+def test_a_helpers_table_has_no_labels(write_agent):
+    assert read(write_agent(CSV)).labels is None
+
+
+def test_labels_are_not_needed_for_prediction(write_agent):
+    path = write_agent(CSV, label='"y"')
+    schema = read(path).schema
+    write_agent("town,age,id\nUlm,50,010\n", label='"y"')
+    with pytest.raises(ColumnsError, match=r"no column 'y'"):
+        read(path, schema=schema)
+    new = read(path, schema=schema, labels=False)
+    assert new.features.to_dict(as_series=False) == {"age": [50.0], "town": ["Ulm"]}
+
+
+def test_gzip_is_read_as_plain_text_is(write_agent, tmp_path):
+    plain = read(write_agent(CSV))
+    with gzip.open(tmp_path / "lab.csv.gz", "wt") as file:
+        file.write(CSV)
+    packed = read(write_agent(table='"lab.csv.gz"'))
+    assert packed.fingerprint == plain.fingerprint
+
+
+def test_a_byte_order_mark_and_another_separator_are_no_obstacle(write_agent):
+    table = read(write_agent("\ufeff" + CSV.replace(",", ";"), separator='";"'))
+    assert table.ids.to_list() == ["007", "008", "009"]
+    assert table.features.columns == ["age", "town", "y"]
+
+
+def test_whole_number_ids_of_parquet_stay_numbers(write_agent):
+    table = read(write_agent(pl.DataFrame({"id": [3, 1], "x": [0.5, 1.5]})))
+    assert table.ids.to_list() == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("late", "kind"), [("2.5", "number"), ("unknown", "category"), ("", "number"), ("2020-01-01", "category")]
+)
+def test_a_late_value_decides_the_kind_as_an_early_one_does(write_agent, late, kind):
+    rows = [f"p{n},{n}\n" for n in range(SAMPLED_ROWS + 5)]
+    at_the_end = read(write_agent("id,x\n" + "".join(rows) + f"q,{late}\n"))
+    at_the_start = read(write_agent("id,x\n" + f"q,{late}\n" + "".join(rows)))
+    assert at_the_end.schema == at_the_start.schema
+    assert at_the_end.schema.columns[0].kind == kind
+    assert at_the_end.features[-1].rows() == at_the_start.features[0].rows()
+
+
+def test_a_column_that_starts_empty_is_still_read_as_numbers(write_agent):
+    rows = [f"p{n},\n" for n in range(SAMPLED_ROWS + 5)]
+    table = read(write_agent("id,x\n" + "".join(rows) + "q,1.5\n"))
+    assert table.features["x"].drop_nulls().to_list() == [1.5]
+
+
+def test_columns_without_any_value_are_left_out_and_said(write_agent):
+    table = read(write_agent("id,x,empty\na,1,\nb,2,NA\n"))
+    assert (table.features.columns, table.left_out) == (["x"], ("empty",))
+    nan = read(write_agent(pl.DataFrame({"id": [1, 2], "x": [1, 2], "empty": [float("nan"), None]})))
+    assert (nan.features.columns, nan.left_out) == (["x"], ("empty",))
+
+
+def test_words_for_missing_are_the_owners_choice(write_agent):
+    text = "id,x,y\na,?,1\nb,3,2\nc,NA,1\n"
+    more = '[preprocessing]\nmissing_values = ["?", "NA"]\n'
+    assert read(write_agent(text, more, label='"y"')).features["x"].to_list() == [None, 3.0, None]
+    assert read(write_agent(text, label='"y"')).features["x"].to_list() == ["?", "3", None]
+
+
+def test_codes_are_categories_where_the_owner_says_so(write_agent):
+    path = write_agent("id,zip,x\na,01067,1\nb,80331,2\n", '[preprocessing]\nas_category = ["z*"]\n')
+    table = read(path)
+    assert table.features["zip"].to_list() == ["01067", "80331"]
+    again = read(path, schema=table.schema, ids=pl.Series(["a"]))
+    assert again.features["zip"].to_list() == ["01067"]
+
+
+def test_only_the_needed_columns_of_a_parquet_file_are_read(write_agent, tmp_path):
+    rng = np.random.default_rng(0)
+    path = write_agent(
+        pl.DataFrame({"id": range(1000), "x": rng.random(1000), "secret": rng.random(1000)}),
+        '[features]\nexclude = ["secret"]\n',
+    )
+    whole = read(path)
+    file = tmp_path / "lab.parquet"
+    chunk = pq.ParquetFile(file).metadata.row_group(0).column(2)
+    assert chunk.path_in_schema == "secret"
+    start = chunk.dictionary_page_offset or chunk.data_page_offset
+    data = bytearray(file.read_bytes())
+    data[start : start + chunk.total_compressed_size] = bytes(chunk.total_compressed_size)
+    file.write_bytes(data)
+    with pytest.raises(pl.exceptions.PolarsError):
+        pl.read_parquet(file)
+    assert read(path).fingerprint == whole.fingerprint
+
+
+def test_features_are_included_and_excluded_by_name_and_pattern(write_agent):
+    text = "id,x1,x2,x10,age,y\na,1,2,3,4,5\nb,1,2,3,4,6\n"
+    assert read(write_agent(text, label='"y"')).features.columns == ["x1", "x2", "x10", "age"]
+    more = '[features]\ninclude = ["age", "x*"]\nexclude = ["x?"]\n'
+    assert read(write_agent(text, more, label='"y"')).features.columns == ["x10", "age"]
+    assert read(write_agent(text, '[features]\ninclude = ["*"]\n', label='"y"')).features.columns == [
+        "x1",
+        "x2",
+        "x10",
+        "age",
+    ]
+
+
+def test_rows_are_taken_by_position(write_agent):
+    table = read(write_agent(CSV, label='"y"'))
+    some = table.take(np.array([2, 0]))
+    assert some.ids.to_list() == ["009", "007"]
+    assert some.features["age"].to_list() == [37.5, 41.0]
+    assert some.labels.to_list() == ["well", "sick"]
+    assert some.schema == table.schema
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        table.labels = None
+
+
+def test_rows_are_read_by_id_in_the_order_of_the_table(write_agent):
+    path = write_agent(CSV)
+    schema = read(path).schema
+    some = read(path, schema=schema, ids=pl.Series(["009", "nobody", "007"]))
+    assert some.ids.to_list() == ["007", "009"]
+    with pytest.raises(SettingsError, match="needs schema"):
+        read(path, ids=pl.Series(["007"]))
+
+
+def test_the_fingerprint_changes_with_every_value_and_with_nothing_else(write_agent):
+    table = read(write_agent(CSV, label='"y"'))
+    spaced = CSV.replace("41", "41.0").replace("Bern", " Bern").replace("\n", "\r\n")
+    assert read(write_agent(spaced, label='"y"')).fingerprint == table.fingerprint
+    changed = [
+        CSV.replace("41", "42"),
+        CSV.replace("007", "07"),
+        CSV.replace("sick", "ill"),
+        CSV.replace("Bern", "Berne"),
+        CSV.replace("008,,", "008,0,"),
+        CSV.replace("age", "years"),
+        "id,age,town,y\n008,,Bern,well\n007,41,Ulm,sick\n009,37.5,Ulm,well\n",
+    ]
+    prints = {read(write_agent(text, label='"y"')).fingerprint for text in changed}
+    assert len(prints | {table.fingerprint}) == len(changed) + 1
+
+
+def test_text_cannot_move_between_rows_without_a_new_fingerprint(write_agent):
+    one = read(write_agent("id,t\na,xy\nb,z\n")).fingerprint
+    other = read(write_agent("id,t\na,x\nb,yz\n")).fingerprint
+    assert one != other
+
+
+@pytest.mark.parametrize(
+    ("written", "labels"),
+    [
+        ("1,0,1", [1, 0, 1]),
+        ("1.0,0,1.0", [1, 0, 1]),
+        ("1,b,1", ["1", "b", "1"]),
+        ("9007199254740993,9007199254740992", [9007199254740993, 9007199254740992]),
+        ("true,false,true", ["true", "false", "true"]),
+    ],
+)
+def test_labels_are_whole_numbers_or_text(write_agent, written, labels):
+    rows = "".join(f"p{n},1,{label}\n" for n, label in enumerate(written.split(",")))
+    assert read(write_agent("id,x,y\n" + rows, label='"y"')).labels.to_list() == labels
+
+
+def test_labels_keep_the_type_of_training(write_agent):
+    path = write_agent("id,x,y\na,1,1\nb,2,c\n", label='"y"')
+    schema = read(path).schema
+    write_agent("id,x,y\na,1,1\nb,2,2\n", label='"y"')
+    assert read(path, schema=schema).labels.to_list() == ["1", "2"]
+    numbers = read(path).schema
+    write_agent("id,x,y\na,1,1\nb,2,c\n", label='"y"')
+    with pytest.raises(TableError, match="were Int64 in training, but row 2 has 'c'"):
+        read(path, schema=numbers)
+
+
+BAD_CSV = {
+    "a missing id column": (
+        "ID,x\na,1\n",
+        {},
+        "",
+        ColumnsError,
+        r"line 3: .*no column 'id' \(id\). Did you mean 'ID'\?",
+    ),
+    "a missing label column": (
+        CSV,
+        {"label": '"Y"'},
+        "",
+        ColumnsError,
+        r"line 5: .*no column 'Y'.* Did you mean 'y'\?",
+    ),
+    "a missing feature": (CSV, {}, '[features]\ninclude = ["agee"]', ColumnsError, r"line 6: .*'agee' .* mean 'age'\?"),
+    "a pattern for nothing": (CSV, {}, '[features]\ninclude = ["q*"]', ColumnsError, r"no column matches 'q\*'"),
+    "an exclusion of nothing": (CSV, {}, '[features]\nexclude = ["agee"]', ColumnsError, "there is no column 'agee'"),
+    "a code column of nothing": (
+        CSV,
+        {},
+        '[preprocessing]\nas_category = ["zip"]',
+        ColumnsError,
+        "there is no column 'zip'",
+    ),
+    "the label as a feature": (
+        CSV,
+        {"label": '"y"'},
+        '[features]\ninclude = ["age", "y"]',
+        ColumnsError,
+        "line 7: 'y' is the label column and cannot be a feature",
+    ),
+    "the id as a feature": (
+        CSV,
+        {},
+        '[features]\ninclude = ["id"]',
+        ColumnsError,
+        "'id' is the id column and cannot be",
+    ),
+    "no feature left": (CSV, {}, '[features]\nexclude = ["*"]', ColumnsError, "no feature is left"),
+    "no value anywhere": ("id,x\na,\n", {}, "", TableError, "the features 'x' have no value in any row"),
+    "only ids": ("id\na\n", {}, "", ColumnsError, "no feature is left"),
+    "an id twice": (
+        CSV + "008,1,Ulm,well\n",
+        {},
+        "",
+        IdsError,
+        r"1 of the ids .* more than once \(first: '008', in rows 2, 4\)",
+    ),
+    "no id": (CSV + ",1,Ulm,well\n", {}, "", IdsError, r"1 of 4 rows have no id in column 'id' \(first: row 4\)"),
+    "a blank id": (CSV + "  ,1,Ulm,well\n", {}, "", IdsError, r"1 of 4 rows have no id"),
+    "no label": (CSV + "010,1,Ulm,\n", {"label": '"y"'}, "", TableError, r"1 of 4 rows have no label .*first: row 4"),
+    "measurements as labels": (
+        CSV.replace("town", "t"),
+        {"label": '"age"'},
+        "",
+        TableError,
+        "have no label in column 'age'",
+    ),
+    "decimal labels": ("id,x,y\na,1,0.5\nb,1,1\n", {"label": '"y"'}, "", TableError, "not classes but measurements"),
+    "an infinite value": (
+        "id,x\na,1\nb,inf\n",
+        {},
+        "",
+        TableError,
+        r"column 'x' has 1 infinite values \(first: row 2\)",
+    ),
+    "a header alone": ("id,x\n", {}, "", TableError, "has columns but not a single row"),
+    "an empty file": ("", {}, "", TableError, "is empty: it has not even a header"),
+    "a column twice": ("id,x,x\na,1,2\n", {}, "", TableError, "more than one column 'x'"),
+    "too many values": ("id,x\na,1,2\n", {}, "", TableError, "cannot be read: found more fields"),
+    "another separator": ("id;x\na;1\n", {}, "", TableError, 'add to the agent\'s file: separator = ";"'),
+    "dates, where they are refused": (
+        "id,d\na,2020-01-01\n",
+        {},
+        '[preprocessing]\ndates = "refuse"',
+        ColumnsError,
+        "column 'd' holds dates",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "lines", "more", "error", "said"), BAD_CSV.values(), ids=BAD_CSV.keys())
+def test_a_bad_table_is_refused_with_its_place_and_the_remedy(write_agent, text, lines, more, error, said):
+    with pytest.raises(error, match=said) as caught:
+        read(write_agent(text, more, **lines))
+    assert "lab.csv" in str(caught.value) or "lab.toml" in str(caught.value)
+
+
+def test_a_missing_table_is_an_error_that_names_the_line(write_agent):
+    with pytest.raises(MissingTableError, match=r"lab\.toml, line 2: there is no file .*lab\.csv") as caught:
+        read(write_agent())
+    assert isinstance(caught.value, FileNotFoundError)
+
+
+def test_a_folder_is_no_table(write_agent, tmp_path):
+    (tmp_path / "lab.csv").mkdir()
+    with pytest.raises(TableError, match="is a folder"):
+        read(write_agent())
+
+
+def test_a_damaged_parquet_file_is_refused(write_agent, tmp_path):
+    (tmp_path / "lab.parquet").write_text("hello")
+    with pytest.raises(TableError, match=r"lab\.parquet cannot be read: .* whole Parquet file"):
+        read(write_agent(table='"lab.parquet"'))
+
+
+def test_latin_text_is_refused_with_the_remedy(write_agent, tmp_path):
+    path = write_agent(CSV)
+    (tmp_path / "lab.csv").write_bytes("id,town\na,Zürich\n".encode("latin-1"))
+    with pytest.raises(TableError, match=r"invalid utf-8.* It must be UTF-8"):
+        read(path)
+
+
+@pytest.mark.parametrize("ids", [[0.5, 1.5], [True, False]])
+def test_ids_that_two_parties_may_write_differently_are_refused(write_agent, ids):
+    with pytest.raises(IdsError, match=r"are of type .* text or whole numbers"):
+        read(write_agent(pl.DataFrame({"id": ids, "x": [1, 2]})))
+
+
+@pytest.fixture
+def database(tmp_path):
+    """A DuckDB file with one table, shuffled."""
+    path = tmp_path / "lab.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute("create table visits as select 'p' || i as id, i % 7 as x, i as secret from range(100) t(i)")
+    return path
+
+
+def test_a_query_reads_a_database_without_writing_to_it(write_agent, database):
+    before = database.read_bytes()
+    query = '"select id, x, sum(secret) as total from visits group by all -- by sample"'
+    table = read(write_agent(query=query, database='"lab.duckdb"', table=None))
+    assert len(table) == 100
+    assert table.ids.is_sorted()
+    assert table.features.columns == ["x", "total"]
+    assert table.features.filter(table.ids == "p33").row(0) == (5.0, 33.0)
+    assert database.read_bytes() == before
+
+
+def test_a_query_finds_files_beside_the_agents_file(write_agent, tmp_path, monkeypatch):
+    monkeypatch.chdir(os.sep)
+    pl.DataFrame({"id": ["b", "a"], "x": [1, 2]}).write_csv(tmp_path / "visits.csv")
+    table = read(write_agent(query="\"from 'visits.csv'\"", table=None))
+    assert table.ids.to_list() == ["a", "b"]
+    assert table.features["x"].to_list() == [2.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("drop table visits", "must be one SELECT"),
+        ("select 1; select 2", "must be one SELECT"),
+        ("copy visits to 'stolen.csv'", "must be one SELECT"),
+        ("select * from nowhere", "line 4: the query failed: Catalog Error"),
+        ("selec", "the query failed"),
+        ("select * from visits where false", "not a single row"),
+    ],
+)
+def test_a_query_that_is_not_one_select_is_refused(write_agent, database, query, said):
+    with pytest.raises(TableError, match=said):
+        read(write_agent(table=None, query=f'"{query}"', database='"lab.duckdb"'))
+    assert not (database.parent / "stolen.csv").exists()
+    with duckdb.connect(database, read_only=True) as connection:
+        assert connection.sql("select count(*) from visits").fetchall() == [(100,)]
+
+
+def test_a_missing_database_is_named(write_agent):
+    with pytest.raises(MissingTableError, match=r"there is no file .*nowhere\.duckdb \(database\)"):
+        read(write_agent(table=None, query='"select 1"', database='"nowhere.duckdb"'))
