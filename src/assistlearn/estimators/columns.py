@@ -141,6 +141,10 @@ class _Finder:
             raise ColumnsError(
                 f"Agent {self._agent!r}: there is no column {name!r}. The columns are {', '.join(shown)}{more}."
             )
+        if self._names.count(name) > 1:
+            raise ColumnsError(
+                f"Agent {self._agent!r}: {name!r} is the name of {self._names.count(name)} columns. Say positions."
+            )
         return self._names.index(name)
 
     def _slice(self, columns: slice) -> Positions:
@@ -149,7 +153,10 @@ class _Finder:
             start = self._position_of_name(start)
         if isinstance(stop, str):  # by name, a slice includes its end, as in pandas
             stop = self._position_of_name(stop) + 1
-        return np.arange(self._n_columns, dtype=np.intp)[start : stop : columns.step]
+        try:
+            return np.arange(self._n_columns, dtype=np.intp)[start : stop : columns.step]
+        except (TypeError, ValueError) as error:
+            raise ColumnsError(f"Agent {self._agent!r}: its columns {columns!r} are no slice: {error}.") from None
 
     def _mask(self, mask: list[bool]) -> Positions:
         if len(mask) != self._n_columns:
