@@ -256,7 +256,7 @@ BAD_CSV = {
     ),
     "no id": (CSV + ",1,Ulm,well\n", {}, "", IdsError, r"1 of 4 rows have no id in column 'id' \(first: row 4\)"),
     "a blank id": (CSV + "  ,1,Ulm,well\n", {}, "", IdsError, r"1 of 4 rows have no id"),
-    "no label": (CSV + "010,1,Ulm,\n", {"label": '"y"'}, "", TableError, r"1 of 4 rows have no label .*first: row 4"),
+    "no label": ("id,x,y\na,1,\nb,2,\n", {"label": '"y"'}, "", TableError, r"none of the 2 rows has a label in .*'y'"),
     "measurements as labels": (
         CSV.replace("town", "t"),
         {"label": '"age"'},

@@ -76,7 +76,7 @@ class Desk:
         self._alignments: dict[str, Helper] = {}
         self._rows_to_predict: dict[str, Rows] = {}
 
-    def answer(self, request: bytes, peer: str = "initiator") -> bytes:
+    def answer(self, request: bytes) -> bytes:
         """Return the reply to a request. A bad one gets a ``Problem`` and changes nothing."""
         message: m.AnyMessage | None = None
         try:
@@ -85,6 +85,7 @@ class Desk:
             kind: m.ProblemKind = "version" if isinstance(error, VersionError) else "malformed"
             reply: m.Reply = m.Problem(run="", kind=kind, text=f"Agent {self._own.name!r}: {error}")
         run, type_ = ("", "unreadable") if message is None else (message.run[:80], _type(message))
+        peer = self._peer(message)
         self._record("received", peer, run, type_, request)
         if message is not None:
             reply = self._reply(message, request)
@@ -98,6 +99,16 @@ class Desk:
             RunMemory(run_folder(self._own.home, run)).keep_rows(rows)
         else:
             self._rows_to_predict[run] = rows
+
+    def _peer(self, message: m.AnyMessage | None) -> str:
+        """Return who is asking: the run's initiator."""
+        if isinstance(message, m.Open):
+            return message.initiator[:80]
+        try:
+            opened = None if message is None else RunMemory(run_folder(self._own.home, message.run)).opened()
+        except AssistLearnError:  # the name of the run is none, or nobody has opened it: the reply will say so
+            opened = None
+        return str(opened["initiator"]) if opened else "unknown"
 
     def _record(self, direction: Literal["sent", "received"], peer: str, run: str, type_: str, content: bytes) -> None:
         if self._ledger is not None:

@@ -8,9 +8,12 @@ from pathlib import Path
 
 from assistlearn.agents.desk import Household
 from assistlearn.alignment import Ids
-from assistlearn.errors import RefusedError
+from assistlearn.errors import DescriptionError, RefusedError
 from assistlearn.protocol import messages as m
-from assistlearn.tables import Allowance, LoadedAgent, load_agent
+from assistlearn.tables import AgentDescription, Allowance, LoadedAgent, load_agent
+
+MIN_SECRET = 16
+"""Bytes that a shared secret must have at least."""
 
 
 def household_of(file: Path) -> Household:
@@ -27,10 +30,26 @@ def from_loaded(agent: LoadedAgent) -> Household:
         ids=Ids(agent.table.ids, f"Agent {description.name!r}"),
         features=agent.rows(),
         home=description.models,
-        secret=description.secret,
+        secret=None if description.secret is None else _secret(description),
         max_samples=None if description.allow is None else description.allow.max_samples,
         allow=None if description.allow is None else gate(description.name, description.allow),
     )
+
+
+def _secret(description: AgentDescription) -> bytes:
+    assert description.secret is not None
+    try:
+        secret = description.secret.read_bytes().strip()
+    except OSError as error:
+        raise DescriptionError(
+            f"{description.places('secret')}: the secret cannot be read: {error}. All agents need the same file."
+        ) from None
+    if len(secret) < MIN_SECRET:
+        raise DescriptionError(
+            f"{description.places('secret')}: the secret has {len(secret)} bytes; at least {MIN_SECRET} are needed. "
+            "Make one: openssl rand -hex 32 > shared.key"
+        )
+    return secret
 
 
 def gate(
@@ -41,7 +60,7 @@ def gate(
     def check(opening: m.Open, n_runs: int) -> None:
         if opening.initiator not in allowance.initiators:
             raise RefusedError(
-                f"Agent {name!r} does not work for {opening.initiator!r}; its owner allows {list(allowance.initiators)}."
+                f"Agent {name!r} does not work for {opening.initiator!r}, but for {list(allowance.initiators)}."
             )
         if allowance.purpose is not None and opening.purpose != allowance.purpose:
             raise RefusedError(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from assistlearn.agents import Answer, Turn
 from assistlearn.agents.desk import Desk
 from assistlearn.alignment import HashInitiator, Ids, Initiator, Minimum, PsiInitiator, samples_of_run
-from assistlearn.core import Contribution, State, votes
+from assistlearn.core import Contribution, Reward, State, votes
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.deployment.remote import Line, RemoteParty
 from assistlearn.deployment.run_folder import RunFolder, RunSettings
@@ -21,6 +21,7 @@ from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.protocol import Ledger, MemoryTransport, Transport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, pack_codes, unpack_bits, unpack_numbers
+from assistlearn.protocol.ledger import read
 from assistlearn.session import Event, HoldOut, RunFinished, Settings, TurnFinished, order_of, run
 from assistlearn.session.holdout import split
 
@@ -66,13 +67,13 @@ class Leader:
         self._labels = labels
         self._secret = secret
         self._minimum = minimum
+        self._n_samples = 0
         self._ledger = Ledger(home / "ledger.jsonl")
         self._own = own
         here = MemoryTransport({self.settings.initiator: own.answer})
         self._lines = {self.settings.initiator: Line(self.settings.initiator, here)}
         for name in self.settings.agents[1:]:
             self._lines[name] = Line(name, transport, self._note)
-        self.traffic: dict[str, dict[str, int]] = {}
 
     # -- training --
 
@@ -84,6 +85,7 @@ class Leader:
         train, aside = self._split(codes)
         self._begin(codes, n_classes, aside)
         states = self._states(len(train), n_classes)
+        self._n_samples = len(train)
         holdout = None
         if len(aside):
             majority = self.settings.method == "ensemble"
@@ -131,7 +133,8 @@ class Leader:
             "n_rounds": end.n_rounds,
             "contributions": [asdict(c) for c in made if c.round <= end.n_rounds],
             "n_turns": sum(isinstance(e, TurnFinished) for e in seen),
-            "traffic": self.traffic,
+            "n_samples": self._n_samples,
+            "traffic": self._traffic(seen),
         }
 
     def _states(self, n_samples: int, n_classes: int) -> dict[str, State]:
@@ -287,12 +290,30 @@ class Leader:
         return said
 
     def _note(self, direction: str, agent: str, message: m.AnyMessage, content: bytes) -> None:
-        """Record a message in the ledger, and count its bytes."""
+        """Record a message in the ledger."""
         type_ = str(message.__struct_config__.tag)
         self._ledger.record(direction, agent, message.run[:80], type_, content)  # type: ignore[arg-type]
-        count = self.traffic.setdefault(agent, {})
-        for key, value in ((f"{type_} messages", 1), (f"{type_} bytes", len(content))):
-            count[key] = count.get(key, 0) + value
+
+    def _traffic(self, seen: Sequence[Event]) -> dict[str, Any]:
+        """Return the bytes of the run's messages with each helper, by type, as the ledger has them.
+
+        With it: how many turns the helper took, and of how many other models it heard by then.
+        """
+        traffic: dict[str, Any] = {}
+        for helper in self.settings.agents[1:]:
+            mine = [e.turn for e in seen if isinstance(e, TurnFinished) and e.agent == helper]
+            others = [
+                e.turn
+                for e in seen
+                if isinstance(e, TurnFinished) and e.agent != helper and e.contribution and mine and e.turn < mine[-1]
+            ]
+            alone = self.settings.method == "ensemble"
+            traffic[helper] = {"sent": {}, "received": {}, "turns": len(mine), "news": 0 if alone else len(others)}
+        for entry in read(self._ledger.path):
+            if entry.run == self.settings.run and entry.peer in traffic:
+                count = traffic[entry.peer][entry.direction]
+                count[entry.type] = count.get(entry.type, 0) + entry.bytes
+        return traffic
 
 
 class _Recorded:
@@ -314,7 +335,7 @@ class _Recorded:
         self._folder.write_turn(turn.number, encode(reply))
         return answer
 
-    def hear(self, contribution: Contribution, reward: Bools) -> None:
+    def hear(self, contribution: Contribution, reward: Reward) -> None:
         self._party.hear(contribution, reward)
 
 

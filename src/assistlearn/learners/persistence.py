@@ -13,7 +13,10 @@ from skops import io
 from assistlearn.errors import UntrustedFileError
 from assistlearn.learners.learner import Model
 
-OWN_TYPES = ("assistlearn.learners.learner.Model",)
+OWN_TYPES = (
+    "assistlearn.learners.learner.Model",
+    "numpy.dtype",  # a plain description of numbers, which skops does not list among the harmless
+)
 
 
 def load_trusted(path: str | PathLike[str], trusted: Sequence[str], packages: Sequence[str] = ()) -> Any:

@@ -28,6 +28,7 @@ KEYS = (
     "features",
     "learner",
     "models",
+    "secret",
     "preprocessing",
     "allow",
 )
@@ -132,6 +133,8 @@ class AgentDescription:
         Which columns are features.
     preprocessing : PreprocessingSettings
         How they are prepared.
+    secret : Path or None
+        The file with the secret that all agents of a run share, for matching ids by keyed hashes.
     allow : Allowance or None
         What the owner allows. None: the file says nothing about it.
     places : Places
@@ -147,6 +150,7 @@ class AgentDescription:
     label: str | None = None
     features: FeatureChoice = field(default_factory=FeatureChoice)
     preprocessing: PreprocessingSettings = field(default_factory=PreprocessingSettings)
+    secret: Path | None = None
     allow: Allowance | None = None
     places: Places = field(default_factory=lambda: Places(Path()), repr=False, compare=False)
 
@@ -208,6 +212,7 @@ def parse_description(values: Mapping[str, Any], file: Path, text: str = "") -> 
         label=_label(keys),
         features=FeatureChoice(features.texts("include"), features.texts("exclude") or ()),
         preprocessing=settings.read_settings(keys.table("preprocessing", settings.KEYS)),
+        secret=_inside(file.parent, keys.text("secret") or "") if "secret" in keys else None,
         allow=allowance.read_allowance(keys.table("allow", allowance.KEYS)) if "allow" in keys else None,
         places=places,
     )

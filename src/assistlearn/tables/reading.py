@@ -116,10 +116,10 @@ class _Reading:
 
     def _labels(self, name: str, schema: Schema | None) -> pl.Series:
         labels = self._read.pop(name)
-        if labels.has_nulls():
+        if labels.null_count() == len(labels):
             raise TableError(
-                f"{self._name}: {labels.null_count():,} of {len(labels):,} rows have no label in column {name!r} "
-                f"(first: row {labels.is_null().arg_true()[0] + 1}). Remove these rows from the training table."
+                f"{self._name}: none of the {len(labels):,} rows has a label in column {name!r}. Rows without a "
+                "label can be predicted, but there must be some with a label to train on."
             )
         if schema is not None and schema.label_type is not None:
             return labels_as_before(labels, schema.label_type, self._name)

@@ -30,7 +30,7 @@ class Table:
     schema : Schema
         The kinds of the features.
     labels : Series or None
-        Whole numbers, booleans or text, none missing; None at a helper.
+        Whole numbers, booleans or text, missing where a row is not to be trained on; None at a helper.
     left_out : tuple of str
         Columns that would have been features, but have no value in any row.
     """

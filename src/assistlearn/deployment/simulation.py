@@ -1,0 +1,159 @@
+"""A run of separate agents on this machine: their files in, a led run out."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from assistlearn.agents.desk import Desk
+from assistlearn.alignment import Ids, normalise
+from assistlearn.deployment.household import from_loaded
+from assistlearn.deployment.leader import Leader
+from assistlearn.deployment.processes import ProcessTransport
+from assistlearn.deployment.run_folder import RunFolder, RunSettings
+from assistlearn.errors import RunError, SettingsError, TableChangedError
+from assistlearn.tables import AgentDescription, LoadedAgent, Table, load_agent, load_description
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to train; as for ``AssistedClassifier`` and :class:`~assistlearn.deployment.run_folder.RunSettings`."""
+
+    method: str = "ascii"
+    order: str = "chain"
+    n_rounds: int = 20
+    weak_agent: str = "skip"
+    holdout: float | None = None
+    patience: int = 3
+    seed: int = 0
+    alignment: str = "hash"
+    overlap: str = "abstain"
+    purpose: str = ""
+
+
+def create_run(folder: Path, run: str, files: Sequence[Path], options: Options) -> RunFolder:
+    """Check the agents' files and write the settings of a new run.
+
+    Parameters
+    ----------
+    folder : path
+        Where the run shall live; no run may live there yet.
+    run : str
+        Its name.
+    files : sequence of path
+        The agents' files; one of them, the initiator's, names a label column.
+    options : Options
+        How to train.
+    """
+    made = RunFolder(folder)
+    if made.exists:
+        raise RunError(f"{folder} holds a run already. Go on with it (--resume), or name another folder.")
+    descriptions = [load_description(file) for file in files]
+    initiator = _initiator(descriptions)
+    helpers = [d.name for d in descriptions if d.name != initiator.name]
+    _check_names(descriptions)
+    table = load_agent(initiator).table
+    classes = classes_of(table, initiator)
+    permutation = [int(code) for code in _secret_permutation(len(classes))]
+    settings = RunSettings(
+        run=run,
+        initiator=initiator.name,
+        agents=[initiator.name, *helpers],
+        purpose=options.purpose,
+        method=options.method,
+        order=options.order,
+        n_rounds=options.n_rounds,
+        weak_agent=options.weak_agent,
+        holdout=options.holdout,
+        patience=options.patience,
+        seed=options.seed,
+        alignment=options.alignment,
+        overlap=options.overlap,
+        files={d.name: str(Path(d.file).resolve()) for d in descriptions},
+        classes=classes,
+        fingerprint=table.fingerprint,
+    )
+    made.write_settings(settings, permutation)
+    return made
+
+
+@contextmanager
+def opened_run(folder: RunFolder, *, training: bool, timeout: float = 3600.0) -> Iterator[tuple[Leader, LoadedAgent]]:
+    """Start the helpers' processes and yield the run's leader and the initiator's own agent; stop them afterwards."""
+    settings = folder.settings()
+    files = {name: Path(file) for name, file in settings.files.items()}
+    own = load_agent(files[settings.initiator])
+    if training and own.table.fingerprint != settings.fingerprint:
+        raise TableChangedError(
+            f"The table of {settings.initiator!r} ({own.table.source}) has changed since run {settings.run!r} began. "
+            "Bring the old table back to go on, or start a new run."
+        )
+    codes = codes_of(own.table, settings.classes)
+    household = from_loaded(own)
+    helpers = {name: files[name] for name in settings.agents[1:]}
+    with ProcessTransport(helpers, timeout) as transport:
+        desk = Desk(household, ledger=False)
+        yield Leader(folder, desk, transport, household.ids, codes, household.home, household.secret), own
+
+
+def classes_of(table: Table, initiator: AgentDescription) -> list[Any]:
+    """Return the classes in the order of their values."""
+    assert table.labels is not None
+    classes: list[Any] = table.labels.drop_nulls().unique().sort().to_list()
+    if len(classes) < 2:
+        raise SettingsError(
+            f"{table.source}: column {initiator.label!r} has {len(classes)} class ({classes}); two are needed."
+        )
+    return classes
+
+
+def codes_of(table: Table, classes: Sequence[Any]) -> NDArray[Any]:
+    """Return each row's position among the classes; -1 without a label or with one that is not among them."""
+    if table.labels is None:
+        return np.full(len(table), -1)
+    place = {label: position for position, label in enumerate(classes)}
+    return np.array([place.get(label, -1) for label in table.labels.to_list()], dtype=np.int64)
+
+
+def rows_of(ids: Ids, table_ids: pl.Series) -> NDArray[Any]:
+    """Return the row of each id in a table, or -1 where it has none."""
+    table = pl.DataFrame({"id": normalise(table_ids), "row": np.arange(len(table_ids))})
+    asked = pl.DataFrame({"id": ids.take(np.arange(len(ids)))})
+    found = asked.join(table, on="id", how="left", maintain_order="left")["row"]
+    return found.fill_null(-1).to_numpy().astype(np.int64)
+
+
+def _initiator(descriptions: Sequence[AgentDescription]) -> AgentDescription:
+    found = [d for d in descriptions if d.is_initiator]
+    if len(found) != 1:
+        names = [d.name for d in found]
+        raise SettingsError(
+            "Exactly one agent, the initiator, has the labels: its file names a label column (label = ...). "
+            + (f"Here {names} do." if names else "Here none does.")
+        )
+    return found[0]
+
+
+def _check_names(descriptions: Sequence[AgentDescription]) -> None:
+    seen: dict[str, AgentDescription] = {}
+    for description in descriptions:
+        if description.name in seen:
+            raise SettingsError(
+                f"{seen[description.name].file} and {description.file} both describe an agent {description.name!r}."
+            )
+        seen[description.name] = description
+
+
+def _secret_permutation(n_classes: int) -> list[int]:
+    """Return a permutation that nobody can guess; chance here is for secrecy, not for the run's results."""
+    codes = list(range(n_classes))
+    secrets.SystemRandom().shuffle(codes)
+    return codes
