@@ -1,6 +1,7 @@
 """The documentation's examples run, and its figures come from the code."""
 
 import doctest
+import os
 import tomllib
 from pathlib import Path
 
@@ -14,7 +15,12 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_example_of_a_page_runs(page):
+def test_every_example_of_a_page_runs(page, monkeypatch):
+    if "ASSISTLEARN_DATA" in page.read_text(encoding="utf-8"):
+        data = Path(os.environ.get("ASSISTLEARN_DATA", ROOT.parent / "shared" / "data"))
+        if not data.is_dir():
+            pytest.skip(f"{page.name} shows real data, and {data} is not there; name its folder in ASSISTLEARN_DATA")
+        monkeypatch.setenv("ASSISTLEARN_DATA", str(data))
     failed, _ = doctest.testfile(str(page), module_relative=False, optionflags=FLAGS, encoding="utf-8")
     assert failed == 0
 
