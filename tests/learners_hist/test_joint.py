@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
@@ -52,6 +53,15 @@ def test_a_tree_that_found_nothing_to_split_can_be_joined():
     X, y = np.zeros((50, 2)), np.arange(50) % 2
     models = [HistTreeClassifier().fit(X, y, sample_weight=np.where(y == side, 2.0, 1.0)) for side in (0, 1)]
     assert models[0].join(models).predict(X[:1]).tolist() == [[0], [1]]
+
+
+def test_the_installed_xgboost_writes_trees_in_a_known_way(monkeypatch):
+    X, y = real_numbers(500)
+    models = fitted(HistTreeClassifier(), X, y, 2)
+    # A new version fails here: check that the tests above pass with it, and list it.
+    assert models[0].join(models) is not None
+    monkeypatch.setattr(xgboost, "__version__", "99.0.0")
+    assert models[0].join(models) is None
 
 
 def test_trees_with_different_classes_are_not_joined():

@@ -18,6 +18,15 @@ from assistlearn.learners.weighting import take_rows
 if TYPE_CHECKING:
     from assistlearn.learners.hist.tree import HistTreeClassifier
 
+KNOWN_FORMATS = {(3, 2)}
+"""Versions of XGBoost whose way of writing a tree is known here. With any other, trees answer one by one."""
+
+
+def can_join() -> bool:
+    """Whether the installed XGBoost writes its trees in a known way."""
+    major, minor, *_ = load_xgboost().__version__.split(".")
+    return (int(major), int(minor)) in KNOWN_FORMATS
+
 
 class JointTrees:
     """One XGBoost booster that holds several classification trees, each with an output of its own: its class code.

@@ -14,7 +14,7 @@ from assistlearn.core.votes import Codes
 from assistlearn.learners.hist.binned import BinnedTable
 from assistlearn.learners.hist.booster import Margins
 from assistlearn.learners.hist.classifier import HistClassifier
-from assistlearn.learners.hist.joint import JointTrees
+from assistlearn.learners.hist.joint import JointTrees, can_join
 
 
 class HistTreeClassifier(HistClassifier):
@@ -112,10 +112,11 @@ class HistTreeClassifier(HistClassifier):
         -------
         joint : JointTrees or None
             Its ``predict`` returns an array of shape (n_models, n_samples), exactly what the models answer one by one.
-            None where they cannot be joined: they know different classes, one class only, or have a tree per class.
+            None where they cannot be joined: they know different classes, one class only, or have a tree per class; or
+            the installed XGBoost writes trees in a way that is not known yet.
         """
         same = all(np.array_equal(model.classes_, self.classes_) for model in models)
-        joinable = same and all(model.n_trees_ == 1 for model in models)
+        joinable = same and all(model.n_trees_ == 1 for model in models) and can_join()
         return JointTrees(models) if joinable else None
 
     def _targets(self, codes: Codes, n_classes: int) -> NDArray[np.float32]:

@@ -1,0 +1,22 @@
+"""The benchmark runs from end to end in its small form."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+SCALE = Path(__file__).parents[2] / "bench" / "scale.py"
+
+
+def test_the_small_form_of_the_benchmark_measures_everything(tmp_path):
+    done = subprocess.run(
+        [sys.executable, SCALE, "--quick", "--out", tmp_path], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "scale.csv").open(encoding="utf-8") as file:
+        figures = list(csv.DictReader(file))
+    assert {figure["part"] for figure in figures} == {"rounds", "pooled", "growth", "memory", "overhead"}
+    assert all(float(figure["value"]) > 0 for figure in figures if figure["quantity"].startswith("seconds"))
+    aucs = {figure["quantity"]: float(figure["value"]) for figure in figures if figure["quantity"].startswith("AUC, ")}
+    assert min(aucs.values()) > 0.6
+    assert (tmp_path / "scale.png").stat().st_size > 10_000
