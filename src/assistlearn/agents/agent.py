@@ -117,7 +117,9 @@ class Agent:
         self._held = held
         self._holdout = holdout
         self._holdout_held = holdout_held
-        self._learner.prepare(table, self._codes, seed)
+        self._candidate = None
+        if not self._has_nothing_to_tell_apart():
+            self._learner.prepare(table, self._codes, seed)
 
     def take_turn(self, turn: Turn, state: RunState, keep: bool = True) -> Answer:
         """Fit a model under the present ignorance, and keep it unless it is useless.

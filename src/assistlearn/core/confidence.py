@@ -70,3 +70,17 @@ def score_of_truth(said: Said, codes: Codes, n_classes: int) -> Floats:
     truth = clipped(said.astype(np.float64, copy=False))[np.arange(len(codes)), codes]
     out: Floats = np.log(truth) - np.log1p(-truth) + math.log(n_classes - 1)
     return out
+
+
+def add_answers(scores: Floats, said: Said, model_weight: float) -> None:
+    """Add a model's weighted vote to ``scores`` (n x K), in place: from its class codes, or from its probabilities.
+
+    >>> scores = np.zeros((1, 2))
+    >>> add_answers(scores, np.array([[0.8, 0.2]]), 0.5)
+    >>> scores.round(3)
+    array([[ 0.693, -0.693]])
+    """
+    if said.ndim == 1:
+        votes.add_vote(scores, cast(Codes, said), model_weight)
+    else:
+        scores += model_weight * confidences(said, scores.shape[1])

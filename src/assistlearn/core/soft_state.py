@@ -106,11 +106,35 @@ class SoftState:
         right = reward.levels > 0
         known = 1.0 if held is None else sum_where(present, held)
         share = sum_where(present, right if held is None else right & held) / known
-        return Verdict(self.shrinkage * best, min(share, 1.0), bool(levels[0] > 0 and (levels == levels[0]).all()))
+        model_weight = self.shrinkage * best
+        same = bool(levels[0] > 0 and (levels == levels[0]).all())
+        return Verdict(model_weight, min(share, 1.0), same, self._gain(values, model_weight))
+
+    def vectors(self) -> list[Floats | None]:
+        """Return all that changes in the state; :meth:`restore` takes it back, to the bit."""
+        return [self.scores]
+
+    def restore(self, vectors: list[Floats | None]) -> None:
+        """Take on the state that another replica's :meth:`vectors` describe."""
+        (scores,) = vectors
+        assert scores is not None
+        self.scores = scores
 
     def apply(self, reward: SoftReward, model_weight: float) -> None:
         """Take a kept model into account: where it is sure of the truth, the ignorance falls."""
         self.scores += np.float64(model_weight) * reward.values()
+
+    def _gain(self, values: Floats, model_weight: float) -> float:
+        """Return by how much the mean loss falls, by the initial weights."""
+        if model_weight <= 0.0:
+            return 0.0
+        loss = LOSSES[self.loss]
+        fall = loss.value(self.scores, self.n_classes)
+        fall -= loss.value(self.scores + model_weight * values, self.n_classes)
+        if self.log_start is None:
+            return float(fall.mean())
+        start = np.exp(self.log_start - self.log_start.max())
+        return float((start * fall).sum() / start.sum())
 
     def _cap(self, values: Floats, n_counting: int) -> float:
         """Return the largest weight: no model speaks louder about any sample than a perfect one that votes by label."""

@@ -23,11 +23,15 @@ class Verdict:
         The share of the ignorance on which it is right.
     perfect : bool
         It is right wherever there is any ignorance; its weight is capped.
+    gain : float, default=0.0
+        How much it would lower the loss: by how much the logarithm of the exponential loss falls (hard), or the mean
+        loss of a sample (soft). What a greedy order looks at.
     """
 
     model_weight: float
     mean_reward: float
     perfect: bool
+    gain: float = 0.0
 
     @property
     def useless(self) -> bool:
@@ -110,7 +114,7 @@ class State:
             value = weight.perfect_model_weight(n_counting, self.n_classes)
         else:
             value = weight.model_weight(odds, self.n_classes)
-        return Verdict(value, _share(*sums), perfect)
+        return Verdict(value, _share(*sums), perfect, _gain(*sums, value, self.n_classes))
 
     def vectors(self) -> list[Floats | None]:
         """Return all that the state consists of; :meth:`restore` takes it back, to the bit."""
@@ -144,6 +148,17 @@ class State:
         if self.earlier is None:
             return self.log_ignorance
         return weight.log_importance(self.log_ignorance, self.earlier, self.n_classes)
+
+
+def _gain(right: float, wrong: float, model_weight: float, n_classes: int) -> float:
+    """Return by how much a model lowers the logarithm of the exponential loss; samples it abstains on stay."""
+    if model_weight <= 0.0:
+        return 0.0
+    abstained = max(1.0 - right - wrong, 0.0)
+    after = abstained + right * math.exp(-model_weight * (n_classes - 1) / n_classes)
+    if wrong > 0.0:
+        after += wrong * math.exp(min(model_weight / n_classes, 700.0))
+    return -math.log(after) if after > 0.0 else math.inf
 
 
 def _share(right: float, wrong: float) -> float:

@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import _check_sample_weight
 
 from assistlearn.core.ignorance import Floats
+from assistlearn.core.quantise import DTYPES
 from assistlearn.errors import AssistLearnWarning, SettingsError
 from assistlearn.estimators.columns import AllColumns, Positions, positions_of
 
@@ -54,6 +55,24 @@ def check_share(name: str, value: Any) -> None:
         raise SettingsError(f"{name}={value!r} must be None or a share between 0 and 1.")
 
 
+def check_shrinkage(value: Any) -> None:
+    """Refuse anything but a positive number up to one."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0.0 < float(value) <= 1.0:
+        raise SettingsError(f"shrinkage={value!r} must be above 0 and at most 1.")
+
+
+def check_bits(value: Any) -> None:
+    """Refuse anything but a number of bits that scores can be said in."""
+    if not isinstance(value, Integral) or int(value) not in DTYPES:
+        raise SettingsError(f"score_bits={value!r} is not known. Choose one of {sorted(DTYPES)}.")
+
+
+def check_folds(value: Any) -> None:
+    """Refuse anything but a whole number of at least two."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 2:
+        raise SettingsError(f"cv={value!r} must be a whole number of folds, at least 2.")
+
+
 def check_sample_weight(sample_weight: Any, X: Any) -> Floats | None:
     """Return the initial weights as an array, or None."""
     if sample_weight is None:
@@ -85,6 +104,17 @@ def warn_nothing_learned(n_classes: int) -> None:
         "No model was kept: no agent's model was better than chance, "
         f"that is, right on more than 1/{n_classes} of the ignorance. "
         "Predictions are the most frequent class. Give the agents other columns or learners.",
+        AssistLearnWarning,
+        stacklevel=3,
+    )
+
+
+def warn_always_right() -> None:
+    """Say that the rewards carry no information, and what to do."""
+    warnings.warn(
+        "Every agent's model was right about every training sample, so that the agents had nothing to tell each other. "
+        "Their learners know the training samples by heart: pass reward='out-of-fold' (or 'auto'), or give them "
+        "simpler learners.",
         AssistLearnWarning,
         stacklevel=3,
     )

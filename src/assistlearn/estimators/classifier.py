@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -12,31 +13,38 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_array, column_or_1d, validate_data
+from sklearn.utils.validation import _num_samples, check_array, check_is_fitted, column_or_1d, validate_data
 
 from assistlearn.agents import Agent
-from assistlearn.core import Contribution, State
-from assistlearn.core.ignorance import Floats
+from assistlearn.core import Contribution, RunState, SoftState, State
+from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.loss import LOSSES
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 from assistlearn.estimators.checks import (
     AgentSpec,
     check_agents,
+    check_bits,
     check_choice,
     check_count,
+    check_folds,
     check_sample_weight,
     check_share,
+    check_shrinkage,
     find_columns,
+    warn_always_right,
     warn_nothing_learned,
 )
-from assistlearn.estimators.columns import AllColumns, Positions, take_columns
+from assistlearn.estimators.columns import AllColumns, Positions, rows_held, take_columns
 from assistlearn.estimators.html import agents_block
 from assistlearn.estimators.local import LocalParty
 from assistlearn.estimators.progress import Progress
 from assistlearn.estimators.voting import VotesMixin
+from assistlearn.learners import Honesty
 from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.learners.weighting import take_rows
 from assistlearn.session import (
+    GREEDY,
     HoldOut,
     Order,
     RoundFinished,
@@ -51,7 +59,7 @@ from assistlearn.session.holdout import split
 
 logger = logging.getLogger("assistlearn")
 
-METHODS = ("ascii", "simple", "ensemble")
+METHODS = ("ascii", "simple", "soft", "ensemble")
 
 
 class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
@@ -68,21 +76,41 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         a slice, a boolean mask, or a callable that is given ``X``, as in :class:`~sklearn.compose.ColumnTransformer`.
         Two agents may know the same column. None means one agent that knows all columns and boosts trees of depth
         one.
-    method : {"ascii", "simple", "ensemble"}, default="ascii"
+    method : {"ascii", "simple", "soft", "ensemble"}, default="ascii"
         - "ascii": a model's weight takes into account what was wrong earlier in the same round (equation 13 of the
           paper);
         - "simple": it looks at the ignorance alone (ASCII-Simple), the exact stage-wise minimiser of the exponential
           loss;
+        - "soft": agents say how sure they are, not just where they are right, and vote with their probabilities (with
+          their labels, where their learner has none). Goes with ``reward="auto"``; usually better after two rounds
+          than "ascii" after ten;
         - "ensemble": no interchange: every agent boosts alone, and the agents' answers are put to a majority vote
           (Ensemble-AdaBoost). Ties are broken by the agents' confidence.
-    order : {"chain", "random"} or callable, default="chain"
-        The order of the agents in a round: as given; a fresh permutation each round (ASCII-Random); or what
-        ``order(round, names, rng)`` returns.
+    order : {"chain", "random", "strongest", "greedy"} or callable, default="chain"
+        The order of the agents in a round: as given; a fresh permutation each round (ASCII-Random); by their last model
+        weights; every turn to the agent that lowers the loss most, for M times the fits and answers of M agents; or
+        what ``order(round, names, rng)`` returns.
     n_rounds : int, default=20
         The number of rounds at the most. In a round every agent has one turn.
     weak_agent : {"skip", "stop"}, default="skip"
         What happens when an agent's model is no better than chance: it sits the turn out, or (the paper's literal
         rule) the run ends. With "skip" the run ends when a whole round has added nothing.
+    reward : {"in-sample", "out-of-fold", "auto"}, default="in-sample"
+        Where an agent's model is right (or how sure it is): on the samples that it was fitted to (the paper's rule); on
+        folds that it was not fitted to, which costs ``cv`` more fits per turn, or nothing for a forest that draws its
+        samples (out-of-bag votes); or the first until it is right on 95 % of the ignorance, and the second from then
+        on, each agent for itself. Learners that know their training samples by heart need the second.
+    cv : int, default=5
+        The number of folds for honest rewards.
+    loss : {"logistic", "exponential"}, default="logistic"
+        What "soft" lowers. The logistic loss bounds the ignorance of a sample, so that wrong labels do less harm.
+    shrinkage : float, default=0.5
+        The share of its best model weight that a model gets in "soft". Smaller is slower and more robust.
+    score_bits : {4, 8, 16, 32}, default=8
+        The bits in which an agent says a score in "soft".
+    missing_agent : {"use", "abstain"}, default="use"
+        What an agent does about a sample for which all its columns are missing: hands it to its learner like any other;
+        or abstains, in training and in prediction. Its models then are fitted and weighed on the samples it holds.
     holdout : float, default=None
         The paper's second stop rule: keep this share of the samples aside, train on the others, stop when the error
         on the samples aside has not fallen for ``patience`` rounds, and cut the ensemble back to the best round.
@@ -91,6 +119,8 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
     random_state : int, RandomState instance or None, default=None
         All chance comes from it: the order, the hold-out samples, resampling, and every ``random_state`` of the agents'
         estimators.
+    n_jobs : int, default=None
+        How many folds (honest rewards) or agents (greedy order) are fitted side by side, in threads.
     verbose : bool, default=False
         Show a progress bar.
 
@@ -155,12 +185,19 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         self,
         agents: Sequence[tuple[str, Any, Any]] | None = None,
         *,
-        method: Literal["ascii", "simple", "ensemble"] = "ascii",
+        method: Literal["ascii", "simple", "soft", "ensemble"] = "ascii",
         order: str | Order = "chain",
         n_rounds: int = 20,
         weak_agent: Literal["skip", "stop"] = "skip",
         holdout: float | None = None,
         patience: int = 3,
+        reward: Literal["in-sample", "out-of-fold", "auto"] = "in-sample",
+        cv: int = 5,
+        loss: Literal["logistic", "exponential"] = "logistic",
+        shrinkage: float = 0.5,
+        score_bits: int = 8,
+        missing_agent: Literal["use", "abstain"] = "use",
+        n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,
     ) -> None:
@@ -171,6 +208,13 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         self.weak_agent = weak_agent
         self.holdout = holdout
         self.patience = patience
+        self.reward = reward
+        self.cv = cv
+        self.loss = loss
+        self.shrinkage = shrinkage
+        self.score_bits = score_bits
+        self.missing_agent = missing_agent
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -207,7 +251,8 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         self.columns_ = find_columns(agents, X, names)
         counts = np.bincount(codes, weights=weight, minlength=len(self.classes_))
         self.class_prior_ = counts / counts.sum()
-        self.agents_ = {name: Agent(name, estimator) for name, estimator, _ in agents}
+        honesty = Honesty(self.reward, self.cv, self.n_jobs)
+        self.agents_ = {name: Agent(name, estimator, honesty) for name, estimator, _ in agents}
         self.contributions_: tuple[Contribution, ...] = ()
         self.holdout_scores_: list[float] = []
         self.n_rounds_ = 0
@@ -218,6 +263,8 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
             self._train(X, codes, weight, self._draw_seed())
         if not self.contributions_ and self.stop_reason_ is not StopReason.ONE_CLASS:
             warn_nothing_learned(len(self.classes_))
+        if self.stop_reason_ is StopReason.ALL_AGENTS_PERFECT and self.reward == "in-sample" and len(agents) > 1:
+            warn_always_right()
         return self
 
     def _train(self, X: Any, codes: Codes, weight: Floats | None, seed: int) -> None:
@@ -235,14 +282,19 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         prepare_rng = np.random.RandomState([seed, 3])
         for name, agent in self.agents_.items():
             own = take_columns(X, self.columns_[name])
+            held = rows_held(own) if self.missing_agent == "abstain" else None
+            mine, known = _held_of(own, held, train)
+            theirs, known_aside = (None, None) if aside is None else _held_of(own, held, aside)
             agent.begin(
-                own if train is None else take_rows(own, train),
+                mine,
                 codes if train is None else codes[train],
                 int(prepare_rng.randint(MAX_SEED)),
-                None if aside is None else take_rows(own, aside),
+                theirs,
+                known,
+                known_aside,
             )
         parties = [LocalParty(agent, states[name]) for name, agent in self.agents_.items()]
-        settings = Settings(self.n_rounds, order_of(self.order), self.weak_agent, seed)
+        settings = Settings(self.n_rounds, order_of(self.order), self.weak_agent, seed, self.n_jobs)
         self._follow(settings, parties, states, holdout)
         self.ignorance_ = _ignorance(states, len(codes), train)
 
@@ -250,7 +302,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         self,
         settings: Settings,
         parties: list[LocalParty],
-        states: dict[str, State],
+        states: Mapping[str, RunState],
         holdout: HoldOut | None,
     ) -> None:
         """Run the session and record its events."""
@@ -271,9 +323,12 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
             agent.end(self.n_rounds_)
         logger.info("Training ended after round %d: %s.", self.n_rounds_, self.stop_reason_)
 
-    def _states(self, n_samples: int, weight: Floats | None) -> dict[str, State]:
+    def _states(self, n_samples: int, weight: Floats | None) -> Mapping[str, RunState]:
         """Return each agent's state: one for all, or one each where nothing is interchanged."""
         n_classes = len(self.classes_)
+        if self.method == "soft":
+            soft = SoftState.start(n_samples, n_classes, weight, self.loss, self.shrinkage, int(self.score_bits))
+            return dict.fromkeys(self.agents_, soft)
         if self.method == "ensemble":
             return {name: State.start(n_samples, n_classes, weight, interchange=False) for name in self.agents_}
         shared = State.start(n_samples, n_classes, weight, interchange=self.method == "ascii")
@@ -293,8 +348,33 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         state = self.random_state
         return int(state) if isinstance(state, Integral) else int(check_random_state(state).randint(MAX_SEED))
 
-    # -- baselines
+    # -- fewer agents at prediction, and baselines
     # ------------------------------------------------------------------------------------------------------
+
+    def subset(self, names: Sequence[str]) -> AssistedClassifier:
+        """Return this fitted model with some of its agents: the others do not vote.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The agents that are present; at least one. ``agents_`` of what comes back says who they are.
+
+        Returns
+        -------
+        model : AssistedClassifier
+            Fitted; it shares the agents' models. It takes the same table, of which the absent agents' columns do not
+            matter.
+        """
+        check_is_fitted(self)
+        names = [names] if isinstance(names, str) else list(names)
+        unknown = [name for name in names if name not in self.agents_]
+        if unknown or not names:
+            raise SettingsError(f"A subset needs some of the agents {list(self.agents_)}, not {names}.")
+        part = copy(self)
+        part.agents_ = {name: agent for name, agent in self.agents_.items() if name in names}
+        part.columns_ = {name: self.columns_[name] for name in part.agents_}
+        part.contributions_ = tuple(c for c in self.contributions_ if c.agent in part.agents_)
+        return part
 
     def alone(self, name: str) -> AssistedClassifier:
         """Return the paper's *Single*: an unfitted estimator of one agent that boosts alone, with the same settings.
@@ -342,7 +422,16 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         """Check every parameter before any work begins; return the agents."""
         check_choice("method", self.method, METHODS)
         check_choice("weak_agent", self.weak_agent, ("skip", "stop"))
-        order_of(self.order)
+        check_choice("reward", self.reward, ("in-sample", "out-of-fold", "auto"))
+        check_choice("loss", self.loss, tuple(LOSSES))
+        check_choice("missing_agent", self.missing_agent, ("use", "abstain"))
+        check_shrinkage(self.shrinkage)
+        check_bits(self.score_bits)
+        check_folds(self.cv)
+        if order_of(self.order) is GREEDY and self.method == "ensemble":
+            raise SettingsError(
+                "order='greedy' compares the agents' models, but method='ensemble' lets each boost alone."
+            )
         check_count("n_rounds", self.n_rounds)
         check_count("patience", self.patience)
         check_share("holdout", self.holdout)
@@ -428,11 +517,20 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         return tags
 
 
+def _held_of(own: Any, held: Bools | None, rows: Positions | None) -> tuple[Any, Bools | None]:
+    """Return an agent's rows of the samples at ``rows`` that it holds, and which of them those are (None for all)."""
+    if held is None:
+        return (own if rows is None else take_rows(own, rows)), None
+    wanted = np.arange(len(held)) if rows is None else rows
+    known = held[wanted]
+    return take_rows(own, wanted[known]), known
+
+
 def _rows(values: Floats | None, rows: Positions | None) -> Floats | None:
     return values if values is None or rows is None else values[rows]
 
 
-def _ignorance(states: dict[str, State], n_samples: int, train: Positions | None) -> Floats:
+def _ignorance(states: Mapping[str, RunState], n_samples: int, train: Positions | None) -> Floats:
     """Return the average of the agents' states' ignorance, zero where a sample was held out."""
     distinct = {id(state): state for state in states.values()}.values()
     mean: Floats = sum((state.ignorance() for state in distinct), np.zeros(1)) / len(distinct)

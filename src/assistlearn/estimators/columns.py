@@ -65,6 +65,33 @@ def take_columns(X: Any, positions: Positions) -> Any:
     return X[:, positions]
 
 
+def rows_held(own: Any) -> NDArray[np.bool_] | None:
+    """Return which rows of an agent's table hold anything at all, or None where all do.
+
+    >>> rows_held(np.array([[1.0, np.nan], [np.nan, np.nan]]))
+    array([ True, False])
+    """
+    if hasattr(own, "isna"):
+        missing = own.isna().to_numpy().all(axis=1)
+    elif hasattr(own, "get_columns"):  # polars tells null and NaN apart
+        columns = [column.is_null().to_numpy() | _is_nan(column.to_numpy()) for column in own.get_columns()]
+        missing = np.logical_and.reduce(columns)
+    elif isinstance(own, np.ndarray):
+        missing = _is_nan(own).all(axis=1)
+    else:  # a sparse matrix leaves out zeros, not what is missing
+        return None
+    return ~missing if missing.any() else None
+
+
+def _is_nan(values: NDArray[Any]) -> NDArray[np.bool_]:
+    missing: NDArray[np.bool_] = np.zeros(values.shape, dtype=bool)
+    if values.dtype.kind == "f":
+        missing = np.isnan(values)
+    elif values.dtype.kind == "O":  # None, or unequal to itself
+        missing = np.array([value is None or value != value for value in values.ravel()]).reshape(values.shape)
+    return missing
+
+
 class AllColumns:
     """A callable that knows every column of the table, or every one that any of several agents knows.
 

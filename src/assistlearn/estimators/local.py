@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assistlearn.agents import Agent, Answer, Turn
-from assistlearn.core import Contribution, State
-from assistlearn.core.ignorance import Bools
+from assistlearn.core import Contribution, Reward, RunState
 
 
 @dataclass(frozen=True)
@@ -14,7 +13,7 @@ class LocalParty:
     """An agent that shares its state with the session, so that it need not be told what happened."""
 
     agent: Agent
-    state: State
+    state: RunState
 
     @property
     def name(self) -> str:
@@ -22,8 +21,10 @@ class LocalParty:
         return self.agent.name
 
     def take_turn(self, turn: Turn) -> Answer:
-        """Let the agent take its turn under the shared state."""
-        return self.agent.take_turn(turn, self.state)
+        """Let the agent take its turn under the shared state; its model is a candidate until it is accepted."""
+        return self.agent.take_turn(turn, self.state, keep=False)
 
-    def hear(self, contribution: Contribution, reward: Bools) -> None:
-        """Do nothing: the session has brought the shared state up to date."""
+    def hear(self, contribution: Contribution, reward: Reward) -> None:
+        """Let the agent keep its model; the session has brought the shared state up to date."""
+        if contribution.agent == self.name:
+            self.agent.keep_candidate()

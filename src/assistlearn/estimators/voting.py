@@ -10,16 +10,19 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from assistlearn.agents import Agent
+from assistlearn.agents import Agent, KeptModel
 from assistlearn.core import Contribution, votes
-from assistlearn.core.ignorance import Floats
-from assistlearn.estimators.columns import Positions, take_columns
+from assistlearn.core.confidence import Said, add_answers
+from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.estimators.columns import Positions, rows_held, take_columns
+from assistlearn.learners.weighting import take_rows
 
 
 class VotesMixin:
     """What a fitted ensemble of agents answers, for estimators that have learned the attributes below."""
 
     method: str
+    missing_agent: str
     classes_: NDArray[Any]
     class_prior_: Floats
     agents_: dict[str, Agent]
@@ -95,6 +98,28 @@ class VotesMixin:
         """
         return self._combined(self._own_scores(X))
 
+    def taking_part(self, X: Any) -> dict[str, Bools]:
+        """Return who answers for which samples.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_columns)
+            All agents' columns.
+
+        Returns
+        -------
+        part : dict of str to ndarray of bool of shape (n_samples,)
+            False where an agent abstains: it has kept no model, or with ``missing_agent="abstain"`` its columns are all
+            missing.
+        """
+        check_is_fitted(self)
+        X = self._check_table(X, reset=False)
+        part = {}
+        for name, held in self._present(X).items():
+            everywhere = np.full(_num_samples(X), bool(self.agents_[name].models))
+            part[name] = everywhere if held is None else everywhere & held
+        return part
+
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
         """Yield :meth:`decision_function` after each **round**.
 
@@ -168,29 +193,68 @@ class VotesMixin:
         check_is_fitted(self)
         X = self._check_table(X, reset=False)
         n_samples, n_classes = _num_samples(X), len(self.classes_)
-        return {
-            name: agent.scores(take_columns(X, self.columns_[name]), n_samples, n_classes)
-            for name, agent in self.agents_.items()
-        }
+        present = self._present(X)
+        out = {}
+        for name, agent in self.agents_.items():
+            own, held = take_columns(X, self.columns_[name]), present[name]
+            if held is None:
+                out[name] = agent.scores(own, n_samples, n_classes)
+            else:
+                n_held = int(np.count_nonzero(held))
+                scores = agent.scores(take_rows(own, np.flatnonzero(held)), n_held, n_classes) if n_held else 0.0
+                out[name] = np.zeros((n_samples, n_classes))
+                out[name][held] = scores
+        self._add_prior_where_nobody_votes(out, present)
+        return out
+
+    def _present(self, X: Any) -> dict[str, Bools | None]:
+        """Return which samples each agent holds; None for all of them."""
+        if self.missing_agent != "abstain":
+            return dict.fromkeys(self.agents_)
+        return {name: rows_held(take_columns(X, self.columns_[name])) for name in self.agents_}
+
+    def _add_prior_where_nobody_votes(self, own: dict[str, Floats], present: dict[str, Bools | None]) -> None:
+        """Let the first agent answer with the shares of the classes where every agent abstains."""
+        masks = [held for held in present.values() if held is not None]
+        if len(masks) < len(present) or len(self.classes_) == 1 or not self.contributions_:
+            return
+        nobody = ~np.logical_or.reduce(masks)
+        next(iter(own.values()))[nobody] += votes.scores_of(self.class_prior_[np.newaxis, :])
 
     def _staged(self, X: Any) -> Iterator[tuple[Floats, int]]:
         """Yield the sum of the votes after each round, and how many agents have voted."""
         check_is_fitted(self)
         X = self._check_table(X, reset=False)
         shape = _num_samples(X), len(self.classes_)
+        present = self._present(X)
+        rows = {name: slice(None) if held is None else np.flatnonzero(held) for name, held in present.items()}
         answers = {
-            name: agent.answers(take_columns(X, self.columns_[name]), shape[1]) for name, agent in self.agents_.items()
+            name: agent.answers(take_rows(take_columns(X, self.columns_[name]), rows[name]), shape[1])
+            for name, agent in self.agents_.items()
         }
         scores = {name: np.zeros(shape) for name in self.agents_}
+        self._add_prior_where_nobody_votes(scores, present)
         weights = dict.fromkeys(self.agents_, 0.0)
         pending = [(c.round, c.agent) for c in self.contributions_]
         for round in range(1, self.n_rounds_ + 1):
             while pending and pending[0][0] == round:
                 _, name = pending.pop(0)
-                kept, codes = next(answers[name])
-                votes.add_vote(scores[name], codes, kept.model_weight)
-                weights[name] += kept.model_weight
+                weights[name] += self._add_next(answers[name], scores[name], rows[name])
             yield self._total(scores, weights), sum(weight > 0.0 for weight in weights.values())
+
+    def _add_next(self, answers: Iterator[tuple[KeptModel, Said]], scores: Floats, rows: Any) -> float:
+        """Add an agent's next model's votes to the scores of the samples that it holds, and return its weight."""
+        if isinstance(rows, slice):
+            kept, said = next(answers)
+            add_answers(scores, said, kept.model_weight)
+            return kept.model_weight
+        if len(rows) == 0:  # no rows to ask its models about
+            return 1.0
+        kept, said = next(answers)
+        own = scores[rows]
+        add_answers(own, said, kept.model_weight)
+        scores[rows] = own
+        return kept.model_weight
 
     def _total(self, own: dict[str, Floats], weights: dict[str, float] | None = None) -> Floats:
         return sum(self._combined(own, weights).values(), np.zeros(next(iter(own.values())).shape))

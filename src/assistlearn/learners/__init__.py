@@ -1,6 +1,7 @@
 """How a private estimator is fitted under an ignorance: prepare once, refit every round."""
 
 from assistlearn.learners.hist import HistBoostClassifier, HistTreeClassifier
+from assistlearn.learners.honest import Honesty
 from assistlearn.learners.learner import Learner, Model, Prepares
 from assistlearn.learners.together import AnswersTogether, Panel
 
@@ -8,6 +9,7 @@ __all__ = [
     "AnswersTogether",
     "HistBoostClassifier",
     "HistTreeClassifier",
+    "Honesty",
     "Learner",
     "Model",
     "Panel",

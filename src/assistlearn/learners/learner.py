@@ -11,9 +11,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import LearnerError, LearnerTypeError
+from assistlearn.learners.honest import Folds, Honesty, has_bags, out_of_bag, quietly_with_bags, uninformative
 from assistlearn.learners.seeding import seed_all
 from assistlearn.learners.trees import as_trees_see_it
 from assistlearn.learners.weighting import fit_weighted
@@ -34,7 +36,7 @@ class Prepares(Protocol):
 
 @dataclass(frozen=True)
 class Model:
-    """One fitted model of an agent, which answers with class codes.
+    """One fitted model of an agent, which answers with class codes, or with class probabilities.
 
     Attributes
     ----------
@@ -42,10 +44,13 @@ class Model:
         The fitted transformers of a pipeline, shared by all models of the agent.
     estimator : estimator
         The fitted classifier behind them.
+    n_classes : int or None
+        The number of classes that it gives probabilities for; None if it answers with class codes.
     """
 
     front: Any
     estimator: Any
+    n_classes: int | None = None
 
     def predict(self, X: Any) -> Codes:
         """Return the class codes it answers for these rows."""
@@ -58,6 +63,12 @@ class Model:
     def answer(self, rows: Any) -> Codes:
         """Return the class codes it answers for rows that are transformed already."""
         return _codes(self.estimator.predict(rows))
+
+    def say(self, rows: Any, **options: Any) -> Said:
+        """Return what it votes with for rows that are transformed already: class codes, or probabilities (n x K)."""
+        if self.n_classes is None:
+            return _codes(self.estimator.predict(rows, **options))
+        return _probabilities(self.estimator, self.estimator.predict_proba(rows, **options), self.n_classes)
 
 
 class Learner:
@@ -73,11 +84,18 @@ class Learner:
         Never changed: clones of it are fitted.
     owner : str
         The agent's name, for error messages.
+    honesty : Honesty, optional
+        How it finds out where its model is right; on the training samples by default.
     """
 
-    def __init__(self, estimator: Any, owner: str) -> None:
+    def __init__(self, estimator: Any, owner: str, honesty: Honesty | None = None) -> None:
         self._estimator = estimator
         self._owner = owner
+        self._honesty = honesty or Honesty()
+        self._honest = self._honesty.reward == "out-of-fold"
+        self._raw: Any = None
+        self._seed = 0
+        self._folds: Folds | None = None
         self._front: Any = None
         self._table: Any = None
         self._options: dict[str, Any] = {}
@@ -87,6 +105,10 @@ class Learner:
         """Take the training rows and their class codes, and do what needs doing once."""
         front, classifier = _parts(self._estimator)
         self._codes = codes
+        self._raw = X if self._honesty.may_be_honest else None
+        self._honest = self._honesty.reward == "out-of-fold"
+        self._folds = None
+        self._seed = seed
         with self.named("prepare its table"):
             if front is not None:
                 self._front = clone(front)
@@ -97,22 +119,65 @@ class Learner:
             else:
                 self._table, self._options = as_trees_see_it(classifier, X)
 
-    def fit(self, ignorance: Floats, seed: int, when: str) -> tuple[Model, Codes]:
-        """Return a model fitted under this ignorance, and the codes it answers for the training rows."""
+    def fit(self, ignorance: Floats, seed: int, when: str, n_classes: int | None = None) -> tuple[Model, Said]:
+        """Return a model fitted under this ignorance, and what it answers for the training rows.
+
+        With ``n_classes`` the answers are probabilities (n x K), where the estimator has them; else class codes. Honest
+        ones are those of models that have not seen a sample (:mod:`assistlearn.learners.honest`).
+        """
+        model = self.fit_only(ignorance, seed, when, n_classes)
+        bagged = out_of_bag(model.estimator, model.n_classes) if self._uses_bags(model.estimator) else None
+        if not self._honest:
+            said = self._in_sample(model, when)
+            if self._honesty.reward == "in-sample" or not uninformative(said, self._codes, ignorance):
+                return model, said
+            self._honest = True
+        if bagged is not None:
+            return model, bagged
+        if len(self._codes) < 2:
+            return model, self._in_sample(model, when)
+        return model, self._other_folds().answers(ignorance, seed, when, n_classes)
+
+    def fit_only(self, ignorance: Floats, seed: int, when: str, n_classes: int | None = None) -> Model:
+        """Return a model fitted under this ignorance."""
         _, classifier = _parts(self._estimator)
         estimator = clone(classifier)
         with self.named(f"fit in {when}"):
             seed_all(estimator, seed)
-            fit_weighted(estimator, self._table, self._codes, ignorance, seed, self._options)
+
+            def fit() -> None:
+                fit_weighted(estimator, self._table, self._codes, ignorance, seed, self._options)
+
+            if self._uses_bags(estimator):
+                quietly_with_bags(fit, estimator)
+            else:
+                fit()
+        soft = n_classes is not None and hasattr(estimator, "predict_proba")
+        return Model(self._front, estimator, n_classes if soft else None)
+
+    def _in_sample(self, model: Model, when: str) -> Said:
         with self.named(f"predict in {when}"):
-            answers = _codes(estimator.predict(self._table, **self._options))
-            if len(answers) != len(self._codes):
-                raise ValueError(f"it gave {len(answers)} answers for {len(self._codes)} samples.")
-        return Model(self._front, estimator), answers
+            said = model.say(self._table, **self._options)
+            if len(said) != len(self._codes):
+                raise ValueError(f"it gave {len(said)} answers for {len(self._codes)} samples.")
+        return said
+
+    def _uses_bags(self, estimator: Any) -> bool:
+        # Behind transformers that were fitted to all samples, a forest's bags are not honest.
+        return self._honesty.may_be_honest and self._front is None and has_bags(estimator)
+
+    def _other_folds(self) -> Folds:
+        if self._folds is None:
+
+            def copy() -> Learner:
+                return Learner(self._estimator, self._owner)
+
+            self._folds = Folds(copy, self._raw, self._codes, self._honesty, self._seed)
+        return self._folds
 
     def release(self) -> None:
         """Let go of the prepared table; kept models still predict."""
-        self._table = None
+        self._table = self._raw = self._folds = None
         self._codes = np.empty(0, dtype=np.int64)
 
     @contextmanager
@@ -145,3 +210,13 @@ def _codes(answers: Any) -> Codes:
         answers = answers.astype(np.int64)
     codes: Codes = answers.reshape(len(answers))
     return codes
+
+
+def _probabilities(estimator: Any, answers: Any, n_classes: int) -> Floats:
+    """Return a learner's probabilities with a column for every class, also for those that it has not seen."""
+    answers = np.asarray(answers, dtype=np.float64)
+    out = np.zeros((len(answers), n_classes))
+    out[:, np.asarray(estimator.classes_, dtype=np.intp)] = answers
+    if not np.all(np.isfinite(out)):
+        raise ValueError("its probabilities are not all finite.")
+    return out

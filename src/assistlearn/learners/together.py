@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from sklearn.utils.validation import _num_samples
 
+from assistlearn.core.confidence import Said
 from assistlearn.core.votes import Codes
 from assistlearn.learners.learner import Model
 
@@ -60,22 +61,22 @@ class Panel:
         self._models = models
         self._joints: dict[tuple[int, int], Joint | None] = {}
 
-    def answers(self, rows: Any) -> Iterator[Codes]:
-        """Yield the class codes that each model answers for rows that are transformed already."""
+    def answers(self, rows: Any) -> Iterator[Said]:
+        """Yield what each model votes with for rows that are transformed already: class codes, or probabilities."""
         n_rows = _num_samples(rows)
         size = min(MOST_MODELS, max(1, MOST_ANSWERS // max(n_rows, 1)))
         for start in range(0, len(self._models), size):
             group = self._models[start : start + size]
             joint = self._joint(start, group) if n_rows >= WORTHWHILE else None
             if joint is None:
-                yield from (model.answer(rows) for model in group)
+                yield from (model.say(rows) for model in group)
             else:
                 yield from joint.predict(rows)
 
     def _joint(self, start: int, group: Sequence[Model]) -> Joint | None:
         """Join a group of models, once."""
         first = group[0].estimator
-        if len(group) < 2 or not isinstance(first, AnswersTogether):
+        if len(group) < 2 or group[0].n_classes is not None or not isinstance(first, AnswersTogether):
             return None
         key = start, len(group)
         if key not in self._joints:

@@ -2,11 +2,13 @@
 
 from assistlearn.session.events import Event, RoundFinished, RunFinished, StopReason, TurnFinished
 from assistlearn.session.holdout import HoldOut
-from assistlearn.session.order import ORDERS, Order, order_of
+from assistlearn.session.order import GREEDY, ORDERS, Adaptive, Order, Strongest, order_of
 from assistlearn.session.session import Party, Settings, run
 
 __all__ = [
+    "GREEDY",
     "ORDERS",
+    "Adaptive",
     "Event",
     "HoldOut",
     "Order",
@@ -15,6 +17,7 @@ __all__ = [
     "RunFinished",
     "Settings",
     "StopReason",
+    "Strongest",
     "TurnFinished",
     "order_of",
     "run",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.core import votes
+from assistlearn.core import SoftReward, votes
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 
@@ -56,15 +56,18 @@ class HoldOut:
         self._round = 0
         self.best_round = 0
 
-    def add(self, agent: str, codes: Codes, model_weight: float) -> None:
-        """Add a kept model's votes."""
+    def add(self, agent: str, codes: Codes | SoftReward, model_weight: float) -> None:
+        """Add a kept model's votes: its class codes, or its votes of weight one in levels (n x K)."""
         if agent not in self._scores:
             self._scores[agent] = np.zeros((len(self._codes), self._n_classes))
+        self._weights[agent] = self._weights.get(agent, 0.0) + model_weight
+        if isinstance(codes, SoftReward):
+            self._scores[agent] += model_weight * codes.values()
+            return
         voting = np.flatnonzero(codes >= 0)  # the others are samples that the agent does not hold
         scores = self._scores[agent][voting]
         votes.add_vote(scores, codes[voting], model_weight)
         self._scores[agent][voting] = scores
-        self._weights[agent] = self._weights.get(agent, 0.0) + model_weight
 
     def finish_round(self) -> float:
         """Return the accuracy after this round."""

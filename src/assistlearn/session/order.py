@@ -1,15 +1,67 @@
-"""Whose turn it is: the order of the agents in a round."""
+"""Whose turn it is: the order of the agents in a round.
+
+An order is a callable that says all turns of a round at once, or an :class:`Adaptive` one that is asked turn by turn
+and knows what has happened, or :data:`GREEDY`, which lets every agent try and takes the best.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from assistlearn.errors import SettingsError
+from assistlearn.session.events import TurnFinished
 
-Order: TypeAlias = Callable[[int, Sequence[str], np.random.RandomState], Sequence[str]]
+Planned: TypeAlias = Callable[[int, Sequence[str], np.random.RandomState], Sequence[str]]
+
+
+class Adaptive(Protocol):
+    """An order that is asked before every turn."""
+
+    def next(self, taken: Sequence[str], agents: Sequence[str], history: Sequence[TurnFinished]) -> str | None:
+        """Return whose turn it is, or None to end the round.
+
+        Parameters
+        ----------
+        taken : sequence of str
+            Who has had a turn in this round.
+        agents : sequence of str
+            Everybody.
+        history : sequence of TurnFinished
+            All turns of the run so far.
+        """
+        ...
+
+
+class Strongest:
+    """Who had the larger model weight in its last turn goes first; in the first round, the order as given.
+
+    It costs nothing: model weights are known to everybody.
+
+    >>> Strongest().next([], ["a", "b"], [])
+    'a'
+    """
+
+    def next(self, taken: Sequence[str], agents: Sequence[str], history: Sequence[TurnFinished]) -> str | None:
+        """Return the agent with the largest last model weight of those who wait."""
+        waiting = [name for name in agents if name not in taken]
+        weights = {turn.agent: turn.model_weight for turn in history}
+        return max(waiting, key=lambda name: weights.get(name, math.inf), default=None)
+
+
+class Greedy:
+    """Every agent tries a model in every turn; the one that lowers the loss most is kept, the others are dropped.
+
+    A round has as many turns as there are agents, M, and any agent may have several of them. It costs M fits and M
+    answers per turn where other orders cost one: M * M per round.
+    """
+
+
+GREEDY = Greedy()
+Order: TypeAlias = Planned | Adaptive | Greedy
 
 
 def chain(round: int, agents: Sequence[str], rng: np.random.RandomState) -> Sequence[str]:
@@ -30,12 +82,12 @@ def shuffled(round: int, agents: Sequence[str], rng: np.random.RandomState) -> S
     return [agents[i] for i in rng.permutation(len(agents))]
 
 
-ORDERS: dict[str, Order] = {"chain": chain, "random": shuffled}
+ORDERS: dict[str, Order] = {"chain": chain, "random": shuffled, "strongest": Strongest(), "greedy": GREEDY}
 
 
 def order_of(order: str | Order) -> Order:
     """Return the order that a name or a callable stands for."""
-    if callable(order):
+    if not isinstance(order, str) and (callable(order) or hasattr(order, "next") or isinstance(order, Greedy)):
         return order
     if not isinstance(order, str) or order not in ORDERS:
         raise SettingsError(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+import math
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
 
 from assistlearn.agents import Answer, Turn
-from assistlearn.core import Contribution, State
-from assistlearn.core.ignorance import Bools
+from assistlearn.core import Contribution, Reward, RunState
+from assistlearn.core.quantise import right
 from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.session.events import (
     Event,
@@ -20,7 +22,7 @@ from assistlearn.session.events import (
     TurnFinished,
 )
 from assistlearn.session.holdout import HoldOut
-from assistlearn.session.order import Order, chain, checked
+from assistlearn.session.order import Greedy, Order, chain, checked
 
 
 class Party(Protocol):
@@ -35,8 +37,8 @@ class Party(Protocol):
         """Fit a model under the present ignorance and say where it is right."""
         ...
 
-    def hear(self, contribution: Contribution, reward: Bools) -> None:
-        """Take note of a contribution that was accepted, its own included."""
+    def hear(self, contribution: Contribution, reward: Reward) -> None:
+        """Take note of a contribution that was accepted, its own included: only then is its model kept."""
         ...
 
 
@@ -54,18 +56,21 @@ class Settings:
         Whether an agent whose model is no better than chance sits its turn out, or ends the run.
     seed : int
         Where all chance comes from.
+    n_jobs : int or None
+        How many agents try their models side by side, in threads, where the order is greedy.
     """
 
     n_rounds: int
     order: Order = chain
     weak_agent: Literal["skip", "stop"] = "skip"
     seed: int = 0
+    n_jobs: int | None = None
 
 
 def run(
     settings: Settings,
     parties: Sequence[Party],
-    states: Mapping[str, State],
+    states: Mapping[str, RunState],
     holdout: HoldOut | None = None,
 ) -> Generator[Event, None, RunFinished]:
     """Run the rounds, yielding what happens.
@@ -76,7 +81,7 @@ def run(
         What was agreed on.
     parties : sequence of Party
         The agents, the initiator first.
-    states : mapping of str to State
+    states : mapping of str to RunState
         Each agent's state: one and the same where ignorance is interchanged, an own one where every agent boosts
         alone. Brought up to date after every turn.
     holdout : HoldOut, optional
@@ -87,13 +92,15 @@ def run(
     seeds = np.random.RandomState(settings.seed)
     order_rng = np.random.RandomState([settings.seed, 1])
     n_turns = 0
+    history: list[TurnFinished] = []
     for round in range(1, settings.n_rounds + 1):
         for state in states.values():
             state.begin_round()
         made: list[Contribution] = []
-        for name in checked(settings.order(round, list(names), order_rng), names, round):
+        for chosen in _turns(settings.order, round, names, order_rng, history):
             n_turns += 1
-            answer = by_name[name].take_turn(Turn(n_turns, round, int(seeds.randint(MAX_SEED))))
+            turn = Turn(n_turns, round, int(seeds.randint(MAX_SEED)))
+            name, answer = _best([by_name[name] for name in chosen], turn, settings.n_jobs)
             contribution = _contribution(n_turns, round, name, answer)
             if contribution is not None:
                 made.append(contribution)
@@ -103,9 +110,12 @@ def run(
                 if holdout is not None and answer.holdout is not None:
                     holdout.add(name, answer.holdout, contribution.model_weight)
             verdict = answer.verdict
-            yield TurnFinished(n_turns, round, name, verdict.model_weight, verdict.mean_reward, contribution)
+            history.append(TurnFinished(n_turns, round, name, verdict.model_weight, verdict.mean_reward, contribution))
+            yield history[-1]
             if contribution is None and settings.weak_agent == "stop":
                 return (yield from _finish(StopReason.WEAK_AGENT, round if made else round - 1, holdout))
+            if contribution is None and len(chosen) > 1:
+                break  # everybody tried, nobody can help: another turn would be the same
         accuracy = None if holdout is None else holdout.finish_round()
         yield RoundFinished(round, accuracy)
         reason = _stop_reason(made, holdout)
@@ -114,12 +124,38 @@ def run(
     return (yield from _finish(StopReason.ALL_ROUNDS_DONE, settings.n_rounds, holdout))
 
 
+def _turns(
+    order: Order, round: int, names: Sequence[str], rng: np.random.RandomState, history: Sequence[TurnFinished]
+) -> Iterator[Sequence[str]]:
+    """Yield, turn by turn, who may have it: one agent, or several of whom the best is taken."""
+    if isinstance(order, Greedy):
+        for _ in names:
+            yield names
+    elif callable(order):
+        for name in checked(order(round, list(names), rng), names, round):
+            yield [name]
+    else:
+        taken: list[str] = []
+        while (following := order.next(taken, list(names), history)) is not None:
+            taken += checked([following], names, round)
+            yield taken[-1:]
+
+
+def _best(parties: Sequence[Party], turn: Turn, n_jobs: int | None) -> tuple[str, Answer]:
+    """Let the parties take the turn, and return the answer that lowers the loss most, the first among equals."""
+    if len(parties) == 1:
+        return parties[0].name, parties[0].take_turn(turn)
+    answers = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(party.take_turn)(turn) for party in parties)
+    pairs = zip((party.name for party in parties), answers, strict=True)
+    return max(pairs, key=lambda pair: -math.inf if pair[1].verdict.useless else pair[1].verdict.gain)
+
+
 def _contribution(turn: int, round: int, agent: str, answer: Answer) -> Contribution | None:
     """Return the record of a kept model, or None where the agent sits out."""
     verdict = answer.verdict
     if verdict.useless:
         return None
-    accuracy = float(np.count_nonzero(answer.reward)) / max(len(answer.reward), 1)
+    accuracy = float(np.count_nonzero(right(answer.reward))) / max(len(answer.reward), 1)
     return Contribution(turn, round, agent, verdict.model_weight, verdict.mean_reward, accuracy, verdict.perfect)
 
 
