@@ -78,4 +78,5 @@ class Parties:
             files={},
             classes=classes,
             fingerprint="",
+            **{name: options[name] for name in ("reward", "score_bits", "loss", "shrinkage") if name in options},
         )

@@ -257,13 +257,6 @@ BAD_CSV = {
     "no id": (CSV + ",1,Ulm,well\n", {}, "", IdsError, r"1 of 4 rows have no id in column 'id' \(first: row 4\)"),
     "a blank id": (CSV + "  ,1,Ulm,well\n", {}, "", IdsError, r"1 of 4 rows have no id"),
     "no label": ("id,x,y\na,1,\nb,2,\n", {"label": '"y"'}, "", TableError, r"none of the 2 rows has a label in .*'y'"),
-    "measurements as labels": (
-        CSV.replace("town", "t"),
-        {"label": '"age"'},
-        "",
-        TableError,
-        "have no label in column 'age'",
-    ),
     "decimal labels": ("id,x,y\na,1,0.5\nb,1,1\n", {"label": '"y"'}, "", TableError, "not classes but measurements"),
     "an infinite value": (
         "id,x\na,1\nb,inf\n",

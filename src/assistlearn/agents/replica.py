@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistlearn.core import State
+from assistlearn.core import RunState
 from assistlearn.errors import ProtocolError
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, Levels, unpack_numbers
@@ -16,15 +16,18 @@ class Replica:
 
     Parameters
     ----------
-    state : State
+    state : RunState
         As it was before the first turn.
     n_samples : int
         The number of training samples.
+    score_bits : int or None
+        The bits of a soft reward; None in the hard methods.
     """
 
-    def __init__(self, state: State, n_samples: int) -> None:
+    def __init__(self, state: RunState, n_samples: int, score_bits: int | None) -> None:
         self.state = state
         self.known = 0
+        self.score_bits = score_bits
         self._n_samples = n_samples
         self._round = 0
         self._own: dict[int, Bits | Levels] = {}
@@ -71,9 +74,12 @@ class Replica:
         packed = self._own.get(news.turn) if news.reward is None else news.reward
         if packed is None:
             raise ProtocolError(f"Turn {news.turn} was not this agent's, but no reward came with the news of it.")
-        return unpack_reward(packed, self._n_samples)
+        return unpack_reward(packed, self._n_samples, self.score_bits)
 
     def _vectors(self, snapshot: m.Snapshot) -> list[Any]:
+        own = self.state.vectors()
+        if len(snapshot.vectors) != len(own) or snapshot.vectors[0] is None:
+            raise ProtocolError(f"The state of a run has {len(own)} vectors here, not {len(snapshot.vectors)}.")
         return [
             None if numbers is None else unpack_numbers(numbers, self._n_samples, logarithms=True)
             for numbers in snapshot.vectors

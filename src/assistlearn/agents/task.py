@@ -9,15 +9,19 @@ import numpy as np
 from assistlearn.agents.agent import ABSTAINS, Agent, Answer, KeptModel, Turn
 from assistlearn.agents.memory import PastTurn, RunMemory
 from assistlearn.agents.replica import Replica
-from assistlearn.core import State
+from assistlearn.core import SoftReward
+from assistlearn.core.starting import start_state
 from assistlearn.core.votes import Codes
 from assistlearn.errors import ProtocolError
+from assistlearn.learners import Honesty
 from assistlearn.learners.weighting import take_rows
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import (
     ClassCodes,
+    Levels,
     pack_bits,
     pack_codes,
+    pack_levels,
     pack_numbers,
     unpack_bits,
     unpack_codes,
@@ -47,6 +51,7 @@ class Task:
 
     def __init__(self, name: str, estimator: Any, features: Any, memory: RunMemory) -> None:
         self._agent = Agent(name, estimator)
+        self._estimator = estimator
         self._features = features
         self._memory = memory
         self._begin: m.Begin | None = None
@@ -152,9 +157,17 @@ class Task:
         train = np.flatnonzero(~aside)
         if len(train) == 0:
             raise ProtocolError("Every sample is held out: there is nothing to train on.")
-        interchange = begin.method == "ascii"
-        state = State.start(len(train), begin.n_classes, None if weights is None else weights[train], interchange)
-        self._replica = Replica(state, len(train))
+        state = start_state(
+            begin.method,
+            len(train),
+            begin.n_classes,
+            None if weights is None else weights[train],
+            loss=begin.loss,
+            shrinkage=begin.shrinkage,
+            score_bits=begin.score_bits,
+        )
+        self._replica = Replica(state, len(train), _score_bits(begin))
+        self._agent = Agent(self._agent.name, self._estimator, Honesty(begin.reward, begin.cv))
         held = rows[train] >= 0
         held_out = rows[np.flatnonzero(aside)]
         self._agent.begin(
@@ -184,7 +197,7 @@ class Task:
     def _note(self, turn: int, round: int, reply: bytes, answer: Answer) -> None:
         assert self._replica is not None
         self._replies[turn] = reply
-        self._replica.remember(turn, pack_reward(answer.reward))
+        self._replica.remember(turn, pack_reward(answer.reward, self._replica.score_bits))
         if not answer.verdict.useless:
             self._models_of[turn] = round
 
@@ -199,14 +212,20 @@ def _turn_taken(message: m.TakeTurn, answer: Answer, begin: m.Begin) -> m.TurnTa
     return m.TurnTaken(
         run=message.run,
         turn=message.turn,
-        reward=pack_reward(answer.reward),
+        reward=pack_reward(answer.reward, _score_bits(begin)),
         model_weight=verdict.model_weight,
         mean_reward=verdict.mean_reward,
         perfect=verdict.perfect,
-        holdout=None if answer.holdout is None else _pack_holdout(answer.holdout, begin.n_classes),
+        holdout=None if answer.holdout is None else _pack_holdout(answer.holdout, begin),
     )
 
 
-def _pack_holdout(codes: Codes, n_classes: int) -> ClassCodes:
+def _pack_holdout(answers: Codes | SoftReward, begin: m.Begin) -> ClassCodes | Levels:
     """Return the answers for the hold-out samples; an abstention travels as one code more than there are classes."""
-    return pack_codes(np.where(codes == ABSTAINS, n_classes, codes), n_classes + 1)
+    if isinstance(answers, SoftReward):
+        return pack_levels(answers.levels, begin.score_bits, answers.scale)
+    return pack_codes(np.where(answers == ABSTAINS, begin.n_classes, answers), begin.n_classes + 1)
+
+
+def _score_bits(begin: m.Begin) -> int | None:
+    return begin.score_bits if begin.method == "soft" else None

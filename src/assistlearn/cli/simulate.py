@@ -24,6 +24,15 @@ class Method(StrEnum):
     ASCII = "ascii"
     SIMPLE = "simple"
     ENSEMBLE = "ensemble"
+    SOFT = "soft"
+
+
+class Reward(StrEnum):
+    """What ``--reward`` may say."""
+
+    IN_SAMPLE = "in-sample"
+    OUT_OF_FOLD = "out-of-fold"
+    AUTO = "auto"
 
 
 class Order(StrEnum):
@@ -73,12 +82,16 @@ def simulate(
         Overlap, typer.Option(help="Helpers abstain on samples they lack, or common samples only.")
     ] = Overlap.ABSTAIN,
     purpose: Annotated[str, typer.Option(help="What for, as the helpers are told.")] = "",
+    reward: Annotated[Reward, typer.Option(help="How an agent finds out where its model is right.")] = Reward.IN_SAMPLE,
+    score_bits: Annotated[int, typer.Option(help="Bits per sample and turn in the soft method: 4, 8, 16 or 32.")] = 8,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds to wait for an agent's answer.")] = 3600.0,
     json: Json = False,
 ) -> None:
     """Train: every agent in a process of its own, with its own table, and nothing but messages between them."""
     if holdout is not None and not 0.0 < holdout < 1.0:
         raise SettingsError(f"--holdout {holdout} must be a share between 0 and 1.")
+    if score_bits not in (4, 8, 16, 32):
+        raise SettingsError(f"--score-bits {score_bits} must be 4, 8, 16 or 32.")
     if resume is not None:
         folder = RunFolder(resume)
     else:
@@ -96,6 +109,8 @@ def simulate(
             alignment=align,
             overlap=overlap,
             purpose=purpose,
+            reward=reward,
+            score_bits=score_bits,
         )
         folder = create_run(out or Path("runs") / name, name, files, options)
     if folder.result() is None:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from assistlearn.agents import Answer, Turn
 from assistlearn.agents.desk import Desk
 from assistlearn.alignment import HashInitiator, Ids, Initiator, Minimum, PsiInitiator, samples_of_run
-from assistlearn.core import Contribution, Reward, State, votes
+from assistlearn.core import Contribution, Reward, RunState, votes
 from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.starting import start_state
 from assistlearn.deployment.remote import Line, RemoteParty
 from assistlearn.deployment.run_folder import RunFolder, RunSettings
 from assistlearn.errors import AssistLearnError, ProtocolError, RunError, SettingsError
@@ -100,6 +101,7 @@ class Leader:
                     n_classes,
                     len(aside),
                     self.settings.method == "ensemble",
+                    self.settings.score_bits if self.settings.method == "soft" else None,
                 ),
                 self.folder,
             )
@@ -137,11 +139,21 @@ class Leader:
             "traffic": self._traffic(seen),
         }
 
-    def _states(self, n_samples: int, n_classes: int) -> dict[str, State]:
+    def _states(self, n_samples: int, n_classes: int) -> dict[str, RunState]:
         if self.settings.method == "ensemble":
-            return {name: State.start(n_samples, n_classes, interchange=False) for name in self.settings.agents}
-        shared = State.start(n_samples, n_classes, interchange=self.settings.method == "ascii")
-        return dict.fromkeys(self.settings.agents, shared)
+            return {name: self._state(n_samples, n_classes) for name in self.settings.agents}
+        return dict.fromkeys(self.settings.agents, self._state(n_samples, n_classes))
+
+    def _state(self, n_samples: int, n_classes: int) -> RunState:
+        settings = self.settings
+        return start_state(
+            settings.method,
+            n_samples,
+            n_classes,
+            loss=settings.loss,
+            shrinkage=settings.shrinkage,
+            score_bits=settings.score_bits,
+        )
 
     def _split(self, codes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the training and the hold-out samples, as the estimator with the same seed has them."""
@@ -163,6 +175,11 @@ class Leader:
                 labels=pack_codes(codes, n_classes),
                 seed=int(rng.randint(MAX_SEED)),
                 holdout=pack_bits(mask) if len(aside) else None,
+                reward=self.settings.reward,  # type: ignore[arg-type]
+                cv=self.settings.cv,
+                loss=self.settings.loss,  # type: ignore[arg-type]
+                shrinkage=self.settings.shrinkage,
+                score_bits=self.settings.score_bits,  # type: ignore[arg-type]
             )
             line.ask(begin, m.Ready)
 

@@ -9,14 +9,13 @@ import numpy as np
 
 from assistlearn.agents import Answer, Turn
 from assistlearn.agents.agent import ABSTAINS
-from assistlearn.core import Contribution, State, Verdict
-from assistlearn.core.ignorance import Bools
+from assistlearn.core import Contribution, Reward, RunState, Verdict
 from assistlearn.core.votes import Codes
 from assistlearn.errors import ProtocolError, RefusedError
 from assistlearn.protocol import Transport, decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import ClassCodes, pack_numbers, unpack_codes
-from assistlearn.protocol.rewards import pack_reward, size_of, unpack_reward
+from assistlearn.protocol.arrays import ClassCodes, Levels, pack_numbers, unpack_codes
+from assistlearn.protocol.rewards import pack_reward, size_of, unpack_reward, unpack_soft
 
 Expected = TypeVar("Expected", bound=m.Message)
 
@@ -80,23 +79,26 @@ class RemoteParty:
         The way to the agent.
     run : str
         The run.
-    state : State
+    state : RunState
         The initiator's state of the run, for an agent that has missed too much.
     n_samples, n_classes, n_holdout : int
         The sizes of the run.
     alone : bool, default=False
         Whether the agent boosts alone and hears of its own models only (Ensemble-AdaBoost).
+    score_bits : int or None
+        The bits of a soft reward; None in the hard methods.
     """
 
     def __init__(
         self,
         line: Line,
         run: str,
-        state: State,
+        state: RunState,
         n_samples: int,
         n_classes: int,
         n_holdout: int = 0,
         alone: bool = False,
+        score_bits: int | None = None,
     ) -> None:
         self.name = line.agent
         self._line = line
@@ -106,6 +108,7 @@ class RemoteParty:
         self._n_classes = n_classes
         self._n_holdout = n_holdout
         self._alone = alone
+        self._score_bits = score_bits
         self._since = 0
         self._unheard: list[m.News] = []
 
@@ -131,12 +134,12 @@ class RemoteParty:
         self._unheard = []
         return answer
 
-    def hear(self, contribution: Contribution, reward: Bools) -> None:
+    def hear(self, contribution: Contribution, reward: Reward) -> None:
         """Keep the news for the agent's next turn."""
         own = contribution.agent == self.name
         if self._alone and not own:
             return
-        packed = None if own else pack_reward(reward)
+        packed = None if own else pack_reward(reward, self._score_bits)
         self._unheard.append(m.News(contribution.turn, contribution.round, contribution.model_weight, packed))
 
     def read(self, reply: m.TurnTaken) -> Answer:
@@ -151,11 +154,14 @@ class RemoteParty:
             raise ProtocolError(
                 f"a model weight of {reply.model_weight} and a mean reward of {reply.mean_reward} cannot be."
             )
-        reward = unpack_reward(reply.reward, self._n_samples)
+        reward = unpack_reward(reply.reward, self._n_samples, self._score_bits)
         verdict = Verdict(reply.model_weight, reply.mean_reward, reply.perfect)
         if self._n_holdout == 0 or verdict.useless:
             return Answer(reward, verdict)
-        if not isinstance(reply.holdout, ClassCodes):
+        if self._score_bits is not None and isinstance(reply.holdout, Levels):
+            shape = self._n_holdout, self._n_classes
+            return Answer(reward, verdict, unpack_soft(reply.holdout, shape, self._score_bits))
+        if self._score_bits is not None or not isinstance(reply.holdout, ClassCodes):
             raise ProtocolError("the answers for the hold-out samples are missing.")
         return Answer(reward, verdict, self._holdout_codes(reply.holdout))
 

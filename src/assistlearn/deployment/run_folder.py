@@ -52,6 +52,8 @@ class RunSettings:
         The names of the classes, in the order of the labels' values.
     fingerprint : str
         Of the initiator's table, to notice a change between runs.
+    reward, cv, loss, shrinkage, score_bits
+        As for ``AssistedClassifier``; the last three for the soft method.
     """
 
     run: str
@@ -70,6 +72,11 @@ class RunSettings:
     files: dict[str, str]
     classes: list[Any]
     fingerprint: str
+    reward: str = "in-sample"
+    cv: int = 5
+    loss: str = "logistic"
+    shrinkage: float = 0.5
+    score_bits: int = 8
     format: int = FORMAT
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,11 @@ class Options:
     alignment: str = "hash"
     overlap: str = "abstain"
     purpose: str = ""
+    reward: str = "in-sample"
+    cv: int = 5
+    loss: str = "logistic"
+    shrinkage: float = 0.5
+    score_bits: int = 8
 
 
 def create_run(folder: Path, run: str, files: Sequence[Path], options: Options) -> RunFolder:
@@ -64,19 +69,10 @@ def create_run(folder: Path, run: str, files: Sequence[Path], options: Options) 
     classes = classes_of(table, initiator)
     permutation = [int(code) for code in _secret_permutation(len(classes))]
     settings = RunSettings(
+        **asdict(options),
         run=run,
         initiator=initiator.name,
         agents=[initiator.name, *helpers],
-        purpose=options.purpose,
-        method=options.method,
-        order=options.order,
-        n_rounds=options.n_rounds,
-        weak_agent=options.weak_agent,
-        holdout=options.holdout,
-        patience=options.patience,
-        seed=options.seed,
-        alignment=options.alignment,
-        overlap=options.overlap,
         files={d.name: str(Path(d.file).resolve()) for d in descriptions},
         classes=classes,
         fingerprint=table.fingerprint,

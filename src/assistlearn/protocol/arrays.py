@@ -54,10 +54,16 @@ def unpack_bits(bits: Bits, n: int) -> Bools:
         values = _range_decode(bits)
     else:
         _check_number("bytes", len(bits.data), (n + 7) // 8)
+        if n % 8 and bits.data[-1] & (255 >> n % 8):
+            raise ProtocolError(f"The bits beyond the {n} booleans are not zero.")
         values = np.unpackbits(np.frombuffer(bits.data, np.uint8), count=n).astype(bool)
     if int(np.count_nonzero(values)) != bits.ones:
         raise ProtocolError(f"The booleans hold {int(np.count_nonzero(values))} ones, not {bits.ones} as said.")
     return values
+
+
+MAX_CLASSES = 2**16
+"""A class code has two bytes at the most."""
 
 
 class ClassCodes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True, tag="codes"):
@@ -74,6 +80,10 @@ def pack_codes(codes: NDArray[Any], n_classes: int) -> ClassCodes:
     >>> unpack_codes(pack_codes(np.array([0, 2, 1]), 3), n=3, n_classes=3).tolist()
     [0, 2, 1]
     """
+    if n_classes > MAX_CLASSES:
+        raise ProtocolError(
+            f"There are {n_classes} classes; class codes travel in two bytes, for {MAX_CLASSES:,} at most."
+        )
     return ClassCodes(len(codes), n_classes, codes.astype(_code_type(n_classes)).tobytes())
 
 
@@ -155,7 +165,9 @@ def pack_levels(levels: NDArray[Any], bits: int, scale: float) -> Levels:
         if len(table) + 32 - float(np.sum(n * shares * np.log2(shares))) / 8 < n * bits / 8:
             coder = constriction.stream.queue.RangeEncoder()
             coder.encode(flat.astype(np.int32) + 128, _level_model(counts))
-            return Levels(n, bits, scale, "range", table, _words_to_bytes(coder.get_compressed()))
+            coded = _words_to_bytes(coder.get_compressed())
+            if len(table) + len(coded) < n * bits / 8:
+                return Levels(n, bits, scale, "range", table, coded)
     if bits == 4:
         nibbles = np.zeros(n + n % 2, np.uint8)
         nibbles[:n] = flat.astype(np.int64) + 8
@@ -171,8 +183,12 @@ def unpack_levels(levels: Levels, n: int, bits: int) -> tuple[NDArray[Any], floa
         raise ProtocolError(f"The scale {levels.scale} of quantised numbers is not a finite number of at least zero.")
     if levels.coding == "range":
         values = _decode_levels(levels)
+    elif levels.counts:
+        raise ProtocolError("Levels that are not entropy-coded have no counts.")
     elif bits == 4:
         _check_number("bytes", len(levels.data), (n + 1) // 2)
+        if n % 2 and levels.data[-1] & 15:
+            raise ProtocolError(f"The half byte beyond the {n} levels is not zero.")
         pairs = np.frombuffer(levels.data, np.uint8)
         values = (np.column_stack([pairs >> 4, pairs & 15]).reshape(-1)[:n].astype(np.int64) - 8).astype(np.int8)
     else:
@@ -186,11 +202,15 @@ def unpack_levels(levels: Levels, n: int, bits: int) -> tuple[NDArray[Any], floa
 
 
 def _decode_levels(levels: Levels) -> NDArray[np.int8]:
+    if levels.n < 1 or levels.bits > 8:
+        raise ProtocolError(f"{levels.n} levels of {levels.bits} bits are never entropy-coded.")
     _check_number("bytes of counts", len(levels.counts), 4 * 256)
     counts = np.frombuffer(levels.counts, "<u4").astype(np.int64)
     _check_number("counted levels", int(counts.sum()), levels.n)
-    coder = constriction.stream.queue.RangeDecoder(_bytes_to_words(levels.data))
-    return (_decoded(coder, _level_model(counts), levels.n) - 128).astype(np.int8)
+    values = _decoded(levels.data, _level_model(counts), levels.n, levels.n * levels.bits // 8)
+    if not np.array_equal(np.bincount(values, minlength=256), counts):
+        raise ProtocolError("The levels are not those that were counted.")
+    return (values - 128).astype(np.int8)
 
 
 def _level_model(counts: NDArray[np.int64]) -> Any:
@@ -215,16 +235,21 @@ def _range_decode(bits: Bits) -> Bools:
     if bits.ones in (0, bits.n):
         _check_number("bytes", len(bits.data), 0)
         return np.full(bits.n, bits.ones > 0)
-    coder = constriction.stream.queue.RangeDecoder(_bytes_to_words(bits.data))
     model = constriction.stream.model.Bernoulli(bits.ones / bits.n, perfect=True)
-    return _decoded(coder, model, bits.n).astype(bool)
+    return _decoded(bits.data, model, bits.n, bits.n // 8).astype(bool)
 
 
-def _decoded(coder: Any, model: Any, n: int) -> NDArray[Any]:
+def _decoded(data: bytes, model: Any, n: int, most: int) -> NDArray[Any]:
+    """Return the ``n`` values in entropy-coded bytes, of which an honest encoder writes ``most`` at the most."""
+    if len(data) > most:
+        raise ProtocolError(f"{len(data)} entropy-coded bytes came for {n} values; the plain form has {most}.")
+    coder = constriction.stream.queue.RangeDecoder(_bytes_to_words(data))
     try:
         values: NDArray[Any] = coder.decode(model, n)
     except AssertionError as error:  # how the library refuses bytes that no encoder wrote
         raise ProtocolError(f"Entropy-coded bytes do not decode: {error}") from None
+    if not coder.maybe_exhausted():
+        raise ProtocolError(f"Entropy-coded bytes are left over after {n} values.")
     return values
 
 

@@ -74,7 +74,7 @@ def decode(data: bytes, limits: Limits | None = None) -> AnyMessage:
         )
     try:
         message = _decoder.decode(memoryview(data)[HEADER_BYTES:])
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:  # the second: text that is not UTF-8
         raise ProtocolError(f"The message does not decode: {error}") from None
     if _count(message) != values:
         raise ProtocolError(f"The header says {values} values, the message holds {_count(message)}.")

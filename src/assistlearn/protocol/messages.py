@@ -129,8 +129,11 @@ class Begin(Message, frozen=True, tag="begin"):
     seed: int
     weights: Numbers | None = None
     holdout: Bits | None = None
-    score_bits: int = 8
-    reward: str = "in-sample"
+    reward: Literal["in-sample", "out-of-fold", "auto"] = "in-sample"
+    cv: int = 5
+    loss: Literal["logistic", "exponential"] = "logistic"
+    shrinkage: float = 0.5
+    score_bits: Literal[4, 8, 16, 32] = 8
 
 
 class Ready(Message, frozen=True, tag="ready"):
