@@ -75,6 +75,10 @@ class ProtocolError(AssistLearnError, ValueError):
     """A message is malformed, or says something that cannot be."""
 
 
+class OutOfOrderError(ProtocolError):
+    """A message that is well formed, but not what can come now."""
+
+
 class RefusedError(AssistLearnError):
     """Another agent refused a request; says why."""
 
