@@ -155,12 +155,12 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         self._check_settings()
         given = y
         X, y = self._checked(X, y)
-        classes, codes = np.unique(y, return_inverse=True)
+        classes, codes = encode(y)
         return self._bin(X, given if isinstance(given, np.ndarray) and given.ndim == 1 else y, codes, classes)
 
     def _bin_counting(self, X: Any, y: NDArray[Any], weights: Floats | None) -> tuple[BinnedTable, Floats | None]:
         """Bin the rows whose weight is not zero, as if the others were not there."""
-        classes, codes = np.unique(y, return_inverse=True)
+        classes, codes = encode(y)
         if weights is not None and not weights.all() and weights.any():
             rows = np.flatnonzero(weights)
             X, y, codes, weights = take_rows(X, rows), y[rows], codes[rows], weights[rows]
@@ -303,3 +303,21 @@ def has_categories(X: Any) -> bool:
     if hasattr(X, "schema"):
         return any(str(dtype).startswith(("Categorical", "Enum")) for dtype in X.dtypes)
     return False
+
+
+def encode(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    """Return the classes in order, and the labels as class codes.
+
+    Labels that are class codes already, as an agent's are, are not sorted for it.
+
+    >>> encode(np.array(["b", "a", "b"]))
+    (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
+    >>> encode(np.array([1, 0, 1]))
+    (array([0, 1]), array([1, 0, 1]))
+    """
+    if y.dtype.kind in "iu" and len(y) and y.min() == 0 and y.max() < min(len(y), 2**16):
+        counts = np.bincount(y)
+        if counts.all():
+            return np.arange(len(counts), dtype=y.dtype), y
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes
