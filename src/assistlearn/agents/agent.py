@@ -153,6 +153,15 @@ class Agent:
             self.models.append(self._candidate)
             self._candidate = None
 
+    @property
+    def honest(self) -> bool:
+        """Whether its rewards come from samples that its models have not seen."""
+        return self._learner.honest
+
+    def become_honest(self) -> None:
+        """Take honest rewards from now on, as before an interruption."""
+        self._learner.become_honest()
+
     def end(self, n_rounds: int) -> None:
         """Cut back to the models of the first ``n_rounds`` rounds, and let go of the training rows."""
         self.models = [kept for kept in self.models if kept.round <= n_rounds]

@@ -8,6 +8,7 @@
     turns/000007/         one folder for each of the agent's turns
         request.msg       what it was told before the turn
         model.skops       the model, if it was kept
+        honest            empty; there if the agent's rewards had become honest
         reply.msg         what it answered; written last: the turn is done when this file is there
     ended.json            how many rounds the result is made of
 
@@ -16,6 +17,7 @@ Every file is written atomically. The state of the run is not stored: it is rebu
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,6 +32,10 @@ from assistlearn.learners import Model
 from assistlearn.learners.persistence import dump_model, load_model
 
 
+_FORGOTTEN = ".forgotten"
+"""How the folder of a run ends that is being removed; it begins with a dot, as no run's name does."""
+
+
 @dataclass(frozen=True)
 class PastTurn:
     """A turn that is done: what was asked and answered, and where the model lies."""
@@ -38,6 +44,7 @@ class PastTurn:
     request: bytes
     reply: bytes
     model: Path | None
+    honest: bool
 
 
 class RunMemory:
@@ -87,9 +94,11 @@ class RunMemory:
         """Return the task, if it was set."""
         return _bytes_or_none(self.folder / "begin.msg")
 
-    def keep_turn(self, number: int, request: bytes, reply: bytes, model: Model | None) -> None:
+    def keep_turn(self, number: int, request: bytes, reply: bytes, model: Model | None, honest: bool) -> None:
         """Remember a turn: when this returns, a crash no longer loses it."""
         folder = self._turn(number)
+        if honest:
+            files.write_bytes(folder / "honest", b"")
         if model is not None:
             files.write_bytes(folder / "model.skops", dump_model(model))
         files.write_bytes(folder / "request.msg", request)
@@ -97,13 +106,15 @@ class RunMemory:
 
     def past_turns(self) -> Iterator[PastTurn]:
         """Yield the turns that are done, in order."""
-        for folder in sorted((self.folder / "turns").glob("*")):
+        folders = [folder for folder in (self.folder / "turns").glob("*") if folder.name.isdecimal()]
+        for folder in sorted(folders, key=lambda folder: int(folder.name)):
             reply = _bytes_or_none(folder / "reply.msg")
             request = _bytes_or_none(folder / "request.msg")
-            if reply is None or request is None or not folder.name.isdigit():
+            if reply is None or request is None:
                 continue
             model = folder / "model.skops"
-            yield PastTurn(int(folder.name), request, reply, model if model.exists() else None)
+            honest = (folder / "honest").exists()
+            yield PastTurn(int(folder.name), request, reply, model if model.exists() else None, honest)
 
     def model(self, path: Path) -> Model:
         """Return a stored model, once all types in its file are known to be harmless."""
@@ -121,10 +132,16 @@ class RunMemory:
         return int(files.read_json(path)["n_rounds"]) if path.exists() else None
 
     def forget(self) -> int:
-        """Remove everything; return how many models there were."""
+        """Remove everything; return how many models there were.
+
+        The folder is renamed first: a crash leaves the whole run or, for :func:`sweep` to remove, nothing of it.
+        """
         n_models = len(list(self.folder.glob("turns/*/model.skops")))
         if self.folder.exists():
-            shutil.rmtree(self.folder)
+            sweep(self.folder.parent.parent)
+            gone = self.folder.with_name(f".{self.folder.name}{_FORGOTTEN}")
+            os.replace(self.folder, gone)
+            shutil.rmtree(gone)
         return n_models
 
     def _turn(self, number: int) -> Path:
@@ -145,7 +162,14 @@ def run_folder(home: Path, run: str) -> Path:
 
 def runs_at(home: Path) -> list[str]:
     """Return the runs that an agent remembers."""
-    return sorted(path.parent.name for path in (home / "runs").glob("*/opened.json"))
+    names = (path.parent.name for path in (home / "runs").glob("*/opened.json"))
+    return sorted(name for name in names if not name.endswith(_FORGOTTEN))
+
+
+def sweep(home: Path) -> None:
+    """Remove what a crash has left of runs that were being forgotten."""
+    for left in (home / "runs").glob(f".*{_FORGOTTEN}"):
+        shutil.rmtree(left)
 
 
 def _bytes_or_none(path: Path) -> bytes | None:

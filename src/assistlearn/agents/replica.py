@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistlearn.core import RunState
-from assistlearn.errors import ProtocolError
+import numpy as np
+
+from assistlearn.core import Reward, RunState
+from assistlearn.core.weight import LARGEST
+from assistlearn.errors import OutOfOrderError, ProtocolError
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, Levels, unpack_numbers
-from assistlearn.protocol.rewards import unpack_reward
+from assistlearn.protocol.rewards import loudness, unpack_reward
 
 
 class Replica:
@@ -56,31 +59,42 @@ class Replica:
             self._round = round
 
     def _checked(self, message: m.TakeTurn) -> list[m.News]:
-        last = message.since if message.state is None else message.state.turn
-        round = self._round if message.state is None else message.state.round
+        if message.turn <= self.known:
+            raise OutOfOrderError(f"Turn {message.turn} is over: this agent knows the run up to turn {self.known}.")
+        last, round = self.known, self._round
+        if message.state is not None:
+            if not (last <= message.state.turn <= message.turn and round <= message.state.round):
+                raise OutOfOrderError(
+                    f"The state after turn {message.state.turn}, round {message.state.round}, does not lead from turn "
+                    f"{last}, round {round}, to turn {message.turn}."
+                )
+            last, round = message.state.turn, message.state.round
         for news in message.news:
             if not last <= news.turn < message.turn or not round <= news.round <= message.round:
-                raise ProtocolError(f"News of turn {news.turn}, round {news.round}, are out of order.")
-            if not 0.0 < news.model_weight < 1e300:
-                raise ProtocolError(
-                    f"The model weight {news.model_weight} of turn {news.turn} is not positive and finite."
-                )
+                raise OutOfOrderError(f"News of turn {news.turn}, round {news.round}, are out of order.")
             last, round = news.turn + 1, news.round
-        if message.round < round:
-            raise ProtocolError(f"Round {message.round} is over: round {round} has begun.")
+        if message.round < max(round, 1):
+            raise OutOfOrderError(f"Turn {message.turn} cannot be in round {message.round}, but in {max(round, 1)}.")
         return message.news
 
-    def _reward(self, news: m.News) -> Any:
+    def _reward(self, news: m.News) -> Reward:
         packed = self._own.get(news.turn) if news.reward is None else news.reward
         if packed is None:
-            raise ProtocolError(f"Turn {news.turn} was not this agent's, but no reward came with the news of it.")
-        return unpack_reward(packed, self._n_samples, self.score_bits)
+            raise OutOfOrderError(f"Turn {news.turn} was not this agent's, but no reward came with the news of it.")
+        reward = unpack_reward(packed, self._n_samples, self.score_bits)
+        if not (news.model_weight > 0.0 and loudness(reward, news.model_weight) <= LARGEST):
+            raise ProtocolError(f"The model weight {news.model_weight} of turn {news.turn} cannot be.")
+        return reward
 
     def _vectors(self, snapshot: m.Snapshot) -> list[Any]:
         own = self.state.vectors()
         if len(snapshot.vectors) != len(own) or snapshot.vectors[0] is None:
             raise ProtocolError(f"The state of a run has {len(own)} vectors here, not {len(snapshot.vectors)}.")
-        return [
-            None if numbers is None else unpack_numbers(numbers, self._n_samples, logarithms=True)
-            for numbers in snapshot.vectors
+        hard = self.score_bits is None
+        vectors = [  # only the first, the logarithms of the ignorance, may hold minus infinity: samples that never count
+            None if numbers is None else unpack_numbers(numbers, self._n_samples, logarithms=hard and place == 0)
+            for place, numbers in enumerate(snapshot.vectors)
         ]
+        if not np.isfinite(vectors[0]).any():
+            raise ProtocolError("The state leaves no sample with any ignorance.")
+        return vectors

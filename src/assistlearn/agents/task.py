@@ -12,11 +12,13 @@ from assistlearn.agents.replica import Replica
 from assistlearn.core import SoftReward
 from assistlearn.core.starting import start_state
 from assistlearn.core.votes import Codes
-from assistlearn.errors import ProtocolError
+from assistlearn.errors import OutOfOrderError, ProtocolError
 from assistlearn.learners import Honesty
+from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.learners.weighting import take_rows
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import (
+    MAX_CLASSES,
     ClassCodes,
     Levels,
     pack_bits,
@@ -32,6 +34,12 @@ from assistlearn.protocol.rewards import pack_reward
 
 MAX_PREDICTED = 1_000_000
 """How many samples' votes go into one message."""
+
+MAX_SCORES = 100_000_000
+"""How many numbers these votes are at the most: samples times classes."""
+
+MAX_FOLDS = 100
+"""How many folds an agent can be asked to fit in one turn."""
 
 
 class Task:
@@ -83,7 +91,7 @@ class Task:
         """Take the task: labels, weights, hold-out samples. Asked again with the same task, answer the same."""
         before = self._memory.task()
         if before is not None and before != request:
-            raise ProtocolError(f"Run {message.run!r} has begun here already, with another task.")
+            raise OutOfOrderError(f"Run {message.run!r} has begun here already, with another task.")
         if before is None or self._begin is None:
             self._prepare(message)
             self._begin = message
@@ -99,7 +107,10 @@ class Task:
             return reply
         begin, replica = self._ready(message.run)
         if self._memory.ended() is not None:
-            raise ProtocolError(f"Training of run {message.run!r} has ended here; turn {message.turn} comes too late.")
+            raise OutOfOrderError(
+                f"Training of run {message.run!r} has ended here; turn {message.turn} comes too late."
+            )
+        _check_seed(message.seed)
         if message.since != replica.known and message.state is None:
             text = f"This agent knows the run up to turn {replica.known}, not {message.since}."
             return m.Problem(run=message.run, kind="behind", text=text, known=replica.known)
@@ -107,15 +118,19 @@ class Task:
         answer = self._agent.take_turn(Turn(message.turn, message.round, message.seed), replica.state)
         reply = _turn_taken(message, answer, begin)
         kept = None if answer.verdict.useless else self._agent.models[-1]
-        self._memory.keep_turn(message.turn, request, encode(reply), kept.model if kept else None)
+        self._memory.keep_turn(message.turn, request, encode(reply), kept.model if kept else None, self._agent.honest)
         self._note(message.turn, message.round, encode(reply), answer)
         return reply
 
     def end(self, message: m.End) -> m.Ended:
         """Cut back to the rounds that count, and let go of the training rows."""
+        if self._begin is None:
+            raise OutOfOrderError(f"Run {message.run!r} has not begun here; it cannot end.")
+        if message.n_rounds < 0:
+            raise ProtocolError(f"A result cannot be made of {message.n_rounds} rounds.")
         ended = self._memory.ended()
         if ended is not None and ended != message.n_rounds:
-            raise ProtocolError(f"Run {message.run!r} has ended here after round {ended}, not {message.n_rounds}.")
+            raise OutOfOrderError(f"Run {message.run!r} has ended here after round {ended}, not {message.n_rounds}.")
         if ended is None:
             surplus = [turn for turn, round in self._models_of.items() if round > message.n_rounds]
             self._memory.end(message.n_rounds, surplus)
@@ -126,11 +141,12 @@ class Task:
     def predict(self, message: m.Predict, rows: Any) -> m.Scores:
         """Return the votes on the samples that the agent holds, of those asked for."""
         if self._begin is None or self._memory.ended() is None:
-            raise ProtocolError(f"Run {message.run!r} is not finished here; there is nothing to predict with.")
-        if not 0 <= message.start <= message.stop <= len(rows) or message.stop - message.start > MAX_PREDICTED:
+            raise OutOfOrderError(f"Run {message.run!r} is not finished here; there is nothing to predict with.")
+        most = min(MAX_PREDICTED, MAX_SCORES // self._begin.n_classes)
+        if not 0 <= message.start <= message.stop <= len(rows) or message.stop - message.start > most:
             raise ProtocolError(
                 f"Samples {message.start} to {message.stop} were asked for; {len(rows)} are aligned, and at most "
-                f"{MAX_PREDICTED:,} are answered at once."
+                f"{most:,} are answered at once."
             )
         asked = rows[message.start : message.stop]
         held = asked >= 0
@@ -145,23 +161,24 @@ class Task:
         """Check the task and hand the agent its training rows."""
         rows = self._memory.rows()
         if rows is None:
-            raise ProtocolError(f"Run {begin.run!r}: the samples are not aligned yet.")
+            raise OutOfOrderError(f"Run {begin.run!r}: the samples are not aligned yet.")
         n = begin.n_samples
-        if len(rows) != n or begin.n_classes < 2:
+        if len(rows) != n or not 2 <= begin.n_classes < MAX_CLASSES:
             raise ProtocolError(f"{len(rows)} samples are aligned; the task has {n}, and {begin.n_classes} classes.")
+        _check_settings(begin)
         codes = unpack_codes(begin.labels, n, begin.n_classes)
-        weights = None if begin.weights is None else unpack_numbers(begin.weights, n)
-        if weights is not None and (weights.min() < 0 or not weights.sum() > 0):
-            raise ProtocolError("Initial weights must not be negative, nor all zero.")
         aside = np.zeros(n, bool) if begin.holdout is None else unpack_bits(begin.holdout, n)
         train = np.flatnonzero(~aside)
         if len(train) == 0:
             raise ProtocolError("Every sample is held out: there is nothing to train on.")
+        weights = None if begin.weights is None else unpack_numbers(begin.weights, n)[train]
+        if weights is not None and ((weights < 0.0).any() or not (weights > 0.0).any()):
+            raise ProtocolError("Initial weights must not be negative, nor all zero.")
         state = start_state(
             begin.method,
             len(train),
             begin.n_classes,
-            None if weights is None else weights[train],
+            weights,
             loss=begin.loss,
             shrinkage=begin.shrinkage,
             score_bits=begin.score_bits,
@@ -188,6 +205,8 @@ class Task:
             assert self._replica is not None
             self._replica.catch_up(request)
             self._replica.remember(past.number, reply.reward)
+            if past.honest:
+                self._agent.become_honest()
         if past.model is not None:
             model = self._memory.model(past.model)
             self._agent.models.append(KeptModel(request.round, reply.model_weight, model))
@@ -203,8 +222,23 @@ class Task:
 
     def _ready(self, run: str) -> tuple[m.Begin, Replica]:
         if self._begin is None or self._replica is None:
-            raise ProtocolError(f"Run {run!r} has not begun here.")
+            raise OutOfOrderError(f"Run {run!r} has not begun here.")
         return self._begin, self._replica
+
+
+def _check_settings(begin: m.Begin) -> None:
+    """Refuse settings that no run can have."""
+    _check_seed(begin.seed)
+    if not 2 <= begin.cv <= MAX_FOLDS:
+        raise ProtocolError(f"Honest rewards take 2 to {MAX_FOLDS} folds, not {begin.cv}.")
+    if not 0.0 < begin.shrinkage <= 1.0:
+        raise ProtocolError(f"The shrinkage lies between 0 and 1, and is not {begin.shrinkage}.")
+
+
+def _check_seed(seed: int) -> None:
+    """Refuse what no learner takes as its seed."""
+    if not 0 <= seed <= MAX_SEED:
+        raise ProtocolError(f"A seed lies between 0 and {MAX_SEED}, and is not {seed}.")
 
 
 def _turn_taken(message: m.TakeTurn, answer: Answer, begin: m.Begin) -> m.TurnTaken:

@@ -175,6 +175,15 @@ class Learner:
             self._folds = Folds(copy, self._raw, self._codes, self._honesty, self._seed)
         return self._folds
 
+    @property
+    def honest(self) -> bool:
+        """Whether it asks models about samples that they have not seen; with ``reward="auto"`` it may begin to."""
+        return self._honest
+
+    def become_honest(self) -> None:
+        """Ask models about samples that they have not seen from now on, as before an interruption."""
+        self._honest = True
+
     def release(self) -> None:
         """Let go of the prepared table; kept models still predict."""
         self._table = self._raw = self._folds = None
