@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from assistlearn.agents.memory import RunMemory, run_folder, runs_at
+from assistlearn.agents.memory import RunMemory, run_folder, runs_at, sweep
 from assistlearn.agents.task import Task
 from assistlearn.alignment import HashHelper, Helper, Ids, Minimum, PsiHelper
 from assistlearn.alignment.matching import Rows
-from assistlearn.errors import AlignmentError, AssistLearnError, ProtocolError, RefusedError
+from assistlearn.errors import (
+    AlignmentError,
+    IdsError,
+    MissingExtraError,
+    OutOfOrderError,
+    ProtocolError,
+    RefusedError,
+)
 from assistlearn.learners.persistence import packages_of
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import Limits, VersionError, decode, encode
@@ -43,6 +52,8 @@ class Household:
         Raises ``RefusedError`` for an opening that it does not allow.
     max_samples : int, optional
         How many samples a run may have.
+    fingerprint : str, default=""
+        Of its table, to notice a change in the middle of a run.
     """
 
     name: str
@@ -53,6 +64,7 @@ class Household:
     secret: bytes | None = None
     allow: Callable[[m.Open, int], None] | None = None
     max_samples: int | None = None
+    fingerprint: str = ""
 
 
 class Desk:
@@ -66,6 +78,12 @@ class Desk:
         The largest message it takes.
     ledger : bool, default=True
         Whether to record messages. The initiator's own desk does not: what it says does not leave the house.
+
+    Notes
+    -----
+    Why a request failed is told to others only where the words are ours. What a learner or the disk had to say may
+    quote the table or name files, so it goes to ``problems.log`` in the agent's home, and others hear only that it is
+    there.
     """
 
     def __init__(self, household: Household, limits: Limits | None = None, ledger: bool = True) -> None:
@@ -73,8 +91,9 @@ class Desk:
         self._limits = limits or Limits()
         self._ledger = Ledger(household.home / "ledger.jsonl") if ledger else None
         self._tasks: dict[str, Task] = {}
-        self._alignments: dict[str, Helper] = {}
+        self._alignments: dict[tuple[str, str], Helper] = {}
         self._rows_to_predict: dict[str, Rows] = {}
+        sweep(household.home)
 
     def answer(self, request: bytes) -> bytes:
         """Return the reply to a request. A bad one gets a ``Problem`` and changes nothing."""
@@ -96,7 +115,7 @@ class Desk:
     def place(self, run: str, rows: Rows, purpose: Literal["train", "predict"]) -> None:
         """Settle the samples of a run without any alignment: at the initiator, whose own samples they are."""
         if purpose == "train":
-            RunMemory(run_folder(self._own.home, run)).keep_rows(rows)
+            RunMemory(run_folder(self._own.home, run)).keep_rows(rows, self._own.fingerprint)
         else:
             self._rows_to_predict[run] = rows
 
@@ -117,23 +136,38 @@ class Desk:
     def _reply(self, message: m.AnyMessage, request: bytes) -> m.Reply:
         try:
             return self._handle(message, request)
-        except RefusedError as error:
+        except (RefusedError, MissingExtraError) as error:
             return self._problem(message, "refused", error)
-        except ProtocolError as error:
+        except OutOfOrderError as error:
             return self._problem(message, "out-of-order", error)
+        except ProtocolError as error:
+            return self._problem(message, "malformed", error)
+        except IdsError as error:
+            return self._failed(message, error)
         except AlignmentError as error:
             return self._problem(message, "data", error)
-        except AssistLearnError as error:
-            return self._problem(message, "failed", error)
         except Exception as error:  # a fault of ours or of the disk must reach the initiator as a reply, not as silence
-            logger.exception("Request %s failed", _type(message))
-            return self._problem(message, "failed", error)
+            return self._failed(message, error)
 
     def _problem(self, message: m.AnyMessage, kind: m.ProblemKind, error: Exception) -> m.Problem:
         text = str(error) or type(error).__name__
         if self._own.name not in text:
             text = f"Agent {self._own.name!r}: {text}"
         return m.Problem(run=message.run[:80], kind=kind, text=text)
+
+    def _failed(self, message: m.AnyMessage, error: Exception) -> m.Problem:
+        """Return what others may know of a failure; the rest is for the agent's owner."""
+        self._tasks.pop(message.run, None)  # it may be half done; what is on disk is not
+        if self._ledger is None:
+            return self._problem(message, "failed", error)
+        logger.error("Request %s failed", _type(message), exc_info=error)
+        with suppress(OSError), (self._own.home / "problems.log").open("a", encoding="utf-8") as file:
+            file.write(f"Run {message.run!r}, {_type(message)}:\n{''.join(traceback.format_exception(error))}\n")
+        text = (
+            f"Agent {self._own.name!r} failed at {_type(message)!r} ({type(error).__name__}). Its owner finds the reason "
+            "in problems.log, beside its ledger."
+        )
+        return m.Problem(run=message.run[:80], kind="failed", text=text)
 
     def _handle(self, message: m.AnyMessage, request: bytes) -> m.Reply:
         folder = run_folder(self._own.home, message.run)
@@ -148,19 +182,21 @@ class Desk:
                 return self._align(message, memory)
             case m.Begin():
                 self._check_size(message.n_samples)
-                return self._task(message.run, memory).begin(message, request)
+                ready = self._task(message.run, memory).begin(message, request)
+                self._alignments.pop((message.run, "train"), None)
+                return ready
             case m.TakeTurn():
                 return self._task(message.run, memory).take_turn(message, request)
             case m.End():
                 return self._task(message.run, memory).end(message)
             case m.Predict():
                 if message.run not in self._rows_to_predict:
-                    raise ProtocolError("The samples to predict are not aligned yet.")
+                    raise OutOfOrderError("The samples to predict are not aligned yet.")
                 return self._task(message.run, memory).predict(message, self._rows_to_predict[message.run])
             case m.Forget():
                 return self._forget(message.run, memory)
             case _:
-                raise ProtocolError(f"{_type(message)!r} is a reply, not a request.")
+                raise OutOfOrderError(f"{_type(message)!r} is a reply, not a request.")
 
     def _open(self, message: m.Open, memory: RunMemory) -> m.Opened:
         facts = {
@@ -172,7 +208,7 @@ class Desk:
         }
         if memory.exists:
             if memory.opened() != facts:
-                raise ProtocolError(f"Run {message.run!r} was opened here before, with other facts.")
+                raise OutOfOrderError(f"Run {message.run!r} was opened here before, with other facts.")
         else:
             if self._own.allow is not None:
                 self._own.allow(message, len(runs_at(self._own.home)))
@@ -180,18 +216,19 @@ class Desk:
         return m.Opened(run=message.run, agent=self._own.name, n_rows=len(self._own.ids))
 
     def _align(self, message: m.Align, memory: RunMemory) -> m.Aligned:
-        training = message.purpose == "train"
-        if training and memory.task() is not None:
-            raise ProtocolError("Training has begun: its samples cannot be aligned again.")
+        if message.purpose == "train" and memory.task() is not None:
+            raise OutOfOrderError("Training has begun: its samples cannot be aligned again.")
+        under_way = message.run, message.purpose
         if message.step == 1:
             helper = self._helper(memory.opened()["alignment"], message.purpose)
             data = helper.answer(message.data)
-            self._alignments[message.run] = helper
+            self._alignments[under_way] = helper
         else:
-            if message.run not in self._alignments:
-                raise AlignmentError("No alignment is under way here. Start it again.")
-            data = self._alignments[message.run].agree(message.data)
-            self.place(message.run, self._alignments.pop(message.run).rows, message.purpose)
+            if under_way not in self._alignments:
+                raise OutOfOrderError("No alignment is under way here. Start it again.")
+            helper = self._alignments[under_way]
+            data = helper.agree(message.data)
+            self.place(message.run, helper.rows, message.purpose)
         return m.Aligned(run=message.run, step=message.step, data=data)
 
     def _check_size(self, n_samples: int) -> None:
@@ -215,12 +252,15 @@ class Desk:
     def _task(self, run: str, memory: RunMemory) -> Task:
         if run not in self._tasks:
             own = self._own
+            if memory.ended() is None and memory.rows() is not None:
+                memory.check_table(own.fingerprint, own.name)
             self._tasks[run] = Task.recalled(own.name, own.estimator, own.features, memory)
         return self._tasks[run]
 
     def _forget(self, run: str, memory: RunMemory) -> m.Forgotten:
-        for kept in (self._tasks, self._alignments, self._rows_to_predict):
-            kept.pop(run, None)
+        self._tasks.pop(run, None)
+        self._rows_to_predict.pop(run, None)
+        self._alignments = {key: helper for key, helper in self._alignments.items() if key[0] != run}
         return m.Forgotten(run=run, n_models=memory.forget())
 
 

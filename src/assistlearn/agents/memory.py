@@ -4,6 +4,7 @@
 
     opened.json           who asked, what for, how samples are matched
     rows.npy              the agent's row for every sample of the run, or -1
+    table.json            the fingerprint of the table that these are rows of
     begin.msg             the task: labels, weights, hold-out samples
     turns/000007/         one folder for each of the agent's turns
         request.msg       what it was told before the turn
@@ -27,7 +28,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from assistlearn.agents import files
-from assistlearn.errors import ProtocolError, RunError
+from assistlearn.errors import ProtocolError, RunError, TableChangedError
 from assistlearn.learners import Model
 from assistlearn.learners.persistence import dump_model, load_model
 
@@ -77,9 +78,18 @@ class RunMemory:
         facts: dict[str, Any] = files.read_json(self.folder / "opened.json")
         return facts
 
-    def keep_rows(self, rows: NDArray[Any]) -> None:
-        """Remember the agent's row of every sample."""
+    def keep_rows(self, rows: NDArray[Any], fingerprint: str) -> None:
+        """Remember the agent's row of every sample, and the fingerprint of the table they are rows of."""
+        files.write_json(self.folder / "table.json", {"fingerprint": fingerprint})
         files.write_array(self.folder / "rows.npy", rows)
+
+    def check_table(self, fingerprint: str, owner: str) -> None:
+        """Refuse a table that is not the one whose rows are remembered."""
+        if files.read_json(self.folder / "table.json")["fingerprint"] != fingerprint:
+            raise TableChangedError(
+                f"Agent {owner!r}: its table has changed since run {self.folder.name!r} was aligned. Bring the old table "
+                "back to go on, or start a new run."
+            )
 
     def rows(self) -> NDArray[Any] | None:
         """Return the agent's row of every sample, if samples were aligned."""
@@ -163,7 +173,7 @@ def run_folder(home: Path, run: str) -> Path:
 def runs_at(home: Path) -> list[str]:
     """Return the runs that an agent remembers."""
     names = (path.parent.name for path in (home / "runs").glob("*/opened.json"))
-    return sorted(name for name in names if not name.endswith(_FORGOTTEN))
+    return sorted(name for name in names if not name.startswith("."))
 
 
 def sweep(home: Path) -> None:

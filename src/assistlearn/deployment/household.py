@@ -31,6 +31,7 @@ def from_loaded(agent: LoadedAgent) -> Household:
         features=agent.rows(),
         home=description.models,
         secret=None if description.secret is None else _secret(description),
+        fingerprint=agent.table.fingerprint,
         max_samples=None if description.allow is None else description.allow.max_samples,
         allow=None if description.allow is None else gate(description.name, description.allow),
     )

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-import numpy as np
-
 from assistlearn.agents import Answer, Turn
 from assistlearn.agents.agent import ABSTAINS
 from assistlearn.core import Contribution, Reward, RunState, Verdict
 from assistlearn.core.votes import Codes
+from assistlearn.core.weight import LARGEST
 from assistlearn.errors import ProtocolError, RefusedError
 from assistlearn.protocol import Transport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import ClassCodes, Levels, pack_numbers, unpack_codes
-from assistlearn.protocol.rewards import pack_reward, size_of, unpack_reward, unpack_soft
+from assistlearn.protocol.rewards import loudness, pack_reward, size_of, unpack_reward, unpack_soft
 
 Expected = TypeVar("Expected", bound=m.Message)
 
@@ -150,17 +149,20 @@ class RemoteParty:
             raise ProtocolError(f"Agent {self.name!r}, turn {reply.turn}: {error}") from None
 
     def _checked(self, reply: m.TurnTaken) -> Answer:
-        if not (np.isfinite(reply.model_weight) and 0.0 <= reply.mean_reward <= 1.0):
+        reward = unpack_reward(reply.reward, self._n_samples, self._score_bits)
+        if not (loudness(reward, reply.model_weight) <= LARGEST and 0.0 <= reply.mean_reward <= 1.0):
             raise ProtocolError(
                 f"a model weight of {reply.model_weight} and a mean reward of {reply.mean_reward} cannot be."
             )
-        reward = unpack_reward(reply.reward, self._n_samples, self._score_bits)
         verdict = Verdict(reply.model_weight, reply.mean_reward, reply.perfect)
         if self._n_holdout == 0 or verdict.useless:
             return Answer(reward, verdict)
         if self._score_bits is not None and isinstance(reply.holdout, Levels):
             shape = self._n_holdout, self._n_classes
-            return Answer(reward, verdict, unpack_soft(reply.holdout, shape, self._score_bits))
+            votes = unpack_soft(reply.holdout, shape, self._score_bits)
+            if not loudness(votes, reply.model_weight) <= LARGEST:
+                raise ProtocolError(f"the answers for the hold-out samples have a scale of {votes.scale}.")
+            return Answer(reward, verdict, votes)
         if self._score_bits is not None or not isinstance(reply.holdout, ClassCodes):
             raise ProtocolError("the answers for the hold-out samples are missing.")
         return Answer(reward, verdict, self._holdout_codes(reply.holdout))
