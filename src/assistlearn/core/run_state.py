@@ -31,3 +31,11 @@ class RunState(Protocol):
     def apply(self, reward: Any, model_weight: float) -> None:
         """Take a kept model into account."""
         ...
+
+    def vectors(self) -> list[Floats | None]:
+        """Return all that changes in the state; :meth:`restore` takes it back, to the bit."""
+        ...
+
+    def restore(self, vectors: list[Floats | None]) -> None:
+        """Take on the state that another replica's :meth:`vectors` describe."""
+        ...
