@@ -16,6 +16,7 @@ from assistlearn.alignment import HashHelper, Helper, Ids, Minimum, PsiHelper
 from assistlearn.alignment.matching import Rows
 from assistlearn.errors import (
     AlignmentError,
+    AssistLearnError,
     IdsError,
     MissingExtraError,
     OutOfOrderError,
@@ -164,8 +165,8 @@ class Desk:
         with suppress(OSError), (self._own.home / "problems.log").open("a", encoding="utf-8") as file:
             file.write(f"Run {message.run!r}, {_type(message)}:\n{''.join(traceback.format_exception(error))}\n")
         text = (
-            f"Agent {self._own.name!r} failed at {_type(message)!r} ({type(error).__name__}). Its owner finds the reason "
-            "in problems.log, beside its ledger."
+            f"Agent {self._own.name!r} failed at {_type(message)!r} ({type(error).__name__}). Its owner finds the "
+            "reason in problems.log, beside its ledger."
         )
         return m.Problem(run=message.run[:80], kind="failed", text=text)
 

@@ -32,7 +32,6 @@ from assistlearn.errors import ProtocolError, RunError, TableChangedError
 from assistlearn.learners import Model
 from assistlearn.learners.persistence import dump_model, load_model
 
-
 _FORGOTTEN = ".forgotten"
 """How the folder of a run ends that is being removed; it begins with a dot, as no run's name does."""
 
@@ -87,8 +86,8 @@ class RunMemory:
         """Refuse a table that is not the one whose rows are remembered."""
         if files.read_json(self.folder / "table.json")["fingerprint"] != fingerprint:
             raise TableChangedError(
-                f"Agent {owner!r}: its table has changed since run {self.folder.name!r} was aligned. Bring the old table "
-                "back to go on, or start a new run."
+                f"Agent {owner!r}: its table has changed since run {self.folder.name!r} was aligned. Bring the old "
+                "table back to go on, or start a new run."
             )
 
     def rows(self) -> NDArray[Any] | None:

@@ -91,10 +91,10 @@ class Replica:
         if len(snapshot.vectors) != len(own) or snapshot.vectors[0] is None:
             raise ProtocolError(f"The state of a run has {len(own)} vectors here, not {len(snapshot.vectors)}.")
         hard = self.score_bits is None
-        vectors = [  # only the first, the logarithms of the ignorance, may hold minus infinity: samples that never count
+        vectors = [  # only the logarithms of the ignorance may hold minus infinity: samples that never count
             None if numbers is None else unpack_numbers(numbers, self._n_samples, logarithms=hard and place == 0)
             for place, numbers in enumerate(snapshot.vectors)
         ]
-        if not np.isfinite(vectors[0]).any():
+        if vectors[0] is None or not np.isfinite(vectors[0]).any():
             raise ProtocolError("The state leaves no sample with any ignorance.")
         return vectors

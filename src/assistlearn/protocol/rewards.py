@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from assistlearn.core import Reward, SoftReward
 from assistlearn.errors import ProtocolError
 from assistlearn.protocol.arrays import Bits, Levels, pack_bits, pack_levels, unpack_bits, unpack_levels
@@ -35,6 +37,18 @@ def unpack_soft(packed: Levels, shape: tuple[int, ...], score_bits: int) -> Soft
     if not scale > 0.0:
         raise ProtocolError(f"The scale {scale} of quantised numbers is not positive.")
     return SoftReward(levels.reshape(shape), scale)
+
+
+def loudness(reward: Reward, model_weight: float) -> float:
+    """Return how much a kept model changes a sample at the most.
+
+    >>> import numpy as np
+    >>> loudness(SoftReward(np.array([-100, 50], np.int8), scale=0.02), model_weight=3.0)
+    6.0
+    """
+    if not isinstance(reward, SoftReward):
+        return abs(model_weight)
+    return abs(model_weight) * (float(np.abs(reward.levels.astype(np.int64)).max(initial=0)) * reward.scale)
 
 
 def size_of(packed: Bits | Levels | None) -> int:
