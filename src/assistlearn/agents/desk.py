@@ -50,7 +50,8 @@ class Household:
     secret : bytes, optional
         What it shares with the other agents for alignment by keyed hashes.
     allow : callable, optional
-        Raises ``RefusedError`` for an opening that it does not allow.
+        Raises ``RefusedError`` for a run that it does not allow, given its opening and how many other runs there are;
+        asked before every answer, except to ``Forget``.
     max_samples : int, optional
         How many samples a run may have.
     fingerprint : str, default=""
@@ -178,6 +179,8 @@ class Desk:
         if not memory.exists:
             text = f"Agent {self._own.name!r} knows no run {message.run!r}."
             return m.Problem(run=message.run, kind="unknown-run", text=text)
+        if not isinstance(message, m.Forget):
+            self._check_allowed(m.Open(**memory.opened()))
         match message:
             case m.Align():
                 return self._align(message, memory)
@@ -207,12 +210,10 @@ class Desk:
             "alignment": message.alignment,
             "overlap": message.overlap,
         }
-        if memory.exists:
-            if memory.opened() != facts:
-                raise OutOfOrderError(f"Run {message.run!r} was opened here before, with other facts.")
-        else:
-            if self._own.allow is not None:
-                self._own.allow(message, len(runs_at(self._own.home)))
+        if memory.exists and memory.opened() != facts:
+            raise OutOfOrderError(f"Run {message.run!r} was opened here before, with other facts.")
+        self._check_allowed(message)
+        if not memory.exists:
             memory.open(facts)
         return m.Opened(run=message.run, agent=self._own.name, n_rows=len(self._own.ids))
 
@@ -231,6 +232,12 @@ class Desk:
             data = helper.agree(message.data)
             self.place(message.run, helper.rows, message.purpose)
         return m.Aligned(run=message.run, step=message.step, data=data)
+
+    def _check_allowed(self, opening: m.Open) -> None:
+        """Raise if the agent's owner does not allow the run, or no longer does."""
+        if self._own.allow is not None:
+            others = set(runs_at(self._own.home)) - {opening.run}
+            self._own.allow(opening, len(others))
 
     def _check_size(self, n_samples: int) -> None:
         limit = self._own.max_samples

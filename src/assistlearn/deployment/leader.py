@@ -27,7 +27,10 @@ from assistlearn.session import Event, HoldOut, RunFinished, Settings, TurnFinis
 from assistlearn.session.holdout import split
 
 BLOCK = 100_000
-"""How many samples' votes are asked for at a time."""
+"""How many samples' votes are asked for at a time, at the most."""
+
+BLOCK_SCORES = 10_000_000
+"""How many numbers these votes are at the most: samples times classes."""
 
 
 class Leader:
@@ -287,13 +290,16 @@ class Leader:
             self._step(name, aligner, "predict")
             self._settle(name, aligner, np.ones(n, dtype=bool), "predict")
         known, scores, weight = np.zeros(n, dtype=bool), np.zeros((n, n_classes)), 0.0
-        for start in range(0, n, BLOCK):
-            stop = min(start + BLOCK, n)
+        block = max(min(BLOCK, BLOCK_SCORES // n_classes), 1)
+        for start in range(0, n, block):
+            stop = min(start + block, n)
             reply = line.ask(m.Predict(run=run, start=start, stop=stop), m.Scores)
             known[start:stop] = unpack_bits(reply.known, stop - start)
             there = np.flatnonzero(known[start:stop]) + start
             scores[there] = unpack_numbers(reply.scores, len(there) * n_classes).reshape(-1, n_classes)
             weight = reply.total_weight
+            if not 0.0 <= weight < np.inf:
+                raise ProtocolError(f"Agent {name!r} says that its models weigh {weight} in all, which cannot be.")
         return known, scores, weight
 
     def forget(self) -> dict[str, str]:
@@ -306,10 +312,9 @@ class Leader:
                 said[name] = str(error)
         return said
 
-    def _note(self, direction: str, agent: str, message: m.AnyMessage, content: bytes) -> None:
+    def _note(self, direction: str, agent: str, run: str, type_: str, content: bytes) -> None:
         """Record a message in the ledger."""
-        type_ = str(message.__struct_config__.tag)
-        self._ledger.record(direction, agent, message.run[:80], type_, content)  # type: ignore[arg-type]
+        self._ledger.record(direction, agent, run, type_, content)  # type: ignore[arg-type]
 
     def _traffic(self, seen: Sequence[Event]) -> dict[str, Any]:
         """Return the bytes of the run's messages with each helper, by type, as the ledger has them.

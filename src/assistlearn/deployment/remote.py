@@ -29,14 +29,14 @@ class Line:
     transport : Transport
         What carries the bytes.
     note : callable, optional
-        Told of every message: ``note(direction, agent, message, content)``.
+        Told of every message: ``note(direction, agent, run, type, content)``.
     """
 
     def __init__(
         self,
         agent: str,
         transport: Transport,
-        note: Callable[[str, str, m.AnyMessage, bytes], None] | None = None,
+        note: Callable[[str, str, str, str, bytes], None] | None = None,
     ) -> None:
         self.agent = agent
         self._transport = transport
@@ -54,16 +54,20 @@ class Line:
     def ask_any(self, request: m.Request) -> m.AnyMessage:
         """Return the agent's reply, whatever it is."""
         content = encode(request)
-        if self._note is not None:
-            self._note("sent", self.agent, request, content)
+        self._record("sent", request.run, request, content)
         answer = self._transport.ask(self.agent, content)
         try:
             reply = decode(answer)
         except ProtocolError as error:
+            self._record("received", request.run, None, answer)
             raise ProtocolError(f"The answer of agent {self.agent!r} cannot be read: {error}") from None
-        if self._note is not None:
-            self._note("received", self.agent, reply, answer)
+        self._record("received", request.run, reply, answer)
         return reply
+
+    def _record(self, direction: str, run: str, message: m.AnyMessage | None, content: bytes) -> None:
+        if self._note is not None:
+            type_ = "unreadable" if message is None else str(message.__struct_config__.tag)
+            self._note(direction, self.agent, run, type_, content)
 
 
 class RemoteParty:
