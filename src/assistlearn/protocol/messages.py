@@ -1,72 +1,95 @@
 """Every message there is. What is not a field here cannot leave an agent: this file is the privacy statement.
 
 The initiator asks, a helper answers; nobody else speaks. Below, "I" is the initiator and "H" the helper asked; K is the
-number of classes.
+number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`.
 
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-| Message   | Goes   | Field                     | What it is, and its size                                         |
-+===========+========+===========================+==================================================================+
-| Open      | I to H | run, initiator, purpose   | who asks and what for, in words: some bytes                      |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-|           |        | alignment, overlap        | how samples will be matched: some bytes                          |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-| Opened    | H to I | agent, n_rows             | the helper's name and how many samples its table has             |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-| Align     | I to H | purpose, step, data       | a step of the alignment: hashed or encrypted ids, some 16 to 70  |
-|           |        |                           | bytes per id                                                     |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-| Aligned   | H to I | step, data                | the helper's part of the same step                               |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-| Begin     | I to H | labels                    | class codes under a secret permutation, 1 or 2 bytes per sample: |
-|           |        |                           | numbers, not names of classes                                    |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-|           |        | weights                   | initial weights of the samples, if not uniform: 8 bytes each     |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-|           |        | holdout                   | which samples are held out: 1 bit each                           |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-|           |        | method, reward, seed ...  | how to train: some bytes                                         |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-| Ready     | H to I | n_held                    | how many of the samples the helper holds                         |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-| TakeTurn  | I to H | turn, round, seed, since  | when it is: some bytes                                           |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-|           |        | news                      | of every model kept since the helper's last turn, not whose it   |
-|           |        |                           | was: its weight (8 bytes) and its reward (at most 1 bit per      |
-|           |        |                           | sample; soft: 8)                                                 |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-|           |        | state                     | instead of news, where that is smaller: 8 or 16 bytes per sample |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-| TurnTaken | H to I | reward                    | where the new model is right: at most 1 bit per sample (soft: a  |
-|           |        |                           | quantised score, 8 bits by default)                              |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-|           |        | model_weight, mean_reward | two numbers: 16 bytes                                            |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-|           |        | perfect                   | one bit                                                          |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-|           |        | holdout                   | what the model answers for the hold-out samples: 1 or 2 bytes    |
-|           |        |                           | each (soft: K quantised scores)                                  |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-| End       | I to H | n_rounds                  | how many rounds the result is made of                            |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-| Ended     | H to I | n_models                  | how many models the helper keeps                                 |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-| Predict   | I to H | start, stop               | which of the samples that were aligned for prediction            |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-| Scores    | H to I | known                     | which of them the helper holds: 1 bit each                       |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-|           |        | scores                    | its votes for those it holds: 8 K bytes each                     |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-|           |        | total_weight              | the sum of its model weights: 8 bytes                            |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-| Forget    | I to H | run                       | remove the run's models and records                              |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-| Forgotten | H to I | n_models                  | how many models were removed                                     |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
-| Problem   | H to I | kind, text, known         | why a request was refused, in words                              |
-+-----------+--------+---------------------------+------------------------------------------------------------------+
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| Message   | Goes     | Field                     | What it is, and its size                                          |
++===========+==========+===========================+===================================================================+
+| *all*     | both     | run                       | which run the message belongs to: up to 80 letters                |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| Open      | I to H   | initiator, purpose        | who asks and what for, in words: some bytes                       |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | alignment, overlap        | how samples will be matched: some bytes                           |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| Opened    | H to I   | agent, n_rows             | the helper's name and how many samples its table has              |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| Align     | I to H   | purpose, step             | which samples (to train on, or to predict) and how far: some      |
+|           |          |                           | bytes                                                             |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | data                      | hashed or encrypted ids, 16 to 37 bytes each; then which of them  |
+|           |          |                           | are in the run                                                    |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| Aligned   | H to I   | step, data                | the helper's part of the same step: which of the ids it holds (1  |
+|           |          |                           | bit each, or 33 bytes and 33 for each of its own)                 |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| Begin     | I to H   | method, loss, shrinkage,  | how to train: some bytes                                          |
+|           |          | score_bits, reward, cv,   |                                                                   |
+|           |          | seed                      |                                                                   |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | n_samples, n_classes      | how many samples and classes there are                            |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | labels                    | class codes under a secret permutation, 1 or 2 bytes per sample:  |
+|           |          |                           | numbers, not names of classes                                     |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | weights                   | initial weights of the samples, if not uniform: 8 bytes each      |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | holdout                   | which samples are held out: at most 1 bit each                    |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| Ready     | H to I   | n_held                    | how many of the samples the helper holds                          |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| TakeTurn  | I to H   | turn, round, seed, since  | when it is, and what the helper is taken to know: some bytes      |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | news                      | a list of News: the models kept since the helper's last turn      |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | state                     | a Snapshot instead of news, where that is smaller                 |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| News      | in news  | turn, round, model_weight | when somebody, not said who, kept a model, and its weight: some   |
+|           |          |                           | 12 bytes                                                          |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | reward                    | that model's reward: at most 1 bit per sample (soft: a quantised  |
+|           |          |                           | score, 8 bits by default); nothing if it was the receiver's own   |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| Snapshot  | in state | turn, round               | when the state was taken: some bytes                              |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | vectors                   | the logarithm of the ignorance and of what this round's agents    |
+|           |          |                           | got wrong (soft: the score of the truth): 8 or 16 bytes per       |
+|           |          |                           | sample                                                            |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| TurnTaken | H to I   | turn                      | which turn was taken                                              |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | reward                    | where the new model is right: at most 1 bit per sample (soft: a   |
+|           |          |                           | quantised score, 8 bits by default)                               |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | model_weight, mean_reward | two numbers: 16 bytes                                             |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | perfect                   | one bit                                                           |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | holdout                   | what the model answers for the hold-out samples: 1 or 2 bytes     |
+|           |          |                           | each (soft: K quantised scores)                                   |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| End       | I to H   | n_rounds                  | how many rounds the result is made of                             |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| Ended     | H to I   | n_models                  | how many models the helper keeps                                  |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| Predict   | I to H   | start, stop               | which of the samples that were aligned for prediction             |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| Scores    | H to I   | known                     | which of them the helper holds: at most 1 bit each                |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | scores                    | its votes for those it holds: 8 K bytes each                      |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | total_weight              | the sum of its model weights: 8 bytes                             |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| Forget    | I to H   |                           | nothing but the run: remove its models and records                |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| Forgotten | H to I   | n_models                  | how many models were removed                                      |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| Problem   | H to I   | kind, text, known         | why a request was refused, in words of ours, and the last turn    |
+|           |          |                           | the helper knows                                                  |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
 
-Raise ``VERSION`` when a field is added, removed or changes its meaning; keep the readers of old versions and their
-golden files. A message of an unknown version is refused with a ``Problem`` that names both versions.
+Raise ``VERSION`` when a field is added, removed or changes its meaning, here or in an array; keep the readers of old
+versions and their golden files. A message of an unknown version is refused with a ``Problem`` that names both versions.
 """
 
 from __future__ import annotations
