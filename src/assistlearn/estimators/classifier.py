@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import assert_all_finite, check_random_state, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_array, check_is_fitted, column_or_1d, validate_data
@@ -242,6 +242,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         agents = self._check_settings()
         X = self._check_table(X, reset=True)
         y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)
         check_classification_targets(y)
         if len(y) != _num_samples(X):
             raise SettingsError(f"X has {_num_samples(X)} rows, but y has {len(y)} labels.")
@@ -501,6 +502,11 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
             self.agents = params.pop("agents")
         self._set_params("_agents", **params)
         return self
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "stop_reason_"):  # skops writes a named value down as its text
+            self.stop_reason_ = StopReason(self.stop_reason_)
 
     def _sk_visual_block_(self) -> Any:
         names = getattr(self, "feature_names_in_", None)

@@ -18,6 +18,7 @@ OWN_TYPES = (
     "assistlearn.estimators.columns.AllColumns",
     "assistlearn.learners.hist.boost.HistBoostClassifier",
     "assistlearn.learners.hist.tree.HistTreeClassifier",
+    "assistlearn.learners.honest.Honesty",
     "assistlearn.learners.learner.Learner",
     "assistlearn.learners.learner.Model",
     "assistlearn.session.events.StopReason",
@@ -40,8 +41,10 @@ def save(model: Any, path: str | PathLike[str]) -> None:
 def load(path: str | PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     """Read a model from a file that :func:`save` wrote.
 
-    Nothing in the file is constructed before every type in it is known to be harmless: numpy's, scikit-learn's and
-    assistlearn's own are, and those named in ``trusted``.
+    Nothing in the file is constructed before every type in it is known to be harmless: those that skops lists (most of
+    numpy's and scikit-learn's), assistlearn's own, and those named in ``trusted``. scikit-learn's trees are not on that
+    list, because a crafted one can crash the process when it predicts: a file that holds any is refused unless
+    ``trusted`` names ``"sklearn.tree._tree.Tree"``. Name it for files whose origin you know.
 
     Parameters
     ----------

@@ -14,6 +14,7 @@ from rich.progress import (
 from rich.progress import (
     Progress as Bar,
 )
+from rich.table import Column
 
 from assistlearn.session import Event, RoundFinished, RunFinished, TurnFinished
 
@@ -35,7 +36,9 @@ class Progress:
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
+            TextColumn(
+                "{task.fields[note]}", table_column=Column(no_wrap=False)
+            ),  # a long note leaves the bar its room
             disable=not enabled,
         )
         self._task = self._bar.add_task("turns", total=n_turns, note="")
