@@ -149,7 +149,7 @@ def test_a_frame_that_a_pipeline_makes_is_understood_by_name():
 
 
 WRONG = {
-    "an unknown method": ({"method": "magic"}, r"method='magic'.*'ascii', 'simple', 'ensemble'"),
+    "an unknown method": ({"method": "magic"}, r"method='magic'.*'ascii', 'simple'.*'ensemble'"),
     "a method that is none": ({"method": None}, "method=None"),
     "an unknown rule for weak agents": ({"weak_agent": "shout"}, r"weak_agent='shout'.*'skip', 'stop'"),
     "an unknown order": ({"order": "sideways"}, r"order='sideways'.*chain.*random"),

@@ -18,6 +18,7 @@ from tests.learners.classifiers import Constant, Memory, Opposite, Sparing
 
 METHODS = ["ascii", "simple", "ensemble"]
 TREE = DecisionTreeClassifier()
+TOO_EASY = pytest.mark.filterwarnings("ignore:Every agent's model was right")
 
 
 def two(learner=TREE, **options) -> AssistedClassifier:
@@ -42,7 +43,8 @@ def assert_sound(clf: AssistedClassifier, X: np.ndarray) -> None:
 def test_perfect_agents_are_kept_with_a_finite_weight_and_end_the_run(method: str):
     X = np.random.RandomState(0).rand(30, 4)
     y = np.arange(30) % 3
-    clf = two(method=method).fit(X, y)
+    with pytest.warns(AssistLearnWarning, match=r"right about every training sample.*out-of-fold"):
+        clf = two(method=method).fit(X, y)
     assert clf.stop_reason_ is StopReason.ALL_AGENTS_PERFECT
     assert "carries no information" in clf.stop_reason_
     assert [(c.agent, c.perfect) for c in clf.contributions_] == [("a", True), ("b", True)]
@@ -73,8 +75,9 @@ def test_the_most_frequent_class_is_by_weight():
     y = np.array([0] * 7 + [1] * 8)
     X = y[:, np.newaxis].astype(float)
     weight = np.where(y == 0, 2.0, 1.0)
-    with pytest.warns(AssistLearnWarning, match="No model was kept"):
+    with pytest.warns(AssistLearnWarning, match="No model was kept") as said:
         clf = AssistedClassifier([("a", Opposite(), every)]).fit(X, y, sample_weight=weight)
+    assert said[0].filename == __file__  # the warning points at the caller's line
     assert set(clf.predict(X)) == {0}
     np.testing.assert_allclose(clf.class_prior_, [14 / 22, 8 / 22])
 
@@ -97,6 +100,7 @@ def test_one_class_with_weights_keeps_the_weights_as_ignorance():
     np.testing.assert_allclose(clf.ignorance_, [1 / 8, 2 / 8, 5 / 8])
 
 
+@TOO_EASY
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("learner", [TREE, KNeighborsClassifier(1), GaussianNB(), LogisticRegression()], ids=str)
 def test_one_sample_in_a_class_is_kept_in_view(learner, method: str):
@@ -110,6 +114,7 @@ def test_one_sample_in_a_class_is_kept_in_view(learner, method: str):
     assert_sound(clf, X)
 
 
+@TOO_EASY
 @pytest.mark.parametrize("method", METHODS)
 def test_two_samples(method: str):
     X, y = np.array([[0.0, 0.0], [1.0, 1.0]]), np.array(["a", "b"])
@@ -222,8 +227,7 @@ def test_weights_that_are_none_are_refused(weight):
 
 def test_weights_on_the_hold_out_alone_are_refused():
     X, y = np.random.RandomState(0).rand(40, 2), np.tile([0, 1], 20)
-    clf = two(holdout=0.5)
-    clf.fit(X, y)
+    clf = two(DecisionTreeClassifier(max_depth=2), holdout=0.5).fit(X, y)
     aside = clf.ignorance_ == 0
     with pytest.raises(SettingsError, match=r"holdout=0.5.*no weight"):
         two(holdout=0.5).fit(X, y, sample_weight=aside.astype(float))

@@ -125,6 +125,28 @@ def test_samples_without_weight_do_not_count():
     np.testing.assert_allclose(clf.ignorance_[counted], without.ignorance_, rtol=1e-5)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "learner",
+    [GaussianNB(), LogisticRegression(tol=1e-10, max_iter=1000), DecisionTreeClassifier(max_depth=2)],
+    ids=["bayes", "logistic", "tree"],
+)
+def test_a_weight_of_n_is_n_times_the_sample(learner, method: str):
+    """What scikit-learn's check of sample weights asks, on data that no model knows by heart.
+
+    400 samples and their 512 copies give a learner weights of the same sum, so that a penalty is as strong.
+    """
+    X, y = birds()
+    weight = np.random.RandomState(0).randint(1, 4, size=len(y))
+    weight[np.random.RandomState(1).permutation(len(y))[: max(weight.sum() - 512, 0)]] -= 1
+    assert weight.sum() == 512
+    repeated = two(learner, method=method).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    weighted = two(learner, method=method).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(weights(weighted), weights(repeated), rtol=1e-8)
+    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-8)
+    np.testing.assert_allclose(np.repeat(weighted.ignorance_ / weight.clip(1), weight), repeated.ignorance_, rtol=1e-7)
+
+
 def test_the_order_of_the_agents_matters_to_ascii_only_through_the_turns():
     """Naming the agents differently changes nothing."""
     X, y = birds()

@@ -1,0 +1,170 @@
+"""Save and load without pickle: to the bit, and nothing that nobody trusts."""
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import assistlearn
+from assistlearn import AssistedClassifier
+from assistlearn.errors import AssistLearnError, UntrustedFileError
+from tests.estimators.data import birds, left, pair, right
+from tests.learners.classifiers import Heaviest
+
+TREE = DecisionTreeClassifier(max_depth=2)
+COLUMNS = [slice(0, 3), slice(3, 6)]
+
+
+def two(first=TREE, second=TREE, columns=COLUMNS, **options) -> AssistedClassifier:
+    options = {"n_rounds": 3, "random_state": 0, **options}
+    return AssistedClassifier([("a", first, columns[0]), ("b", second, columns[1])], **options)
+
+
+# skops leaves these to the user: a crafted tree can crash the process that predicts with it.
+TREES = ("sklearn.tree._tree.Tree",)
+PRIVATE = (
+    *TREES,
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    "sklearn.neighbors._kd_tree.KDTree",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+)
+
+CONFIGURATIONS = {
+    "trees": two(),
+    "the default": AssistedClassifier(n_rounds=3),
+    "pipelines": two(
+        make_pipeline(StandardScaler(), LogisticRegression()), make_pipeline(StandardScaler(), GaussianNB())
+    ),
+    "neighbours": two(KNeighborsClassifier(), method="ensemble"),
+    "network": two(second=MLPClassifier((3,), max_iter=200, tol=0.01)),
+    "histogram boosting": two(second=HistGradientBoostingClassifier(max_iter=2)),
+    "hold-out": two(order="random", holdout=0.3, method="simple"),
+    "lists and masks": two(columns=[[0, 2, 4], np.array([False, True] * 3)]),
+    "a random state": two(random_state=np.random.RandomState(3)),
+}
+
+
+@pytest.mark.parametrize("clf", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
+def test_what_is_loaded_is_what_was_saved_to_the_bit(clf: AssistedClassifier, tmp_path: Path):
+    X, y = birds()
+    clf.fit(X, y)
+    assistlearn.save(clf, tmp_path / "model.skops")
+    loaded = assistlearn.load(tmp_path / "model.skops", trusted=PRIVATE)
+    assert loaded.decision_function(X).tobytes() == clf.decision_function(X).tobytes()
+    assert loaded.predict_proba(X).tobytes() == clf.predict_proba(X).tobytes()
+    assert np.array_equal(loaded.predict(X), clf.predict(X))
+    assert [list(p) for p in loaded.staged_predict(X)] == [list(p) for p in clf.staged_predict(X)]
+    assert loaded.contributions_ == clf.contributions_
+    assert loaded.stop_reason_ is clf.stop_reason_
+    assert loaded.ignorance_.tobytes() == clf.ignorance_.tobytes()
+    assert list(loaded.holdout_scores_) == list(clf.holdout_scores_)
+    assert loaded.n_rounds_ == clf.n_rounds_
+    assert {name: list(at) for name, at in loaded.columns_.items()} == {n: list(at) for n, at in clf.columns_.items()}
+
+
+def test_what_is_loaded_can_be_fitted_again_to_the_same_bits(tmp_path: Path):
+    X, y = birds()
+    clf = two(order="random").fit(X, y)
+    assistlearn.save(clf, str(tmp_path / "model.skops"))
+    again = assistlearn.load(str(tmp_path / "model.skops"), trusted=TREES).fit(X, y)
+    assert again.contributions_ == clf.contributions_
+
+
+def test_an_unfitted_model_can_be_saved(tmp_path: Path):
+    X, y = pair()
+    assistlearn.save(two(), tmp_path / "model.skops")
+    assert assistlearn.load(tmp_path / "model.skops").fit(X, y).contributions_ == two().fit(X, y).contributions_
+
+
+def test_names_of_columns_survive(tmp_path: Path):
+    X, y = pair()
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    clf = two(columns=[["a", "b", "c"], ["d", "e", "f"]]).fit(frame, y)
+    assistlearn.save(clf, tmp_path / "model.skops")
+    loaded = assistlearn.load(tmp_path / "model.skops", trusted=TREES)
+    assert list(loaded.feature_names_in_) == list("abcdef")
+    assert np.array_equal(loaded.predict(frame), clf.predict(frame))
+
+
+def test_the_baselines_can_be_saved(tmp_path: Path):
+    X, y = pair()
+    clf = two()
+    for baseline in (clf.alone("b").fit(X, y), clf.pooled().fit(X, y)):
+        assistlearn.save(baseline, tmp_path / "model.skops")
+        loaded = assistlearn.load(tmp_path / "model.skops", trusted=TREES)
+        assert np.array_equal(loaded.predict(X), baseline.predict(X))
+
+
+def test_types_that_nobody_trusts_are_refused_one_by_one(tmp_path: Path):
+    X, y = birds()
+    clf = two(Heaviest(), columns=[left, right]).fit(X, y)
+    path = tmp_path / "model.skops"
+    assistlearn.save(clf, path)
+    with pytest.raises(UntrustedFileError) as caught:
+        assistlearn.load(path)
+    message = str(caught.value)
+    unknown = [
+        *TREES,
+        "tests.estimators.data.left",
+        "tests.estimators.data.right",
+        "tests.learners.classifiers.Heaviest",
+    ]
+    assert str(path) in message
+    for name in unknown:
+        assert f"\n  {name}\n" in message
+    assert "assistlearn." not in message.split("trusted:")[1].split("If you")[0]
+    assert isinstance(caught.value, AssistLearnError)
+    assert isinstance(caught.value, ValueError)
+
+    with pytest.raises(UntrustedFileError, match="Heaviest"):
+        assistlearn.load(path, trusted=unknown[:3])
+    loaded = assistlearn.load(path, trusted=unknown)
+    assert np.array_equal(loaded.predict(X), clf.predict(X))
+
+
+def test_a_model_without_trees_needs_no_trust_beyond_our_own_types(tmp_path: Path):
+    X, y = birds()
+    clf = two(GaussianNB(), make_pipeline(StandardScaler(), LogisticRegression())).fit(X, y)
+    assistlearn.save(clf, tmp_path / "model.skops")
+    assert np.array_equal(assistlearn.load(tmp_path / "model.skops").predict(X), clf.predict(X))
+
+
+def test_a_tree_is_refused_until_it_is_trusted_by_name(tmp_path: Path):
+    X, y = birds()
+    assistlearn.save(two().fit(X, y), tmp_path / "model.skops")
+    with pytest.raises(
+        UntrustedFileError, match=r"\n  sklearn.tree._tree.Tree\n.*trusted=\['sklearn.tree._tree.Tree'\]"
+    ):
+        assistlearn.load(tmp_path / "model.skops")
+
+
+def test_refusing_constructs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "model.skops"
+    assistlearn.save(two(Heaviest()), path)
+
+    def construct(*args, **kwargs):
+        raise AssertionError("a type nobody trusts was constructed")
+
+    monkeypatch.setattr(Heaviest, "__new__", construct)
+    monkeypatch.setattr(Heaviest, "__init__", construct)
+    with pytest.raises(UntrustedFileError):
+        assistlearn.load(path)
+
+
+def test_a_file_holds_no_pickle(tmp_path: Path):
+    X, y = birds()
+    assistlearn.save(two().fit(X, y), tmp_path / "model.skops")
+    with zipfile.ZipFile(tmp_path / "model.skops") as archive:
+        assert not [name for name in archive.namelist() if name.endswith((".pkl", ".pickle"))]
+        assert "schema.json" in archive.namelist()
