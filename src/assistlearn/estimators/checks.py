@@ -17,6 +17,12 @@ from assistlearn.core.quantise import DTYPES
 from assistlearn.errors import AssistLearnWarning, SettingsError
 from assistlearn.estimators.columns import AllColumns, Positions, positions_of
 
+ALWAYS_RIGHT = (
+    "Every agent's model was right about every training sample, so that the agents had nothing to tell each other. "
+    "If their learners know the training samples by heart, pass reward='out-of-fold' (or 'auto')."
+)
+"""Said through ``logging``, not as a warning: on an easy problem it is as it should be."""
+
 AgentSpec: TypeAlias = tuple[str, Any, Any]
 
 
@@ -104,17 +110,6 @@ def warn_nothing_learned(n_classes: int) -> None:
         "No model was kept: no agent's model was better than chance, "
         f"that is, right on more than 1/{n_classes} of the ignorance. "
         "Predictions are the most frequent class. Give the agents other columns or learners.",
-        AssistLearnWarning,
-        stacklevel=3,
-    )
-
-
-def warn_always_right() -> None:
-    """Say that the rewards carry no information, and what to do."""
-    warnings.warn(
-        "Every agent's model was right about every training sample, so that the agents had nothing to tell each other. "
-        "Their learners know the training samples by heart: pass reward='out-of-fold' (or 'auto'), or give them "
-        "simpler learners.",
         AssistLearnWarning,
         stacklevel=3,
     )

@@ -22,6 +22,7 @@ from assistlearn.core.loss import LOSSES
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 from assistlearn.estimators.checks import (
+    ALWAYS_RIGHT,
     AgentSpec,
     check_agents,
     check_bits,
@@ -32,7 +33,6 @@ from assistlearn.estimators.checks import (
     check_share,
     check_shrinkage,
     find_columns,
-    warn_always_right,
     warn_nothing_learned,
 )
 from assistlearn.estimators.columns import AllColumns, Positions, rows_held, take_columns
@@ -59,7 +59,7 @@ from assistlearn.session.holdout import split
 
 logger = logging.getLogger("assistlearn")
 
-METHODS = ("ascii", "simple", "soft", "ensemble")
+METHODS = ("ascii", "simple", "ensemble", "soft")
 
 
 class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
@@ -265,7 +265,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         if not self.contributions_ and self.stop_reason_ is not StopReason.ONE_CLASS:
             warn_nothing_learned(len(self.classes_))
         if self.stop_reason_ is StopReason.ALL_AGENTS_PERFECT and self.reward == "in-sample" and len(agents) > 1:
-            warn_always_right()
+            logger.warning(ALWAYS_RIGHT)
         return self
 
     def _train(self, X: Any, codes: Codes, weight: Floats | None, seed: int) -> None:
@@ -428,7 +428,8 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         check_choice("missing_agent", self.missing_agent, ("use", "abstain"))
         check_shrinkage(self.shrinkage)
         check_bits(self.score_bits)
-        check_folds(self.cv)
+        if self.reward != "in-sample":
+            check_folds(self.cv)
         if order_of(self.order) is GREEDY and self.method == "ensemble":
             raise SettingsError(
                 "order='greedy' compares the agents' models, but method='ensemble' lets each boost alone."
