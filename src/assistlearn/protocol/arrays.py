@@ -131,7 +131,11 @@ def unpack_numbers(numbers: Numbers, n: int, *, logarithms: bool = False) -> NDA
 
 
 class Levels(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True, tag="levels"):
-    """Quantised numbers: whole levels times a scale, a fixed number of bits each or entropy-coded."""
+    """Quantised numbers: whole levels times a scale, a fixed number of bits each or entropy-coded.
+
+    With entropy coding ``counts`` says how often each level occurs: the levels that do, in order (plus 128, one byte
+    each), then their numbers (four bytes each).
+    """
 
     n: int
     bits: int
@@ -161,7 +165,7 @@ def pack_levels(levels: NDArray[Any], bits: int, scale: float) -> Levels:
     if bits <= 8 and n:
         counts = np.bincount(flat.astype(np.int64) + 128, minlength=256)
         shares = counts[counts > 0] / n
-        table = counts.astype("<u4").tobytes()
+        table = _pack_counts(counts)
         if len(table) + 32 - float(np.sum(n * shares * np.log2(shares))) / 8 < n * bits / 8:
             coder = constriction.stream.queue.RangeEncoder()
             coder.encode(flat.astype(np.int32) + 128, _level_model(counts))
@@ -204,13 +208,26 @@ def unpack_levels(levels: Levels, n: int, bits: int) -> tuple[NDArray[Any], floa
 def _decode_levels(levels: Levels) -> NDArray[np.int8]:
     if levels.n < 1 or levels.bits > 8:
         raise ProtocolError(f"{levels.n} levels of {levels.bits} bits are never entropy-coded.")
-    _check_number("bytes of counts", len(levels.counts), 4 * 256)
-    counts = np.frombuffer(levels.counts, "<u4").astype(np.int64)
+    counts = _unpack_counts(levels.counts)
     _check_number("counted levels", int(counts.sum()), levels.n)
     values = _decoded(levels.data, _level_model(counts), levels.n, levels.n * levels.bits // 8)
     if not np.array_equal(np.bincount(values, minlength=256), counts):
         raise ProtocolError("The levels are not those that were counted.")
     return (values - 128).astype(np.int8)
+
+
+def _pack_counts(counts: NDArray[np.int64]) -> bytes:
+    there = np.flatnonzero(counts)
+    return there.astype(np.uint8).tobytes() + counts[there].astype("<u4").tobytes()
+
+
+def _unpack_counts(data: bytes) -> NDArray[np.int64]:
+    there = np.frombuffer(data[: len(data) // 5], np.uint8).astype(np.int64)
+    if len(data) % 5 or (np.diff(there) <= 0).any():
+        raise ProtocolError("The counts of levels are not in order, each level once.")
+    counts = np.zeros(256, np.int64)
+    counts[there] = np.frombuffer(data[len(there) :], "<u4")
+    return counts
 
 
 def _level_model(counts: NDArray[np.int64]) -> Any:

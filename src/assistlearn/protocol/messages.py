@@ -94,7 +94,7 @@ versions and their golden files. A message of an unknown version is refused with
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
@@ -179,7 +179,7 @@ class Snapshot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_li
 
     turn: int
     round: int
-    vectors: list[Numbers | None]
+    vectors: Annotated[list[Numbers | None], msgspec.Meta(max_length=4)]
 
 
 class TakeTurn(Message, frozen=True, tag="take-turn"):
@@ -189,7 +189,7 @@ class TakeTurn(Message, frozen=True, tag="take-turn"):
     round: int
     seed: int
     since: int
-    news: list[News]
+    news: Annotated[list[News], msgspec.Meta(max_length=100_000)]
     state: Snapshot | None = None
 
 
