@@ -1,0 +1,136 @@
+"""Golden files: one message of every type as its bytes, which every later release must read.
+
+    python -m tests.protocol.golden.make_golden
+
+writes the files of this release's version that are not there yet. It never overwrites one: bytes that have been sent
+once stay readable. If the format must change, raise ``VERSION``; the old files stay, and so does their reader.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from assistlearn.protocol import encode
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_levels, pack_numbers
+
+HERE = Path(__file__).parent
+
+NUMBERS = np.array([0.5, -1.25, 3.0, 1e-300, -0.0])
+RIGHT = np.arange(37) % 3 > 0
+RARELY_RIGHT = np.arange(1_000) % 97 == 0
+LEVELS = np.array([-127, 0, 1, 64, 127], dtype=np.int8)
+COARSE_LEVELS = np.array([-7, 0, 7], dtype=np.int8)
+FINE_LEVELS = np.array([-32_767, 5, 32_767], dtype=np.int16)
+FINEST_LEVELS = np.array([-(2**31) + 1, 5, 2**31 - 1], dtype=np.int32)
+FEW_LEVELS = (np.arange(500) % 3 - 1).astype(np.int8)
+
+V1: dict[str, m.AnyMessage] = {
+    "open": m.Open(run="r-1", initiator="clinic", purpose="früh erkennen", alignment="psi", overlap="abstain"),
+    "opened": m.Opened(run="r-1", agent="lab", n_rows=1_234),
+    "align": m.Align(run="r-1", purpose="train", step=1, data=b"\x00\xffids"),
+    "align-predict": m.Align(run="r-1", purpose="predict", step=2, data=b""),
+    "aligned": m.Aligned(run="r-1", step=2, data=b"which"),
+    "begin": m.Begin(
+        run="r-1", method="ascii", n_samples=5, n_classes=3, labels=pack_codes(np.array([0, 2, 1, 1, 0]), 3), seed=7
+    ),
+    "begin-soft": m.Begin(
+        run="r-1",
+        method="soft",
+        n_samples=5,
+        n_classes=300,
+        labels=pack_codes(np.array([0, 299, 1, 1, 0]), 300),
+        seed=2**31 - 1,
+        weights=pack_numbers(np.abs(NUMBERS)),
+        holdout=pack_bits(np.array([True, False, False, False, True])),
+        reward="auto",
+        cv=4,
+        loss="exponential",
+        shrinkage=0.25,
+        score_bits=16,
+    ),
+    "ready": m.Ready(run="r-1", n_held=4),
+    "take-turn": m.TakeTurn(
+        run="r-1",
+        turn=5,
+        round=2,
+        seed=11,
+        since=2,
+        news=[
+            m.News(2, 1, 0.75, None),
+            m.News(3, 1, 1.5, pack_bits(RIGHT)),
+            m.News(4, 2, 0.125, pack_bits(RARELY_RIGHT)),
+        ],
+    ),
+    "take-turn-soft": m.TakeTurn(
+        run="r-1", turn=3, round=1, seed=11, since=0, news=[m.News(1, 1, 0.5, pack_levels(FEW_LEVELS, 8, 0.25))]
+    ),
+    "take-turn-state": m.TakeTurn(
+        run="r-1",
+        turn=9,
+        round=3,
+        seed=12,
+        since=0,
+        news=[],
+        state=m.Snapshot(9, 3, [pack_numbers(np.array([0.0, -np.inf, 1.5])), None]),
+    ),
+    "turn-taken": m.TurnTaken(
+        run="r-1",
+        turn=5,
+        reward=pack_bits(RIGHT),
+        model_weight=1.0986122886681098,
+        mean_reward=2 / 3,
+        perfect=False,
+        holdout=pack_codes(np.array([0, 1, 3]), 4),
+    ),
+    "turn-taken-8-bits": m.TurnTaken(
+        run="r-1", turn=5, reward=pack_levels(LEVELS, 8, 0.5), model_weight=-1.0, mean_reward=0.0, perfect=True
+    ),
+    "turn-taken-4-bits": m.TurnTaken(
+        run="r-1", turn=5, reward=pack_levels(COARSE_LEVELS, 4, 0.5), model_weight=1.0, mean_reward=1.0, perfect=True
+    ),
+    "turn-taken-16-bits": m.TurnTaken(
+        run="r-1", turn=5, reward=pack_levels(FINE_LEVELS, 16, 0.5), model_weight=1.0, mean_reward=1.0, perfect=False
+    ),
+    "turn-taken-32-bits": m.TurnTaken(
+        run="r-1",
+        turn=5,
+        reward=pack_levels(FINEST_LEVELS, 32, 0.5),
+        model_weight=1.0,
+        mean_reward=1.0,
+        perfect=False,
+        holdout=pack_levels(FINEST_LEVELS, 32, 1.0),
+    ),
+    "end": m.End(run="r-1", n_rounds=20),
+    "ended": m.Ended(run="r-1", n_models=19),
+    "predict": m.Predict(run="r-1", start=100_000, stop=123_456),
+    "scores": m.Scores(
+        run="r-1", known=pack_bits(np.array([True, False, True])), scores=pack_numbers(NUMBERS), total_weight=12.5
+    ),
+    "forget": m.Forget(run="r-1"),
+    "forgotten": m.Forgotten(run="r-1", n_models=19),
+    "problem": m.Problem(run="r-1", kind="behind", text="This agent knows the run up to turn 3, not 5.", known=3),
+    "problem-unreadable": m.Problem(run="", kind="version", text="Agent 'lab': ..."),
+}
+"""What the files of version 1 say."""
+
+
+def main() -> None:
+    """Write the files that are missing."""
+    folder = HERE / f"v{m.VERSION}"
+    folder.mkdir(exist_ok=True)
+    written = []
+    for name, message in V1.items():
+        try:
+            with (folder / f"{name}.msg").open("xb") as file:
+                file.write(encode(message))
+        except FileExistsError:
+            continue
+        written.append(name)
+    print(f"{folder}: {len(written)} files written, {len(V1) - len(written)} were there and stay as they are.")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
