@@ -1,0 +1,308 @@
+"""A ledger finds every change to it, survives crashes, and is shared by the processes of one agent."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assistlearn.errors import LedgerError
+from assistlearn.protocol import Ledger
+from assistlearn.protocol.ledger import FIRST, read, verify
+
+START = datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
+shared_folder = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+class Clock:
+    """Time that passes a second with every look at it."""
+
+    def __init__(self) -> None:
+        self._now = START
+
+    def __call__(self) -> datetime:
+        self._now += timedelta(seconds=1)
+        return self._now
+
+
+def written(folder: Path, n_entries: int) -> Path:
+    """A ledger of so many entries, fresh in this folder."""
+    path = folder / "ledger.jsonl"
+    for old in folder.glob("ledger.jsonl*"):
+        old.unlink()
+    ledger = Ledger(path, Clock())
+    for number in range(n_entries):
+        direction = "sent" if number % 2 else "received"
+        ledger.record(direction, "clinic", "run-é", "take-turn", b"content %d" % number)
+    return path
+
+
+def lines(path: Path) -> list[bytes]:
+    return path.read_bytes().splitlines(keepends=True)
+
+
+def head(path: Path) -> Path:
+    return path.with_name("ledger.jsonl.head")
+
+
+# -- what is written --
+
+
+def test_an_entry_says_when_who_what_how_much_and_which(tmp_path):
+    ledger = Ledger(tmp_path / "ledger.jsonl", Clock())
+    entry = ledger.record("sent", "clinic", "r1", "turn-taken", b"content")
+    assert asdict(entry) == {
+        "number": 1,
+        "time": "2026-01-02T03:04:06.678+00:00",
+        "direction": "sent",
+        "peer": "clinic",
+        "run": "r1",
+        "type": "turn-taken",
+        "bytes": 7,
+        "digest": hashlib.sha256(b"content").hexdigest(),
+        "previous": FIRST,
+        "hash": entry.hash,
+    }
+    assert list(read(ledger.path)) == [entry]
+    assert b"content" not in ledger.path.read_bytes()
+
+
+def test_the_chain_can_be_checked_without_this_package(tmp_path):
+    previous = "0" * 64
+    for line in lines(written(tmp_path, 5)):
+        facts = json.loads(line)
+        stated = facts.pop("hash")
+        assert facts["previous"] == previous
+        text = json.dumps(facts, sort_keys=True, ensure_ascii=False)
+        assert hashlib.sha256(text.encode()).hexdigest() == stated
+        previous = stated
+    assert head(tmp_path / "ledger.jsonl").read_text() == f"5 {previous}\n"
+
+
+@pytest.mark.parametrize("n_entries", [0, 1, 2, 7])
+def test_an_untouched_ledger_is_whole(tmp_path, n_entries):
+    assert verify(written(tmp_path, n_entries)) == n_entries
+
+
+def test_a_ledger_is_gone_on_with_after_a_restart(tmp_path):
+    path = written(tmp_path, 3)
+    Ledger(path, Clock()).record("sent", "clinic", "r1", "ended", b"x")
+    Ledger(path, Clock()).record("sent", "clinic", "r1", "scores", b"y")
+    assert verify(path) == 5
+
+
+@given(st.text(max_size=30), st.text(max_size=30), st.binary(max_size=30))
+@shared_folder
+def test_no_name_of_a_peer_or_run_breaks_the_ledger(tmp_path, peer, run, content):
+    path = written(tmp_path, 1)
+    Ledger(path).record("received", peer, run, "open", content)
+    assert verify(path) == 2
+    assert [(entry.peer, entry.run) for entry in read(path)][1:] == [(peer, run)]
+
+
+# -- what is found --
+
+
+def refused(path: Path) -> None:
+    """Neither the audit nor the agent itself accepts the ledger."""
+    with pytest.raises(LedgerError):
+        verify(path)
+    before = path.read_bytes()
+    with pytest.raises(LedgerError):
+        Ledger(path)
+    assert path.read_bytes() == before
+
+
+@given(st.data())
+@shared_folder
+def test_every_changed_byte_is_found(tmp_path, data):
+    path = written(tmp_path, 4)
+    content = bytearray(path.read_bytes())
+    at = data.draw(st.integers(0, len(content) - 2))  # the last line end is another matter: see the torn lines below
+    content[at] ^= 1 << data.draw(st.integers(0, 7))
+    path.write_bytes(content)
+    refused(path)
+
+
+@given(st.data())
+@shared_folder
+def test_every_changed_value_is_found_even_if_its_own_hash_is_made_to_fit(tmp_path, data):
+    path = written(tmp_path, 4)
+    all_lines = lines(path)
+    at = data.draw(st.integers(0, 3))
+    facts = json.loads(all_lines[at])
+    field = data.draw(st.sampled_from(sorted(set(facts) - {"hash"})))
+    facts[field] = facts[field] + 1 if isinstance(facts[field], int) else facts[field] + "x"
+    if data.draw(st.booleans()):
+        facts.pop("hash")
+        facts["hash"] = hashlib.sha256(json.dumps(facts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    all_lines[at] = (json.dumps(facts, ensure_ascii=False) + "\n").encode()
+    path.write_bytes(b"".join(all_lines))
+    refused(path)
+
+
+@given(st.integers(2, 8), st.data())
+@shared_folder
+def test_removed_entries_are_found_wherever_they_were(tmp_path, n_entries, data):
+    path = written(tmp_path, n_entries)
+    removed = data.draw(st.sets(st.integers(0, n_entries - 1), min_size=1))
+    path.write_bytes(b"".join(line for at, line in enumerate(lines(path)) if at not in removed))
+    refused(path)
+
+
+@pytest.mark.parametrize("at", [0, 2, 4], ids=["first", "middle", "last"])
+def test_one_removed_entry_is_found(tmp_path, at):
+    path = written(tmp_path, 5)
+    kept = lines(path)
+    del kept[at]
+    path.write_bytes(b"".join(kept))
+    refused(path)
+
+
+@given(st.data())
+@shared_folder
+def test_inserted_entries_are_found(tmp_path, data):
+    path = written(tmp_path, 4)
+    all_lines = lines(path)
+    all_lines.insert(data.draw(st.integers(0, 4)), data.draw(st.sampled_from(all_lines)))
+    path.write_bytes(b"".join(all_lines))
+    refused(path)
+
+
+@given(st.permutations(range(5)).filter(lambda order: order != list(range(5))))
+@shared_folder
+def test_swapped_entries_are_found(tmp_path, order):
+    path = written(tmp_path, 5)
+    all_lines = lines(path)
+    path.write_bytes(b"".join(all_lines[at] for at in order))
+    refused(path)
+
+
+def test_entries_that_were_added_behind_the_head_are_found(tmp_path):
+    path = written(tmp_path, 5)
+    stale = head(path).read_bytes()
+    ledger = Ledger(path)
+    ledger.record("sent", "clinic", "r1", "ended", b"1")
+    ledger.record("sent", "clinic", "r1", "ended", b"2")
+    head(path).write_bytes(stale)
+    refused(path)
+
+
+def test_a_ledger_whose_head_is_missing_is_refused(tmp_path):
+    for n_entries in (1, 2, 5):
+        path = written(tmp_path, n_entries)
+        head(path).unlink()
+        refused(path)
+
+
+def test_a_ledger_that_was_removed_but_for_its_head_is_found(tmp_path):
+    path = written(tmp_path, 3)
+    path.unlink()
+    with pytest.raises(LedgerError, match=r"ends at entry 0, but ledger\.jsonl\.head says '3'"):
+        Ledger(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"5", b"5 \n", b"x y\n", b"-1 " + b"0" * 64, b"\xff\xfe", "² ".encode() + b"0" * 64, b"9" * 5_000, b"4 \n"],
+)
+def test_a_damaged_head_is_refused(tmp_path, content):
+    path = written(tmp_path, 5)
+    head(path).write_bytes(content)
+    refused(path)
+
+
+@pytest.mark.parametrize(
+    "line", [b"\n", b"null\n", b"[1]\n", b"{}\n", b"\xff\n", b"[" * 100_000 + b"\n", b'{"number": 1}\n']
+)
+@pytest.mark.parametrize("at", [0, 1, 3])
+def test_a_line_that_is_no_entry_is_refused(tmp_path, line, at):
+    path = written(tmp_path, 3)
+    all_lines = lines(path)
+    all_lines.insert(at, line)
+    path.write_bytes(b"".join(all_lines))
+    refused(path)
+
+
+def test_a_removal_under_a_running_agent_is_found_at_its_next_message(tmp_path):
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    for number in range(3):
+        ledger.record("sent", "clinic", "r1", "ended", b"%d" % number)
+    ledger.path.write_bytes(b"".join(lines(ledger.path)[:-1]))
+    with pytest.raises(LedgerError, match="has shrunk"):
+        ledger.record("sent", "clinic", "r1", "ended", b"3")
+
+
+# -- crashes --
+
+
+@given(st.integers(0, 4), st.data())
+@shared_folder
+def test_a_last_line_that_a_crash_cut_short_is_mended(tmp_path, n_entries, data):
+    path = written(tmp_path, n_entries)
+    whole, head_before = path.read_bytes(), head(path).read_bytes()
+    Ledger(path, Clock()).record("sent", "clinic", "r1", "ended", b"never sent")
+    line = lines(path)[-1]
+    path.write_bytes(whole + line[: data.draw(st.integers(0, len(line) - 1))])
+    head(path).write_bytes(head_before)
+    Ledger(path, Clock())
+    assert path.read_bytes() == whole
+    Ledger(path, Clock()).record("sent", "clinic", "r1", "ended", b"sent again")
+    assert verify(path) == n_entries + 1
+
+
+@pytest.mark.parametrize("n_entries", [0, 1, 4])
+def test_a_head_that_is_one_behind_is_accepted_and_brought_up_to_date(tmp_path, n_entries):
+    path = written(tmp_path, n_entries)
+    head_before = head(path).read_bytes()
+    Ledger(path, Clock()).record("sent", "clinic", "r1", "ended", b"x")
+    head(path).write_bytes(head_before)  # a crash between the entry and the head
+    assert verify(path) == n_entries + 1
+    Ledger(path, Clock()).record("sent", "clinic", "r1", "ended", b"y")
+    assert verify(path) == n_entries + 2
+    assert head(path).read_text().startswith(f"{n_entries + 2} ")
+
+
+def test_a_full_disk_leaves_a_ledger_that_can_be_gone_on_with(tmp_path):
+    """As if a line had been written in part and the write had failed, in a process that lives on."""
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    ledger.record("sent", "clinic", "r1", "ended", b"0")
+    with ledger.path.open("ab") as file:
+        file.write(b'{"number": 2, "time"')
+    ledger.record("sent", "clinic", "r1", "ended", b"1")
+    assert verify(ledger.path) == 2
+
+
+# -- several processes --
+
+
+def test_two_writers_of_one_ledger_do_not_break_the_chain(tmp_path):
+    one, two = (Ledger(tmp_path / "ledger.jsonl") for _ in range(2))
+    for number in range(6):
+        (one, two)[number % 3 == 0].record("sent", "clinic", "r1", "ended", b"%d" % number)
+    assert verify(one.path) == 6
+
+
+def write_many(path: Path, n_entries: int) -> None:
+    ledger = Ledger(path)
+    for number in range(n_entries):
+        ledger.record("sent", "clinic", "r1", "ended", b"%d" % number)
+
+
+def test_processes_that_write_at_the_same_time_wait_for_each_other(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    spawn = multiprocessing.get_context("spawn")
+    writers = [spawn.Process(target=write_many, args=(path, 20)) for _ in range(3)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert [writer.exitcode for writer in writers] == [0, 0, 0]
+    assert verify(path) == 60
