@@ -91,6 +91,14 @@ def test_a_description_is_frozen(tmp_path):
         load(tmp_path, FULL).name = "other"
 
 
+def test_a_file_from_windows_is_read_alike_and_its_lines_are_counted_alike(tmp_path):
+    here = load(tmp_path, FULL)
+    (tmp_path / "lab.toml").write_bytes(b"\xef\xbb\xbf" + FULL.replace("\n", "\r\n").encode())
+    there = load_description(tmp_path / "lab.toml")
+    assert there == here
+    assert there.places.lines == here.places.lines
+
+
 def test_a_query_stands_in_place_of_a_file(tmp_path):
     text = 'name = "lab"\nquery = "select * from t"\ndatabase = "lab.duckdb"\nid = "id"\nlearner = "a.B"\n'
     assert load(tmp_path, text).table == TableQuery("select * from t", tmp_path, tmp_path / "lab.duckdb")
@@ -104,6 +112,11 @@ def test_a_permission_lasts_until_the_end_of_its_last_day(tmp_path):
     allow = load(tmp_path, FULL).allow
     assert not allow.expired(dt.datetime(2030, 12, 31, 23, 59, tzinfo=dt.UTC))
     assert allow.expired(dt.datetime(2031, 1, 1, tzinfo=dt.UTC))
+
+
+def test_a_permission_without_an_end_does_not_expire(tmp_path):
+    allow = load(tmp_path, FULL.replace("expires = 2030-12-31", "")).allow
+    assert not allow.expired(dt.datetime.max.replace(tzinfo=dt.UTC))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistlearn.errors import ColumnsError, TableError
-from assistlearn.tables import Kind, Schema, read_table
+from assistlearn.tables import Column, Kind, Schema, read_table
 from assistlearn.tables.description import parse_description
 from assistlearn.tables.kinds import column_of, convert
 
@@ -106,6 +106,26 @@ def test_a_value_that_no_longer_fits_is_named_with_its_row(tmp_path):
     (tmp_path / "lab.csv").write_text("id,x\na,1\nb,many\n")
     with pytest.raises(TableError, match=r"lab\.csv: column 'x' holds numbers, but row 2 has 'many'"):
         read_table(agent, schema=schema)
+
+
+@pytest.mark.parametrize(
+    ("kind", "now"),
+    [
+        (Kind.NUMBER, pl.Series("x", [dt.date(2020, 1, 1)])),
+        (Kind.DATE, pl.Series("x", [20.0])),
+        (Kind.BOOLEAN, pl.Series("x", [2.0])),
+        (Kind.DATE, pl.Series("x", ["01/02/2020"])),
+    ],
+)
+def test_a_column_that_has_changed_its_kind_is_refused(kind, now):
+    with pytest.raises(TableError, match=r"lab\.parquet: column 'x' holds .*, but row 1 has"):
+        convert(now, Column("x", kind), "lab.parquet")
+
+
+def test_codes_are_the_same_whether_stored_as_text_integers_or_floats():
+    column = Column("zip", Kind.CATEGORY)
+    stored = [["80331", "1067"], [80331, 1067], [80331.0, 1067.0]]
+    assert len({tuple(convert(pl.Series(codes), column, "").to_list()) for codes in stored}) == 1
 
 
 def test_a_schema_survives_json():

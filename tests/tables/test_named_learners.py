@@ -41,6 +41,16 @@ def test_a_function_beside_the_agents_file_is_called_with_its_parameters(write_a
     assert learner.C == 0.5
 
 
+def test_classifiers_of_others_need_not_be_like_scikit_learns(write_agent, tmp_path):
+    (tmp_path / "own_class.py").write_text(
+        "from sklearn.base import BaseEstimator, ClassifierMixin\n\n\n"
+        "class Own(ClassifierMixin, BaseEstimator):\n"
+        "    def __init__(self, a=1):\n        self.a = a\n"
+    )
+    assert make(write_agent, '{ kind = "own_class.Own", parameters = { a = 2 } }').a == 2
+    assert make(write_agent, '{ kind = "xgboost.XGBClassifier", parameters = { max_depth = 2 } }').max_depth == 2
+
+
 def test_a_module_beside_the_agents_file_does_not_shadow_an_installed_one(write_agent, tmp_path):
     (tmp_path / "sklearn.py").write_text("raise RuntimeError('imported')")
     (tmp_path / "colorsys.py").write_text("raise RuntimeError('imported')")

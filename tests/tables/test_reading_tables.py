@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import gzip
 import os
 
@@ -136,6 +137,11 @@ def test_features_are_included_and_excluded_by_name_and_pattern(write_agent):
     ]
 
 
+def test_to_exclude_the_id_or_the_label_is_to_say_the_obvious(write_agent):
+    path = write_agent(CSV, '[features]\nexclude = ["y", "id", "town"]\n', label='"y"')
+    assert read(path).features.columns == ["age"]
+
+
 def test_rows_are_taken_by_position(write_agent):
     table = read(write_agent(CSV, label='"y"'))
     some = table.take(np.array([2, 0]))
@@ -192,6 +198,29 @@ def test_text_cannot_move_between_rows_without_a_new_fingerprint(write_agent):
 def test_labels_are_whole_numbers_or_text(write_agent, written, labels):
     rows = "".join(f"p{n},1,{label}\n" for n, label in enumerate(written.split(",")))
     assert read(write_agent("id,x,y\n" + rows, label='"y"')).labels.to_list() == labels
+
+
+@pytest.mark.parametrize(
+    ("typed", "labels"),
+    [
+        (pl.Series([1, 0], dtype=pl.UInt8), [1, 0]),
+        (pl.Series([1.0, 0.0], dtype=pl.Float32), [1, 0]),
+        (pl.Series([True, False]), [True, False]),
+        (pl.Series(["b", "a"], dtype=pl.Categorical), ["b", "a"]),
+    ],
+)
+def test_typed_labels_keep_their_meaning(write_agent, typed, labels):
+    frame = pl.DataFrame({"id": [1, 2], "x": [1, 2], "y": typed})
+    path = write_agent(frame, label='"y"')
+    table = read(path)
+    assert table.labels.to_list() == labels
+    assert read(path, schema=table.schema).labels.equals(table.labels)
+
+
+def test_dates_are_no_labels(write_agent):
+    frame = pl.DataFrame({"id": [1], "x": [1], "y": [dt.date(2020, 1, 1)]})
+    with pytest.raises(TableError, match="the labels in column 'y' are of type Date"):
+        read(write_agent(frame, label='"y"'))
 
 
 def test_labels_keep_the_type_of_training(write_agent):

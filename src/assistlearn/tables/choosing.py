@@ -33,7 +33,7 @@ def choose_features(names: Sequence[str], description: AgentDescription) -> list
     if choice.include is not None:
         _refuse_reserved(choice.include, description)
         included = match_columns(choice.include, free, description, "features", "include")
-    excluded = match_columns(choice.exclude, free, description, "features", "exclude") if choice.exclude else []
+    excluded = match_columns(choice.exclude, names, description, "features", "exclude")
     features = [name for name in included if name not in excluded]
     if not features:
         raise ColumnsError(

@@ -220,7 +220,7 @@ def parse_description(values: Mapping[str, Any], file: Path, text: str = "") -> 
 
 def _read_text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise DescriptionError(f"There is no agent's file {file}. Check the path, or write one.") from None
     except (OSError, UnicodeDecodeError) as error:

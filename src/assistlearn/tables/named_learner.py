@@ -126,12 +126,11 @@ class _Maker:
             ) from error
 
     def _check_values(self, learner: Any) -> None:
-        """Let scikit-learn check the values now; its estimators would do so only when they are fitted."""
-        check = getattr(learner, "_validate_params", None)
-        if check is None:
+        """Let scikit-learn check the values now; its own estimators would do so only when they are fitted."""
+        if not hasattr(learner, "_parameter_constraints"):
             return
         try:
-            check()
+            learner._validate_params()
         except ValueError as error:
             named = [name for name in self._parameters if f"{name!r} parameter" in str(error)]
             raise self._error(f"learner {self._kind!r} refuses a parameter: {error}", *named[:1]) from error

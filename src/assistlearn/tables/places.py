@@ -74,7 +74,7 @@ def _statements(text: str) -> Iterator[tuple[int, bool, dict[str, Any]]]:
     is not, until it is closed.
     """
     pending: list[str] = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         pending.append(line)
         try:
             values = tomllib.loads("\n".join(pending))

@@ -156,7 +156,7 @@ class QuerySource:
             ) as connection:
                 connection.execute("set file_search_path = ?", [str(self._table.folder.resolve())])
                 query = self._one_select(connection.extract_statements(self._table.query), duckdb)
-                return pl.DataFrame(connection.sql(around.format(query=query)))
+                return pl.DataFrame(_ArrowStream(connection.sql(around.format(query=query))))
         except duckdb.Error as error:
             raise TableError(f"{self._place}: the query failed: {error} Correct it, or the database.") from error
 
@@ -169,11 +169,24 @@ class QuerySource:
         return str(statements[0].query).strip().rstrip(";")
 
 
+class _ArrowStream:
+    """A relation of DuckDB, of which Polars sees the rows only.
+
+    Polars would look it over for other things that it might be, and DuckDB then complains when the process ends.
+    """
+
+    def __init__(self, relation: Any) -> None:
+        self._relation = relation
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._relation.__arrow_c_stream__(requested_schema)
+
+
 def _collect(frame: pl.LazyFrame, id_column: str, ids: pl.Series | None) -> pl.DataFrame:
     if ids is not None:
         wanted = ids.cast(pl.String).rename("wanted")
         frame = frame.filter(pl.col(id_column).cast(pl.String).is_in(wanted.implode()))
-    return frame.collect(engine="streaming")
+    return frame.collect()
 
 
 @contextmanager
