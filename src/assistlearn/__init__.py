@@ -1,9 +1,36 @@
 """Organisations that hold different columns about the same people help one of them to classify better."""
 
-from assistlearn.core import Contribution
-from assistlearn.display import AssistanceDisplay
-from assistlearn.estimators import AssistedClassifier, load, save
-from assistlearn.session import StopReason
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assistlearn.core import Contribution
+    from assistlearn.display import AssistanceDisplay
+    from assistlearn.estimators import AssistedClassifier, load, save
+    from assistlearn.session import StopReason
 
 __all__ = ["AssistanceDisplay", "AssistedClassifier", "Contribution", "StopReason", "load", "save"]
 __version__ = "0.1.0"
+
+_HOMES = {
+    "AssistanceDisplay": "display",
+    "AssistedClassifier": "estimators",
+    "Contribution": "core",
+    "StopReason": "session",
+    "load": "estimators",
+    "save": "estimators",
+}
+_LAYERS = ("core", "display", "errors", "estimators", "learners", "session")
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is asked for: the command line's help must not wait for scikit-learn."""
+    if name in _HOMES:
+        return getattr(import_module(f"assistlearn.{_HOMES[name]}"), name)
+    if name in _LAYERS:
+        return import_module(f"assistlearn.{name}")
+    raise AttributeError(f"module 'assistlearn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_LAYERS, "__version__"])

@@ -91,6 +91,10 @@ class RunError(AssistLearnError, ValueError):
     """A run's folder is missing, damaged, or of another run."""
 
 
+class InterruptedRunError(RunError):
+    """A run was interrupted by whoever started it; says how to go on."""
+
+
 class LedgerError(AssistLearnError, ValueError):
     """A ledger has been changed after it was written."""
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table as View
+from rich.table import Table
 
-from assistlearn.cli.output import Json, console, say_json, size
+from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table, size
 from assistlearn.errors import LedgerError
-from assistlearn.protocol.ledger import read, verify
-from assistlearn.tables import load_description
+
+if TYPE_CHECKING:
+    from assistlearn.protocol.ledger import Entry
 
 WORDS = {
     "open": "a question whether to work together: a name and a purpose",
@@ -21,8 +22,8 @@ WORDS = {
     "aligned": "which samples are common, hashed or encrypted",
     "begin": "the labels as numbers, and how to train",
     "ready": "how many samples are held",
-    "take-turn": "where others' models were right, and their weights",
-    "turn-taken": "where the new model is right, and its weight",
+    "take-turn": "where others' models were right (or how sure they were), and their weights",
+    "turn-taken": "where the new model is right (or how sure it is), and its weight",
     "end": "that training is over",
     "ended": "how many models are kept",
     "predict": "which samples to vote on",
@@ -32,44 +33,85 @@ WORDS = {
     "problem": "why a request was refused",
     "unreadable": "bytes that are no message",
 }
+"""What each type of message says, in the order in which they come in a run."""
 
 
 def audit(
-    agent: Annotated[Path, typer.Argument(help="The agent's TOML file, or its ledger.")],
-    run: Annotated[str, typer.Option(help="Only this run.")] = "",
+    agent: Annotated[Path, typer.Argument(metavar="FILE", help="The agent's TOML file, or its ledger.")],
+    run: Annotated[str, typer.Option(metavar="NAME", help="Only this run.", show_default="all runs")] = "",
     json: Json = False,
 ) -> None:
-    """Print what left this organisation, in words and bytes, and verify that the ledger is whole."""
-    path = agent if agent.suffix == ".jsonl" else load_description(agent).models / "ledger.jsonl"
-    if not path.exists():
-        raise LedgerError(
-            f"{path} is not there: this agent has not exchanged any message yet, or its ledger was removed."
-        )
+    """Print what left this organisation, in words and bytes, and verify that the record of it is whole."""
+    from assistlearn.protocol.ledger import read, verify
+
+    path = _ledger(agent)
     count = verify(path)
-    totals = _totals(path, run)
+    entries = [entry for entry in read(path) if not run or entry.run == run]
+    facts = {"ledger": str(path), "whole": True, "entries": count} | _summary(entries) | {"totals": _totals(entries)}
     if json:
-        say_json({"ledger": str(path), "entries": count, "whole": True, "totals": totals})
-        return
-    out = console()
-    for direction, title in (("sent", "What left this organisation"), ("received", "What came in")):
-        view = View(
-            "to" if direction == "sent" else "from", "what", "messages", "bytes", title=title, title_justify="left"
-        )
-        for row in totals:
-            if row["direction"] == direction:
-                view.add_row(row["peer"], f"{row['type']}: {row['words']}", str(row["messages"]), size(row["bytes"]))
-        out.print(view)
-    out.print(f"[green]The ledger is whole:[/] {count:,} entries, none changed or removed. ({path})")
+        say_json(facts)
+    else:
+        _show(facts, run)
 
 
-def _totals(path: Path, run: str) -> list[dict[str, Any]]:
-    sums: dict[tuple[str, str, str], list[int]] = defaultdict(lambda: [0, 0])
-    for entry in read(path):
-        if not run or entry.run == run:
-            total = sums[(entry.direction, entry.peer, entry.type)]
-            total[0] += 1
-            total[1] += entry.bytes
+def _ledger(agent: Path) -> Path:
+    """Return where the ledger of this agent lies, once it is clear that it was not removed."""
+    from assistlearn.agents.memory import runs_at
+    from assistlearn.tables import load_description
+
+    if agent.suffix == ".jsonl":
+        if not agent.exists():
+            raise LedgerError(f"{agent} is not there. If messages were exchanged, it was removed.")
+        return agent
+    home = load_description(agent).models
+    path = home / "ledger.jsonl"
+    if not path.exists() and (runs_at(home) or path.with_name("ledger.jsonl.head").exists()):
+        raise LedgerError(f"{path} is not there, although this agent took part in runs: it was removed.")
+    return path
+
+
+def _summary(entries: Sequence[Entry]) -> dict[str, Any]:
+    return {
+        "runs": sorted({entry.run for entry in entries if entry.run}),
+        "first": entries[0].time if entries else None,
+        "last": entries[-1].time if entries else None,
+    }
+
+
+def _totals(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Return the messages and bytes of each type, by direction and peer, in the order of a run."""
+    sums: dict[tuple[str, str, str], list[int]] = {}
+    for entry in entries:
+        total = sums.setdefault((entry.direction, entry.peer, entry.type), [0, 0])
+        total[0] += 1
+        total[1] += entry.bytes
+    places = {type_: place for place, type_ in enumerate(WORDS)}
     return [
         {"direction": d, "peer": p, "type": t, "words": WORDS.get(t, "?"), "messages": n, "bytes": b}
-        for (d, p, t), (n, b) in sorted(sums.items())
+        for (d, p, t), (n, b) in sorted(sums.items(), key=lambda sum: (*sum[0][:2], places.get(sum[0][2], 99)))
     ]
+
+
+def _show(facts: dict[str, Any], run: str) -> None:
+    if not facts["totals"]:
+        say(f"No message{f' of run {plain(run)}' if run else ''} has left this organisation or come in.")
+    else:
+        say_table(_view(facts["totals"], "sent", "What left this organisation", "to"))
+        say_table(_view(facts["totals"], "received", "What came in", "from"))
+        say(f"Runs: {', '.join(map(plain, facts['runs'])) or 'none'}. From {facts['first']} to {facts['last']}.")
+    if facts["entries"]:
+        entries = "1 entry" if facts["entries"] == 1 else f"{facts['entries']:,} entries"
+        say(f"[green]The ledger is whole:[/] {entries}, none changed or removed. ({plain(facts['ledger'])})")
+
+
+def _view(totals: Sequence[dict[str, Any]], direction: str, title: str, towards: str) -> Table:
+    rows = [row for row in totals if row["direction"] == direction]
+    n_bytes, n_messages = sum(row["bytes"] for row in rows), sum(row["messages"] for row in rows)
+    view = Table(towards, "what", title=f"{title}: {size(n_bytes)} in {counted(n_messages, 'message')}")
+    view.title_justify = "left"
+    view.add_column("messages", justify="right")
+    view.add_column("bytes", justify="right")
+    for row in rows:
+        words = f"{row['type']}: {row['words']}"
+        view.add_row(plain(row["peer"]), plain(words), f"{row['messages']:,}", f"{row['bytes']:,}")
+    return view

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from sklearn.datasets import load_breast_cancer
 
-from assistlearn.errors import SettingsError
+from assistlearn.cli.agent_file import agent_toml, refuse_existing
 
 PARTS = {"clinic": slice(0, 6), "lab": slice(6, 18), "scans": slice(18, 30)}
 LEARNERS = {
@@ -29,9 +29,8 @@ def write_example(folder: Path) -> list[Path]:
     """
     paths = [folder / f"{name}.{ending}" for name in PARTS for ending in ("csv", "toml")]
     paths += [folder / "shared.key", folder / "new-patients.csv"]
-    for path in paths:
-        if path.exists():
-            raise SettingsError(f"{path} is there already. Name another folder, or move it away.")
+    refuse_existing(paths)
+    folder.mkdir(parents=True, exist_ok=True)
     data = load_breast_cancer()
     rng = np.random.default_rng(0)
     patients = np.array([f"P{number:05d}" for number in rng.choice(99_999, len(data.target), replace=False)])
@@ -50,50 +49,3 @@ def write_example(folder: Path) -> list[Path]:
     (folder / "shared.key").write_text(secrets.token_hex(32) + "\n", encoding="utf-8")
     pl.DataFrame({"patient": patients[new]}).write_csv(folder / "new-patients.csv")
     return paths
-
-
-def agent_toml(
-    name: str,
-    role: str,
-    table: str,
-    learner: str = "sklearn.tree.DecisionTreeClassifier",
-    parameters: str = "max_depth = 3",
-) -> str:
-    """Return a commented agent file."""
-    label = (
-        "# The column with the labels. Only the initiator, who wants help, has one.\n"
-        '# Rows without a label are not trained on; they can be predicted.\nlabel = "diagnosis"\n\n'
-        if role == "initiator"
-        else ""
-    )
-    return f"""\
-# An agent of assistlearn: what this organisation brings. Nothing in here leaves it.
-
-# What the other agents call it.
-name = "{name}"
-
-# Its table: a CSV or Parquet file, relative to this file. (Or: query = "select ..." with database = "some.duckdb")
-table = "{table}"
-
-# The column that says which person a row is about. Others match their rows by it, hashed or encrypted.
-id = "patient"
-
-{label}# A secret that all agents of a run share, for matching ids by keyed hashes. Any file of at least 16 bytes.
-# Not needed for private set intersection (simulate --align psi).
-secret = "shared.key"
-
-# Its private learner: any classifier of scikit-learn's, or "module:function" of your own.
-learner = {{ kind = "{learner}", parameters = {{ {", ".join(parameters.splitlines())} }} }}
-
-# Where it keeps its models, its runs and its ledger.
-models = "{name}-models"
-
-# Columns that are features; by default all but the id and the label.
-# [features]
-# exclude = ["name", "address*"]
-
-# Who may start a run with this agent, what for, how often, and until when.
-# [allow]
-# initiators = ["clinic"]
-# max_runs = 10
-"""

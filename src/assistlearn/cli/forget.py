@@ -7,41 +7,54 @@ from typing import Annotated
 
 import typer
 
-from assistlearn.agents.memory import RunMemory, run_folder, runs_at
-from assistlearn.cli.output import Json, console, say_json
-from assistlearn.deployment.run_folder import RunFolder
-from assistlearn.deployment.simulation import opened_run
+from assistlearn.cli.output import Json, counted, plain, say, say_json
 from assistlearn.errors import RunError
-from assistlearn.tables import load_description
 
 
 def forget(
-    run: Annotated[str, typer.Argument(help="The run's folder; with --agent, the run's name.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's folder; with --agent, the run's name.")],
     agent: Annotated[
-        Path | None, typer.Option(help="Only at the agent of this TOML file, without asking the others.")
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Only at the agent of this TOML file, without asking others; repeatable."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Remove a run's models and records at every agent, or at one. Ledgers are kept."""
-    if agent is None:
-        folder = RunFolder(Path(run))
-        folder.settings()
-        with opened_run(folder, training=False) as (leader, _):
-            said = leader.forget()
-    else:
-        said = _at_one(agent, run)
+    """Remove a run's models and records at every agent, or at some. Ledgers are kept: they say that it was there."""
+    removed, absent = _at_some(agent, run) if agent else _everywhere(Path(run))
     if json:
-        say_json(said)
-        return
-    for name, words in said.items():
-        console().print(f"{name}: {words}")
+        say_json({"run": run, "removed": removed, "absent": absent})
+    else:
+        for name, count in removed.items():
+            say(f"{plain(name)}: {counted(count, 'model')} removed")
+        for name, why in absent.items():
+            say(f"[yellow]{plain(name)} has not forgotten it:[/] {plain(why)}")
+    if absent:
+        raise typer.Exit(3)
 
 
-def _at_one(file: Path, run: str) -> dict[str, str]:
-    description = load_description(file)
-    memory = RunMemory(run_folder(description.models, run))
-    if not memory.exists:
-        raise RunError(
-            f"Agent {description.name!r} knows no run {run!r}. It knows {runs_at(description.models) or 'none'}."
-        )
-    return {description.name: f"{memory.forget()} models removed"}
+def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str]]:
+    """Ask all agents to forget a run; its folder goes when all have, and stays to try again otherwise."""
+    from assistlearn.deployment.run_folder import RunFolder
+    from assistlearn.deployment.simulation import opened_run
+
+    folder = RunFolder(path)
+    with opened_run(folder, training=False) as (leader, _):
+        removed, absent = leader.forget()
+    if not absent:
+        folder.remove()
+    return removed, absent
+
+
+def _at_some(files: list[Path], run: str) -> tuple[dict[str, int], dict[str, str]]:
+    from assistlearn.agents.memory import RunMemory, run_folder, runs_at
+    from assistlearn.tables import load_description
+
+    found = {}
+    for file in files:
+        description = load_description(file)
+        memory = RunMemory(run_folder(description.models, run))
+        if not memory.exists:
+            known = ", ".join(runs_at(description.models)) or "none"
+            raise RunError(f"Agent {description.name!r} knows no run {run!r}. The runs it knows: {known}.")
+        found[description.name] = memory
+    return {name: memory.forget() for name, memory in found.items()}, {}

@@ -7,33 +7,43 @@ from typing import Annotated
 
 import typer
 
-from assistlearn.cli.example import agent_toml, write_example
-from assistlearn.cli.output import Json, console, say_json
-from assistlearn.errors import SettingsError
+from assistlearn.cli.agent_file import agent_toml, refuse_existing
+from assistlearn.cli.output import Json, command, plain, say, say_json
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(help="Where to write them.")] = Path(),
-    example: Annotated[bool, typer.Option("--example", help="Three agents with small tables, ready to run.")] = False,
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where to write them.", show_default="this folder")
+    ] = Path(),
+    example: Annotated[
+        bool, typer.Option("--example", metavar="", help="Three agents with small tables, ready to run.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Write commented example files of an initiator and a helper; with --example, a runnable set of three agents."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if example:
-        written = write_example(folder)
-    else:
-        written = []
-        for name, role in (("initiator.toml", "initiator"), ("helper.toml", "helper")):
-            path = folder / name
-            if path.exists():
-                raise SettingsError(f"{path} is there already. Name another folder, or move it away.")
-            path.write_text(agent_toml(role, role, f"{role}.csv"), encoding="utf-8")
-            written.append(path)
+    """Write commented files of an initiator and a helper to fill in; with --example, three agents ready to run."""
+    written = _example(folder) if example else _blanks(folder)
+    agents = [path for path in written if path.suffix == ".toml"]
     if json:
-        say_json({"files": [str(path) for path in written]})
+        say_json({"files": [str(path) for path in written], "agents": [str(path) for path in agents]})
         return
-    out = console()
     for path in written:
-        out.print(f"wrote {path}")
-    names = " ".join(str(path) for path in written if path.suffix == ".toml")
-    out.print(f"Next: assistlearn simulate {names}" if example else "Next: fill them in, then assistlearn check FILE")
+        say(f"wrote {plain(path)}")
+    if example:
+        say("Next, train: " + command("simulate", *agents, "--holdout", "0.2", "--out", folder / "run"))
+    else:
+        say("Next: fill them in, then " + command("check", agents[0]))
+
+
+def _example(folder: Path) -> list[Path]:
+    from assistlearn.cli.example import write_example
+
+    return write_example(folder)
+
+
+def _blanks(folder: Path) -> list[Path]:
+    paths = [folder / "initiator.toml", folder / "helper.toml"]
+    refuse_existing(paths)
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in paths:
+        path.write_text(agent_toml(path.stem, path.stem, f"{path.stem}.csv"), encoding="utf-8")
+    return paths

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-import json
+import os
 import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-import click
 import typer
-from rich.console import Console
 
+from assistlearn import __version__
 from assistlearn.cli.audit import audit
 from assistlearn.cli.check import check
 from assistlearn.cli.forget import forget
 from assistlearn.cli.init import init
+from assistlearn.cli.output import complaints, plain, say_json
 from assistlearn.cli.predict import predict
 from assistlearn.cli.show import show
 from assistlearn.cli.simulate import simulate
-from assistlearn.errors import AssistLearnError, LedgerError, RefusedError, UnreachableError
+from assistlearn.errors import AssistLearnError, InterruptedRunError, LedgerError, RefusedError, UnreachableError
+
+FAULT, WRONG, ABSENT, CHANGED, INTERRUPTED = 1, 2, 3, 4, 130
 
 app = typer.Typer(
-    help="Organisations that hold different columns about the same people help one of them to classify better.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
+    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("init")(init)
@@ -33,29 +38,95 @@ app.command("audit")(audit)
 app.command("forget")(forget)
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"assistlearn {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _help(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", metavar="", callback=_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """Organisations that know different things about the same people help one of them to classify better.
+
+    To begin: assistlearn init demo --example
+    """
+    if context.invoked_subcommand is None:
+        sys.stdout.write(context.get_help() + "\n")
+
+
 def main() -> None:
-    """Run a command; turn errors into a message and an exit code."""
+    """Run the command that the program was called with, and end with its exit code."""
+    warnings.formatwarning = _one_line
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code; what went wrong has been said.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        The command and its options.
+    """
+    as_json = "--json" in arguments
     try:
-        app()
+        code = app(list(arguments), prog_name="assistlearn", standalone_mode=False)
+        sys.stdout.flush()
     except AssistLearnError as error:
-        _report(error)
-        sys.exit(exit_code(error))
-    except (KeyboardInterrupt, click.Abort):
-        sys.exit(130)
+        return _complain(error, str(error), exit_code(error), as_json)
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAULT
+    except OSError as error:
+        return _complain(error, f"The machine refuses: {error}", WRONG, as_json)
+    except typer.Abort:
+        return INTERRUPTED
+    except Exception as error:
+        if hasattr(error, "format_message"):  # typer's own, which differ from release to release in all but this
+            return _complain(_with_usage(error), error.format_message(), WRONG, as_json)
+        traceback.print_exc()
+        return _complain(error, f"This is a fault of assistlearn: {type(error).__name__}: {error}", FAULT, as_json)
+    return code if isinstance(code, int) else 0
 
 
 def exit_code(error: AssistLearnError) -> int:
     """Return the exit code that an error ends the program with."""
-    if isinstance(error, LedgerError):
-        return 4
-    return 3 if isinstance(error, RefusedError | UnreachableError) else 2
+    match error:
+        case InterruptedRunError():
+            return INTERRUPTED
+        case LedgerError():
+            return CHANGED
+        case RefusedError() | UnreachableError():
+            return ABSENT
+        case _:
+            return WRONG
 
 
-def _report(error: AssistLearnError) -> None:
-    if "--json" in sys.argv:
-        sys.stdout.write(json.dumps({"error": type(error).__name__, "message": str(error)}) + "\n")
-    Console(stderr=True, soft_wrap=True, highlight=False).print(f"[bold red]Error:[/] {_escaped(str(error))}")
+def _complain(error: Exception, message: str, code: int, as_json: bool) -> int:
+    """Say what went wrong, and return the exit code."""
+    notes = list(getattr(error, "__notes__", ()))
+    if as_json:
+        say_json({"error": type(error).__name__, "message": message, "notes": notes, "exit_code": code})
+    out = complaints()
+    out.print(f"[bold red]Error:[/] {plain(message)}")
+    for note in notes:
+        out.print(plain(note))
+    return code
 
 
-def _escaped(text: str) -> str:
-    return text.replace("[", "\\[")
+def _with_usage(error: Any) -> Exception:
+    """Return an error about the command line with a note on where to read how it is used."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "assistlearn"
+    error.add_note(f"How it is used: {path} --help")
+    return error  # type: ignore[no-any-return]
+
+
+def _one_line(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> str:
+    return f"{category.__name__}: {message}\n"

@@ -3,23 +3,55 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
+Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object, for scripts.")]
 
 
-def say_json(facts: Any) -> None:
+def say_json(facts: dict[str, Any]) -> None:
     """Print facts as JSON on one line."""
     sys.stdout.write(json.dumps(facts, ensure_ascii=False, default=str) + "\n")
 
 
-def console() -> Console:
-    """Return where people read."""
-    return Console(highlight=False)
+def say(text: str) -> None:
+    """Print a line with rich's markup. It is never broken, so that paths and commands in it can be copied."""
+    Console(highlight=False).print(text, soft_wrap=True)
+
+
+def say_table(table: Table) -> None:
+    """Print a table."""
+    Console(highlight=False).print(table)
+
+
+def complaints() -> Console:
+    """Return where errors and progress go: standard error."""
+    return Console(stderr=True, soft_wrap=True, highlight=False)
+
+
+def plain(value: object) -> str:
+    r"""Return a value's text such that rich takes nothing in it for markup.
+
+    >>> print(plain("[bold] runs"))
+    \[bold] runs
+    """
+    return escape(str(value))
+
+
+def command(*parts: str | Path) -> str:
+    """Return a command line of this program that can be copied to a shell.
+
+    >>> command("show", "my runs/first")
+    "assistlearn show 'my runs/first'"
+    """
+    return plain(shlex.join(["assistlearn", *map(str, parts)]))
 
 
 def size(n_bytes: float) -> str:
@@ -32,3 +64,12 @@ def size(n_bytes: float) -> str:
         if n_bytes >= factor:
             return f"{n_bytes / factor:.1f} {unit}"
     return f"{n_bytes:.0f} bytes"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "sample"), counted(1200, "sample")
+    ('1 sample', '1,200 samples')
+    """
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -3,76 +3,102 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-import polars as pl
 import typer
 
-from assistlearn.alignment import Ids
-from assistlearn.cli.output import Json, console, say_json
-from assistlearn.core import votes
-from assistlearn.deployment.leader import Prediction
-from assistlearn.deployment.run_folder import RunFolder
-from assistlearn.deployment.simulation import opened_run, rows_of
-from assistlearn.errors import TableError
-from assistlearn.tables import LoadedAgent
+from assistlearn.cli.output import Json, counted, plain, say, say_json
+from assistlearn.errors import TableError, UnreachableError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from assistlearn.deployment.leader import Prediction
+    from assistlearn.tables import LoadedAgent
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(help="The run's folder.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")],
     ids: Annotated[
         Path | None,
         typer.Option(
-            help="CSV file with the ids to predict [default: the initiator's rows without a label, or else all]."
+            metavar="FILE",
+            help="CSV file with the ids to predict, in a column named as the initiator's id column.",
+            show_default="the initiator's rows without a label, or else all",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="CSV file to write.")] = Path("predictions.csv"),
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds to wait for an agent's answer.")] = 3600.0,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="CSV file to write.")] = Path(
+        "predictions.csv"
+    ),
+    timeout: Annotated[
+        float, typer.Option(min=1, metavar="SECONDS", help="How long to wait for an answer of an agent.")
+    ] = 3600.0,
     json: Json = False,
 ) -> None:
-    """Predict: ask every agent for its votes on samples, add them up, and write a CSV file."""
-    folder = RunFolder(run)
-    folder.settings()
-    with opened_run(folder, training=False, timeout=timeout) as (leader, own):
+    """Predict: ask every agent for its votes on samples, add them up, and write a CSV file.
+
+    Agents that cannot be reached, and samples that nobody knows, are reported; the others' votes count.
+    """
+    from assistlearn.alignment import Ids
+    from assistlearn.cli.progress import Asking
+    from assistlearn.deployment.run_folder import RunFolder
+    from assistlearn.deployment.simulation import opened_run, rows_of
+
+    with (
+        Asking(quiet=json) as asking,
+        opened_run(RunFolder(run), training=False, timeout=timeout, progress=asking.tell) as (leader, own),
+    ):
         asked = _asked(own, ids)
-        samples = Ids(asked, "The file of ids" if ids else f"Agent {own.description.name!r}")
+        samples = Ids(asked, str(ids) if ids else f"Agent {own.description.name!r}")
         prediction = leader.predict(samples, rows_of(samples, own.table.ids))
+    if not prediction.known:
+        raise UnreachableError("No agent can vote. " + " ".join(f"{n}: {why}" for n, why in prediction.absent.items()))
     _write(out, own.description.id, asked, prediction)
     facts = _facts(out, prediction)
     if json:
         say_json(facts)
-        return
-    _show(facts)
+    else:
+        _show(facts)
 
 
 def _asked(own: LoadedAgent, file: Path | None) -> pl.Series:
+    """Return the ids to predict."""
     if file is None:
         labels = own.table.labels
         unlabelled = own.table.ids if labels is None else own.table.ids.filter(labels.is_null())
         return unlabelled if len(unlabelled) else own.table.ids
+    frame = _csv(file)
+    if own.description.id in frame.columns:
+        return frame[own.description.id]
+    raise TableError(
+        f"{file} has no column {own.description.id!r}, which holds the ids at {own.description.name!r}. Its columns "
+        f"are {', '.join(map(repr, frame.columns))}. Name one of them so, in the first line of the file."
+    )
+
+
+def _csv(file: Path) -> pl.DataFrame:
+    import polars as pl
+
     try:
-        frame = pl.read_csv(file, infer_schema=False)
+        return pl.read_csv(file, infer_schema=False)
     except FileNotFoundError:
         raise TableError(f"{file}: there is no such file.") from None
     except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
         raise TableError(f"{file} cannot be read as CSV: {error}") from None
-    if own.description.id in frame.columns:
-        return frame[own.description.id]
-    if len(frame.columns) == 1:
-        return frame.to_series(0)
-    raise TableError(
-        f"{file} has no column {own.description.id!r}, which holds the ids. Its columns are {frame.columns}."
-    )
 
 
 def _write(out: Path, id_name: str, asked: pl.Series, prediction: Prediction) -> None:
+    import numpy as np
+    import polars as pl
+
+    from assistlearn.core import votes
+
     columns: dict[str, Any] = {id_name: asked, "prediction": pl.Series(prediction.labels, strict=False)}
     shares = votes.probabilities(prediction.scores)
     for position, name in enumerate(prediction.classes):
         columns[f"probability of {name}"] = shares[:, position]
     agents = list(prediction.known)
-    masks = np.column_stack([prediction.known[name] for name in agents]) if agents else np.zeros((len(asked), 0), bool)
+    masks = np.column_stack([prediction.known[name] for name in agents])
     columns["agents"] = [" ".join(name for name, there in zip(agents, row, strict=True) if there) for row in masks]
     out.parent.mkdir(parents=True, exist_ok=True)
     pl.DataFrame(columns).write_csv(out)
@@ -90,11 +116,11 @@ def _facts(out: Path, prediction: Prediction) -> dict[str, Any]:
 
 
 def _show(facts: dict[str, Any]) -> None:
-    says = console()
-    says.print(f"{facts['samples']:,} samples predicted, in {facts['file']}.")
+    n, unknown = facts["samples"], facts["unknown_to_all"]
+    say(f"{counted(n - unknown, 'sample')} predicted, in {plain(facts['file'])}.")
     for name, count in facts["known"].items():
-        says.print(f"  {name} knows {count:,} of them")
-    if facts["unknown_to_all"]:
-        says.print(f"[yellow]{facts['unknown_to_all']:,} samples are known to no agent[/]; their prediction is empty.")
+        say(f"  {plain(name)} knows {count:,} of {n:,}")
+    if unknown:
+        say(f"[yellow]{counted(unknown, 'sample')} unknown to every agent:[/] the prediction is empty there.")
     for name, why in facts["absent"].items():
-        says.print(f"[yellow]{name} did not take part:[/] {why}")
+        say(f"[yellow]{plain(name)} did not take part:[/] {plain(why)}")

@@ -3,45 +3,69 @@
 from __future__ import annotations
 
 import json as json_format
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table as View
+from rich.table import Table
 
-from assistlearn.cli.output import Json, console, say_json, size
-from assistlearn.deployment.run_folder import RunFolder
-from assistlearn.session import StopReason
+from assistlearn.cli.output import Json, command, counted, plain, say, say_json, say_table, size
+
+if TYPE_CHECKING:
+    from assistlearn.deployment.run_folder import RunFolder
 
 
 def show(
-    run: Annotated[Path, typer.Argument(help="The run's folder.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")],
     json: Json = False,
 ) -> None:
     """Show a run: who contributed what, why it stopped, how good it is, and how many bytes it took."""
+    from assistlearn.deployment.run_folder import RunFolder
+
     folder = RunFolder(run)
-    folder.settings()
     if json:
-        say_json({"settings": vars(folder.settings()), "result": folder.result(), "rounds": accuracy_by_round(folder)})
-        return
-    show_result(folder)
+        say_json({"folder": str(run), "settings": asdict(folder.settings())} | outcome(folder))
+    else:
+        show_result(folder)
+
+
+def outcome(folder: RunFolder) -> dict[str, Any]:
+    """Return how a run went, as plain values: how far it is, its result, and its accuracy by round."""
+    result = folder.result()
+    return {
+        "finished": result is not None,
+        "turns": turns_taken(folder),
+        "holdout_accuracy": accuracy_by_round(folder),
+        "result": result,
+    }
 
 
 def show_result(folder: RunFolder) -> None:
     """Print a run's result for people."""
-    out, settings, result = console(), folder.settings(), folder.result()
+    from assistlearn.session import StopReason
+
+    settings, result = folder.settings(), folder.result()
     if result is None:
-        out.print(f"Run [bold]{settings.run}[/] is not finished: {_turns(folder)} turns are done.")
-        out.print(f"Go on with it: assistlearn simulate --resume {folder.path}")
+        say(f"Run [bold]{plain(settings.run)}[/] is not finished: {counted(turns_taken(folder), 'turn')} taken.")
+        say("Go on with it: " + command("simulate", "--resume", folder.path))
         return
-    reason = StopReason[result["stop_reason"]]
-    out.print(f"Run [bold]{settings.run}[/] ({settings.method}): {result['n_rounds']} rounds; {reason}.")
-    out.print(_contributions(settings.agents, result))
+    rounds, reason = counted(result["n_rounds"], "round"), StopReason[result["stop_reason"]]
+    samples = counted(result["n_samples"], "sample")
+    say(f"Run [bold]{plain(settings.run)}[/] ({settings.method}) on {samples}: {rounds}; it stopped because: {reason}.")
+    say_table(_contributions(settings.agents, result))
     accuracy = accuracy_by_round(folder)
     if accuracy:
-        best = accuracy[result["n_rounds"] - 1]
-        out.print(f"accuracy on the hold-out samples after {result['n_rounds']} rounds: {best:.1%}")
-    out.print(_traffic(result))
+        best = accuracy[max(result["n_rounds"], 1) - 1]
+        say(f"Accuracy of all together on the hold-out samples, after {rounds}: [bold]{best:.1%}[/]")
+    else:
+        say("There are no hold-out samples to tell the accuracy of all together (simulate --holdout 0.2).")
+    say_table(_traffic(result))
+
+
+def turns_taken(folder: RunFolder) -> int:
+    """Return how many turns are done."""
+    return len(list((folder.path / "turns").glob("*.msg")))
 
 
 def accuracy_by_round(folder: RunFolder) -> list[float]:
@@ -54,21 +78,25 @@ def accuracy_by_round(folder: RunFolder) -> list[float]:
     return [accuracy for accuracy in found if accuracy is not None]
 
 
-def _contributions(agents: list[str], result: dict[str, Any]) -> View:
-    view = View("agent", "models", "sum of weights", "best accuracy of a model alone")
+def _contributions(agents: list[str], result: dict[str, Any]) -> Table:
+    view = Table("agent", title="What each agent contributed", title_justify="left")
+    for title in ("models", "sum of weights", "most accurate model"):
+        view.add_column(title, justify="right")
     for agent in agents:
         own = [c for c in result["contributions"] if c["agent"] == agent]
         best = f"{max(c['accuracy'] for c in own):.1%}" if own else "-"
-        view.add_row(agent, str(len(own)), f"{sum(c['model_weight'] for c in own):.3f}", best)
+        view.add_row(plain(agent), str(len(own)), f"{sum(c['model_weight'] for c in own):.3f}", best)
     return view
 
 
-def _traffic(result: dict[str, Any]) -> View:
-    view = View("with", "sent", "received", "bits per sample and turn: answers", "news")
+def _traffic(result: dict[str, Any]) -> Table:
+    view = Table("with", title="What was exchanged in training", title_justify="left")
+    for title in ("sent", "received", "bits per sample: answer", "news of a turn"):
+        view.add_column(title, justify="right")
     for agent, counts in result["traffic"].items():
         sent = sum(counts["sent"].values())
         received = sum(counts["received"].values())
-        view.add_row(agent, size(sent), size(received), *_bits(result, counts))
+        view.add_row(plain(agent), size(sent), size(received), *_bits(result, counts))
     return view
 
 
@@ -79,9 +107,5 @@ def _bits(result: dict[str, Any], counts: dict[str, Any]) -> tuple[str, str]:
         return "-", "-"
     answers = 8 * counts["received"].get("turn-taken", 0) / (turns * n)
     heard = counts["news"]
-    news = f"{8 * counts['sent'].get('take-turn', 0) / (heard * n):.3f}" if heard else "-"
-    return f"{answers:.3f}", news
-
-
-def _turns(folder: RunFolder) -> int:
-    return len(list((folder.path / "turns").glob("*.msg")))
+    news = f"{8 * counts['sent'].get('take-turn', 0) / (heard * n):.2f}" if heard else "-"
+    return f"{answers:.2f}", news

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assistlearn.agents.desk import Desk
 from assistlearn.deployment.household import household_of
-from assistlearn.deployment.processes import receive, send
+from assistlearn.deployment.processes import CANNOT_START, receive, send
 from assistlearn.errors import AssistLearnError
 
 
@@ -18,7 +18,7 @@ def main(file: str, descriptor: str) -> int:
         desk = Desk(household_of(Path(file)))
     except AssistLearnError as error:
         sys.stderr.write(f"{error}\n")
-        return 2
+        return CANNOT_START
     with socket.socket(fileno=int(descriptor)) as line:
         while (request := receive(line)) is not None:
             send(line, desk.answer(request))

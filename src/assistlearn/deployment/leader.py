@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,9 @@ BLOCK = 100_000
 BLOCK_SCORES = 10_000_000
 """How many numbers these votes are at the most: samples times classes."""
 
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called with an agent, how many samples are done with it, and of how many; of 0 while that is not known."""
+
 
 class Leader:
     """Leads one run.
@@ -52,6 +56,10 @@ class Leader:
         Where the initiator keeps its ledger.
     secret : bytes, optional
         For alignment by keyed hashes.
+    minimum : Minimum, optional
+        How many samples a helper must hold.
+    progress : callable, optional
+        Told how far it is with an agent, in alignment and in prediction: ``progress(agent, done, total)``.
     """
 
     def __init__(
@@ -64,6 +72,7 @@ class Leader:
         home: Any,
         secret: bytes | None = None,
         minimum: Minimum | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.folder = folder
         self.settings: RunSettings = folder.settings()
@@ -71,6 +80,7 @@ class Leader:
         self._labels = labels
         self._secret = secret
         self._minimum = minimum
+        self._progress = progress or _say_nothing
         self._n_samples = 0
         self._ledger = Ledger(home / "ledger.jsonl")
         self._own = own
@@ -190,7 +200,8 @@ class Leader:
 
     def _align(self) -> NDArray[Any]:
         """Return the initiator's rows that take part, settled with every helper."""
-        for line in self._lines.values():
+        for name, line in self._lines.items():
+            self._progress(name, 0, 0)
             line.ask(self._opening(), m.Opened)
         rows = self.folder.samples()
         if rows is not None:
@@ -230,7 +241,7 @@ class Leader:
 
     def _aligner(self, ids: Ids, helper: str, minimum: Minimum | None) -> Initiator:
         if self.settings.alignment == "psi":
-            return PsiInitiator(ids, helper=helper, minimum=minimum)
+            return PsiInitiator(ids, helper=helper, minimum=minimum, progress=partial(self._progress, helper))
         if self._secret is None:
             raise SettingsError(
                 f"Agent {self.settings.initiator!r} has no secret for alignment by keyed hashes. Name one in its file "
@@ -239,7 +250,9 @@ class Leader:
         return HashInitiator(ids, self._secret, helper, minimum)
 
     def _step(self, name: str, aligner: Initiator, purpose: Any) -> Bools:
+        self._progress(name, 0, 0)
         request = m.Align(run=self.settings.run, purpose=purpose, step=1, data=aligner.start())
+        self._progress(name, 0, 0)  # now it is the helper's turn, who does not say how far it is
         return aligner.finish(self._lines[name].ask(request, m.Aligned).data)
 
     def _settle(self, name: str, aligner: Initiator, kept: Bools, purpose: Any) -> None:
@@ -300,17 +313,34 @@ class Leader:
             weight = reply.total_weight
             if not 0.0 <= weight < np.inf:
                 raise ProtocolError(f"Agent {name!r} says that its models weigh {weight} in all, which cannot be.")
+            self._progress(name, stop, n)
         return known, scores, weight
 
-    def forget(self) -> dict[str, str]:
-        """Ask every agent to remove what it keeps of the run; return what each said."""
-        said = {}
+    def forget(self) -> tuple[dict[str, int], dict[str, str]]:
+        """Ask every agent to remove what it keeps of the run.
+
+        Returns
+        -------
+        removed : dict of str to int
+            How many models each agent has removed; 0 where it does not know the run any more.
+        absent : dict of str to str
+            Who did not, and why.
+        """
+        removed: dict[str, int] = {}
+        absent: dict[str, str] = {}
         for name, line in self._lines.items():
             try:
-                said[name] = f"{line.ask(m.Forget(run=self.settings.run), m.Forgotten).n_models} models removed"
+                reply = line.ask_any(m.Forget(run=self.settings.run))
             except AssistLearnError as error:
-                said[name] = str(error)
-        return said
+                absent[name] = str(error)
+                continue
+            if isinstance(reply, m.Forgotten):
+                removed[name] = reply.n_models
+            elif isinstance(reply, m.Problem) and reply.kind == "unknown-run":
+                removed[name] = 0
+            else:
+                absent[name] = reply.text if isinstance(reply, m.Problem) else f"It answered {type(reply).__name__}."
+        return removed, absent
 
     def _note(self, direction: str, agent: str, run: str, type_: str, content: bytes) -> None:
         """Record a message in the ledger."""
@@ -359,6 +389,10 @@ class _Recorded:
 
     def hear(self, contribution: Contribution, reward: Reward) -> None:
         self._party.hear(contribution, reward)
+
+
+def _say_nothing(agent: str, done: int, total: int) -> None:
+    pass
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,9 @@ from typing import IO, Self
 from assistlearn.errors import UnreachableError
 
 _LENGTH = struct.Struct("<I")
+CANNOT_START = 2
+"""The exit code of an agent whose file or table is not right; its log says why."""
+
 LAST_WORDS = 2_000
 """How many characters of a dead process's log an error shows."""
 
@@ -27,7 +30,8 @@ LAST_WORDS = 2_000
 class ProcessTransport:
     """Starts a process for each agent and carries messages to and from them.
 
-    Use it in a ``with`` block: leaving it stops the processes.
+    Use it in a ``with`` block: entering it starts all processes, so that they get ready side by side; leaving it stops
+    them. Ctrl-C does not reach them: it is for whoever started them to decide.
 
     Parameters
     ----------
@@ -46,8 +50,7 @@ class ProcessTransport:
         """Return the agent's reply; start its process first if it is not running."""
         if agent not in self._files:
             raise UnreachableError(f"There is no agent {agent!r} here. The agents are {sorted(self._files)}.")
-        if agent not in self._started:
-            self._started[agent] = _Process(agent, self._files[agent], self._timeout)
+        self._start(agent)
         return self._started[agent].ask(request)
 
     def pid(self, agent: str) -> int:
@@ -60,7 +63,13 @@ class ProcessTransport:
             process.stop()
         self._started = {}
 
+    def _start(self, agent: str) -> None:
+        if agent not in self._started:
+            self._started[agent] = _Process(agent, self._files[agent], self._timeout)
+
     def __enter__(self) -> Self:
+        for agent in self._files:
+            self._start(agent)
         return self
 
     def __exit__(
@@ -75,6 +84,8 @@ class _Process:
     def __init__(self, agent: str, file: Path, timeout: float) -> None:
         self._agent = agent
         self._timeout = timeout
+        self._idle = False
+        self._lost = ""
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop
         self._socket, theirs = socket.socketpair()
         self._socket.settimeout(timeout)
@@ -87,6 +98,7 @@ class _Process:
                 stdout=self._log,
                 stderr=self._log,
                 env=os.environ | {"PYTHONUNBUFFERED": "1"},
+                process_group=0,
             )
 
     @property
@@ -94,21 +106,27 @@ class _Process:
         return self._process.pid
 
     def ask(self, request: bytes) -> bytes:
+        if self._lost:  # a late answer must not be taken for the answer to another request
+            raise UnreachableError(self._lost)
+        self._idle = False
         try:
             send(self._socket, request)
             reply = receive(self._socket)
         except TimeoutError:
-            raise UnreachableError(
-                f"Agent {self._agent!r} (process {self.pid}) has not answered for {self._timeout:g} seconds."
-            ) from None
+            self._lost = f"Agent {self._agent!r} (process {self.pid}) has not answered for {self._timeout:g} seconds."
+            raise UnreachableError(self._lost) from None
         except OSError:
             reply = None
         if reply is None:
-            raise UnreachableError(self._last_words())
+            self._lost = self._last_words()
+            raise UnreachableError(self._lost)
+        self._idle = True
         return reply
 
     def stop(self) -> None:
-        self._socket.close()  # the process ends when nobody is left to answer
+        self._socket.close()  # a process that waits for requests ends when nobody is left to ask
+        if not self._idle:
+            self._process.terminate()  # what it was at can be done again: its memory is whole at any instant
         try:
             self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -123,6 +141,8 @@ class _Process:
             code = None
         self._log.seek(0)
         said = self._log.read().decode(errors="replace").strip()[-LAST_WORDS:]
+        if code == CANNOT_START:
+            return f"Agent {self._agent!r} cannot start: {said}"
         how = f"ended with exit code {code}" if code is not None else "closed its line"
         return f"Agent {self._agent!r}: its process {how}." + (f" It said:\n{said}" if said else "")
 

@@ -14,6 +14,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -119,6 +121,15 @@ class RunFolder:
         """Return the secret permutation: the code that stands for each class."""
         codes: list[int] = files.read_json(self.path / "secret.json")["permutation"]
         return codes
+
+    def remove(self) -> None:
+        """Remove the run; files that it has not written stay."""
+        for name in ("turns", "held"):
+            shutil.rmtree(self.path / name, ignore_errors=True)
+        for name in ("secret.json", "samples.npy", "events.jsonl", "result.json", "settings.json"):
+            (self.path / name).unlink(missing_ok=True)
+        with suppress(OSError):  # something else lies in the folder
+            self.path.rmdir()
 
     def write_samples(self, rows: NDArray[Any], held: dict[str, NDArray[Any]]) -> None:
         """Write which rows take part, and who holds them; the first file to be written is the last to be read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -14,12 +15,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from assistlearn.agents.desk import Desk
+from assistlearn.agents.memory import RunMemory, run_folder
 from assistlearn.alignment import Ids, normalise
+from assistlearn.alignment.cipher import require_library
 from assistlearn.deployment.household import from_loaded
-from assistlearn.deployment.leader import Leader
+from assistlearn.deployment.leader import Leader, Progress
 from assistlearn.deployment.processes import ProcessTransport
 from assistlearn.deployment.run_folder import RunFolder, RunSettings
-from assistlearn.errors import RunError, SettingsError, TableChangedError
+from assistlearn.errors import AssistLearnError, RunError, SettingsError, TableChangedError
+from assistlearn.session import Event
 from assistlearn.tables import AgentDescription, LoadedAgent, Table, load_agent, load_description
 
 
@@ -60,11 +64,13 @@ def create_run(folder: Path, run: str, files: Sequence[Path], options: Options) 
     """
     made = RunFolder(folder)
     if made.exists:
-        raise RunError(f"{folder} holds a run already. Go on with it (--resume), or name another folder.")
+        raise RunError(f"{folder} holds a run already. Go on with it ({resuming(made)}), or name another folder.")
     descriptions = [load_description(file) for file in files]
+    _check_apart(descriptions)
     initiator = _initiator(descriptions)
     helpers = [d.name for d in descriptions if d.name != initiator.name]
-    _check_names(descriptions)
+    _check_new(run, descriptions)
+    _check_matching(options.alignment, descriptions)
     table = load_agent(initiator).table
     classes = classes_of(table, initiator)
     permutation = [int(code) for code in _secret_permutation(len(classes))]
@@ -82,22 +88,57 @@ def create_run(folder: Path, run: str, files: Sequence[Path], options: Options) 
 
 
 @contextmanager
-def opened_run(folder: RunFolder, *, training: bool, timeout: float = 3600.0) -> Iterator[tuple[Leader, LoadedAgent]]:
+def opened_run(
+    folder: RunFolder, *, training: bool, timeout: float = 3600.0, progress: Progress | None = None
+) -> Iterator[tuple[Leader, LoadedAgent]]:
     """Start the helpers' processes and yield the run's leader and the initiator's own agent; stop them afterwards."""
     settings = folder.settings()
     files = {name: Path(file) for name, file in settings.files.items()}
-    own = load_agent(files[settings.initiator])
-    if training and own.table.fingerprint != settings.fingerprint:
-        raise TableChangedError(
-            f"The table of {settings.initiator!r} ({own.table.source}) has changed since run {settings.run!r} began. "
-            "Bring the old table back to go on, or start a new run."
+    with ProcessTransport({name: files[name] for name in settings.agents[1:]}, timeout) as transport:
+        own = load_agent(files[settings.initiator])
+        if training and own.table.fingerprint != settings.fingerprint:
+            raise TableChangedError(
+                f"The table of {settings.initiator!r} ({own.table.source}) has changed since run {settings.run!r} "
+                "began. Bring the old table back to go on, or start a new run."
+            )
+        household = from_loaded(own)
+        yield (
+            Leader(
+                folder,
+                Desk(household, ledger=False),
+                transport,
+                household.ids,
+                codes_of(own.table, settings.classes),
+                household.home,
+                household.secret,
+                progress=progress,
+            ),
+            own,
         )
-    codes = codes_of(own.table, settings.classes)
-    household = from_loaded(own)
-    helpers = {name: files[name] for name in settings.agents[1:]}
-    with ProcessTransport(helpers, timeout) as transport:
-        desk = Desk(household, ledger=False)
-        yield Leader(folder, desk, transport, household.ids, codes, household.home, household.secret), own
+
+
+def train(folder: RunFolder, timeout: float = 3600.0, progress: Progress | None = None) -> Iterator[Event]:
+    """Train from wherever the run was left, yielding what happens.
+
+    A run that fails before its samples are settled is removed at every agent, so that it can be started again under the
+    same name. One that fails later is kept, to go on with. The error says which.
+    """
+    with opened_run(folder, training=True, timeout=timeout, progress=progress) as (leader, _):
+        try:
+            yield from leader.train()
+        except AssistLearnError as error:
+            if folder.samples() is None:
+                leader.forget()
+                folder.remove()
+                error.add_note("Nothing was trained, and nothing of the run is kept: put this right and start again.")
+            else:
+                error.add_note(f"The run is kept in {folder.path}. Put this right, then go on: {resuming(folder)}")
+            raise
+
+
+def resuming(folder: RunFolder) -> str:
+    """Return the command that goes on with a run."""
+    return shlex.join(["assistlearn", "simulate", "--resume", str(folder.path)])
 
 
 def classes_of(table: Table, initiator: AgentDescription) -> list[Any]:
@@ -130,22 +171,51 @@ def rows_of(ids: Ids, table_ids: pl.Series) -> NDArray[Any]:
 def _initiator(descriptions: Sequence[AgentDescription]) -> AgentDescription:
     found = [d for d in descriptions if d.is_initiator]
     if len(found) != 1:
-        names = [d.name for d in found]
+        files = " and ".join(str(d.file) for d in found)
         raise SettingsError(
             "Exactly one agent, the initiator, has the labels: its file names a label column (label = ...). "
-            + (f"Here {names} do." if names else "Here none does.")
+            + (f"Here {files} do. Remove the line from the helpers' files." if found else "Here none does.")
         )
     return found[0]
 
 
-def _check_names(descriptions: Sequence[AgentDescription]) -> None:
-    seen: dict[str, AgentDescription] = {}
-    for description in descriptions:
-        if description.name in seen:
+def _check_apart(descriptions: Sequence[AgentDescription]) -> None:
+    """Refuse two files of one agent, and two agents in one folder, where they would mix up their models."""
+    names: dict[str, AgentDescription] = {}
+    homes: dict[Path, AgentDescription] = {}
+    for this in descriptions:
+        other = names.setdefault(this.name, this)
+        if other is not this:
+            raise SettingsError(f"{other.file} and {this.file} both describe an agent {this.name!r}. Name each once.")
+        other = homes.setdefault(this.models.resolve(), this)
+        if other is not this:
             raise SettingsError(
-                f"{seen[description.name].file} and {description.file} both describe an agent {description.name!r}."
+                f"{other.file} and {this.file} both keep their models in {this.models}. Give each agent a folder of "
+                "its own (models = ...)."
             )
-        seen[description.name] = description
+
+
+def _check_new(run: str, descriptions: Sequence[AgentDescription]) -> None:
+    """Refuse a name that an agent has a run of already."""
+    for description in descriptions:
+        if RunMemory(run_folder(description.models, run)).exists:
+            raise RunError(
+                f"Agent {description.name!r} has a run {run!r} already. Choose another name (--run NAME), or let the "
+                f"agent forget it: {shlex.join(['assistlearn', 'forget', run, '--agent', str(description.file)])}"
+            )
+
+
+def _check_matching(alignment: str, descriptions: Sequence[AgentDescription]) -> None:
+    """Refuse a way to match samples that cannot work here, before anything is sent."""
+    if alignment == "psi":
+        require_library()
+        return
+    for description in descriptions:
+        if description.secret is None:
+            raise SettingsError(
+                f"{description.file}: agent {description.name!r} has no secret for matching ids by keyed hashes. Name "
+                "one (secret = ...), the same for all agents, or match by private set intersection (--align psi)."
+            )
 
 
 def _secret_permutation(n_classes: int) -> list[int]:

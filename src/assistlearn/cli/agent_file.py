@@ -1,0 +1,83 @@
+"""Agent files to start from, with a comment at every key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from assistlearn.errors import SettingsError
+
+
+def refuse_existing(paths: Sequence[Path]) -> None:
+    """Raise if one of these files is there: nothing of a user's is written over."""
+    for path in paths:
+        if path.exists():
+            raise SettingsError(f"{path} is there already. Name another folder, or move it away.")
+
+
+def agent_toml(
+    name: str,
+    role: str,
+    table: str,
+    learner: str = "sklearn.tree.DecisionTreeClassifier",
+    parameters: str = "max_depth = 3",
+) -> str:
+    """Return a commented agent file.
+
+    Parameters
+    ----------
+    name, table, learner, parameters : str
+        What it says under these keys.
+    role : {"initiator", "helper"}
+        Only the initiator's names a label column; only a helper is asked for help.
+    """
+    parts = [_HEAD, *([_LABEL] if role == "initiator" else []), _REST, *([_ALLOW] if role == "helper" else [])]
+    return "\n".join(parts).format(name=name, table=table, learner=learner, parameters=parameters)
+
+
+_HEAD = """\
+# An agent of assistlearn: what one organisation brings. Others are told its name, and nothing else of this file.
+name = "{name}"
+
+# Its table: a CSV or Parquet file, relative to this file (or: query = "select ...", database = "some.duckdb").
+table = "{table}"
+
+# The column that says whom a row is about. The agents match their rows by it, hashed or encrypted.
+id = "patient"
+"""
+
+_LABEL = """\
+# The column with the labels: this agent is the initiator, who wants help. Helpers' files have no such line.
+# Rows without a label are not trained on; they are the ones to predict.
+label = "diagnosis"
+"""
+
+_REST = """\
+# A file with a secret that all agents of a run share, to match ids by keyed hashes: openssl rand -hex 32 > shared.key
+# It is not needed for private set intersection (assistlearn simulate --align psi).
+secret = "shared.key"
+
+# Where it keeps its models, its runs and its ledger.
+models = "{name}-models"
+
+# Its private learner: a classifier of scikit-learn's or another package's, or "module:function" of your own.
+[learner]
+kind = "{learner}"
+
+[learner.parameters]
+{parameters}
+
+# Which columns are features; by default all but the id and the label.
+# [features]
+# exclude = ["name", "address*"]
+"""
+
+_ALLOW = """\
+# Who may start a run with this agent, what for, how often, how large, and until when; by default anyone.
+# [allow]
+# initiators = ["clinic"]
+# purpose = "a study of breast cancer"
+# max_runs = 10
+# max_samples = 100_000
+# expires = 2030-12-31
+"""

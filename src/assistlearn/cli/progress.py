@@ -1,0 +1,101 @@
+"""How far a command is: a bar on standard error, where it is a terminal."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from assistlearn.cli.output import complaints, plain
+from assistlearn.session import Event, RoundFinished, TurnFinished
+
+if TYPE_CHECKING:
+    from assistlearn.deployment.run_folder import RunSettings
+
+
+class _Bar:
+    """A bar that is gone when the work is done."""
+
+    def __init__(self, quiet: bool, console: Console | None) -> None:
+        console = console or complaints()
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+            console=console,
+            transient=True,
+            disable=quiet or not console.is_terminal,
+        )
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+
+class Asking(_Bar):
+    """Samples, agent by agent: while they are matched, and while votes are asked for.
+
+    Parameters
+    ----------
+    quiet : bool
+        Show nothing.
+    console : Console, optional
+        Where to show it.
+    """
+
+    def __init__(self, quiet: bool, console: Console | None = None) -> None:
+        super().__init__(quiet, console)
+        self._asking = self._progress.add_task("starting the agents", total=None, note="")
+
+    def tell(self, agent: str, done: int, total: int) -> None:
+        """Show with whom samples are matched or asked for, and how many are done."""
+        words = f"samples with {plain(agent)}"
+        self._progress.update(self._asking, description=words, completed=done, total=total or None)
+
+
+class Training(Asking):
+    """First the samples with each agent, then turns: whose model is how right, and how good all are together.
+
+    Parameters
+    ----------
+    settings : RunSettings
+        Of the run.
+    quiet : bool
+        Show nothing.
+    console : Console, optional
+        Where to show it.
+    """
+
+    def __init__(self, settings: RunSettings, quiet: bool, console: Console | None = None) -> None:
+        super().__init__(quiet, console)
+        self._n_rounds = settings.n_rounds
+        self._n_turns = settings.n_rounds * len(settings.agents)
+        self._turns: TaskID | None = None
+        self._together = ""
+
+    def show(self, event: Event) -> None:
+        """Show what has happened."""
+        if self._turns is None:
+            self._progress.remove_task(self._asking)
+            self._turns = self._progress.add_task("", total=self._n_turns, note="")
+        if isinstance(event, RoundFinished) and event.holdout_accuracy is not None:
+            self._together = f"; together {event.holdout_accuracy:.1%} on the hold-out samples"
+        elif isinstance(event, TurnFinished):
+            words = f"round {event.round} of {self._n_rounds}"
+            note = _turn(event) + self._together
+            self._progress.update(self._turns, advance=1, description=words, note=note)
+
+
+def _turn(event: TurnFinished) -> str:
+    if event.contribution is None:
+        return f"{plain(event.agent)} sat out"
+    return f"{plain(event.agent)} right on {event.contribution.accuracy:.1%}"
