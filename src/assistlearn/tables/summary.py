@@ -21,12 +21,13 @@ STAYS = (
 LEAVES = (
     "the agent's name",
     "how many ids there are, and which of them the other side holds too (by private set intersection or keyed hashes)",
-    "in each turn: for every shared sample whether the new model is right, and the model's weight",
+    "in each turn: for every shared sample whether the new model is right (in the soft method: how sure it is of the "
+    "truth), the model's weight, and the model's answers for samples that the run holds out",
 )
 LEAVES_HELPER = ("in prediction: for every sample asked for, one score per class",)
 LEAVES_INITIATOR = (
     "once: the label of every shared sample, as a number under a secret permutation of the classes",
-    "in prediction: the ids of the samples asked for",
+    "in prediction: the ids of the samples asked for, hashed or encrypted as in training",
 )
 
 
@@ -57,7 +58,7 @@ class AgentSummary:
     missing : float
         The share of all feature values that are missing.
     classes : dict from str to int, or None
-        How often each label occurs; None at a helper.
+        How often each label occurs, rows without one left out; None at a helper.
     preprocessing : tuple of str
         What is done to the columns before the learner sees them.
     leaves, stays : tuple of str
@@ -126,7 +127,7 @@ def _column(column: Column, values: pl.Series) -> ColumnSummary:
 
 
 def _counts(labels: pl.Series) -> dict[str, int]:
-    counted = labels.value_counts(sort=True)
+    counted = labels.drop_nulls().value_counts(sort=True)
     return {str(label): int(count) for label, count in counted.iter_rows()}
 
 
@@ -156,8 +157,11 @@ def _notes(agent: LoadedAgent, columns: tuple[ColumnSummary, ...], now: dt.datet
         copies = [column.name for column in columns if _is_copy(agent.table.features[column.name], labels)]
         if copies:
             yield f"The same values as the label: {listed(copies)}. If they are the label, exclude them."
-        if labels.n_unique() < 2:
-            yield f"All labels are {labels[0]!r}. There is nothing to tell apart."
+        known = labels.drop_nulls()
+        if known.n_unique() < 2:
+            yield f"All labels are {known[0] if len(known) else 'missing'!r}. There is nothing to tell apart."
+        if labels.null_count():
+            yield f"{labels.null_count():,} rows have no label: they are not trained on, and can be predicted."
     if allow is not None and allow.expired(now):
         yield f"The permission under [allow] has expired ({allow.expires}): nobody can start a run with this agent."
 
