@@ -79,7 +79,7 @@ def majority_votes(scores: Mapping[str, Floats], total_weights: Mapping[str, flo
     """Return each agent's share of a majority vote: a full vote for its own winner, and a whisper of its confidence.
 
     ``scores`` are the agents' own weighted votes and ``total_weights`` the sums of their model weights; an agent
-    without any model does not vote. The whispers are the agents' own votes, scaled so that all of them together are
+    without any model does not vote, nor one whose votes on a sample are all zero. The whispers are the agents' own votes, scaled so that all of them together are
     at most half a vote: they can break a tie but never overturn a majority.
 
     >>> votes = majority_votes({"a": np.array([[1.0, -1.0]]), "b": np.array([[-2.0, 2.0]])}, {"a": 2.0, "b": 2.0})
@@ -93,6 +93,7 @@ def majority_votes(scores: Mapping[str, Floats], total_weights: Mapping[str, flo
         if total_weights[name] > 0.0:
             add_vote(out[name], winners(own), 1.0)
             out[name] += own / (2.0 * whole)
+            out[name][~own.any(axis=1)] = 0.0  # it abstains
     return out
 
 

@@ -428,8 +428,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         check_choice("missing_agent", self.missing_agent, ("use", "abstain"))
         check_shrinkage(self.shrinkage)
         check_bits(self.score_bits)
-        if self.reward != "in-sample":
-            check_folds(self.cv)
+        check_folds(self.cv)
         if order_of(self.order) is GREEDY and self.method == "ensemble":
             raise SettingsError(
                 "order='greedy' compares the agents' models, but method='ensemble' lets each boost alone."

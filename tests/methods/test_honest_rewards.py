@@ -1,0 +1,186 @@
+"""Honest rewards: what models answer for samples they have not seen."""
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.datasets import load_wine
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from assistlearn import AssistedClassifier
+from assistlearn.learners import Honesty, Learner
+from assistlearn.learners.honest import deal
+from assistlearn.learners.weighting import weight_scale
+
+X, CODES = load_wine(return_X_y=True)
+N = len(CODES)
+EQUAL = np.full(N, 1 / N)
+
+
+def prepared(estimator, reward="out-of-fold", cv=4, table=X, codes=CODES, n_jobs=None) -> Learner:
+    learner = Learner(estimator, "lab", Honesty(reward, cv, n_jobs))
+    learner.prepare(table, codes, seed=5)
+    return learner
+
+
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DecisionTreeClassifier(max_depth=2, random_state=0),
+        GaussianNB(),
+        make_pipeline(StandardScaler(), SelectKBest(k=3), LogisticRegression()),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_out_of_fold_answers_are_those_of_naive_cross_validation(estimator, soft: bool):
+    learner = prepared(estimator)
+    _, said = learner.fit(EQUAL, 3, "round 1", 3 if soft else None)
+    by_hand = clone(estimator)
+    if "random_state" in by_hand.get_params():
+        by_hand.set_params(random_state=3)
+    method = "predict_proba" if soft else "predict"
+    # Weights of all equal size: those of the learner's fold average about one, and so do none at all.
+    scale = weight_scale(N * 3 // 4) / (N * 3 / 4)
+    if hasattr(by_hand, "steps"):
+        by_hand.set_params(logisticregression__C=scale)
+    folds = PredefinedSplit(deal(CODES, 4, seed=5))
+    expected = cross_val_predict(by_hand, X, CODES, cv=folds, method=method)
+    np.testing.assert_allclose(said, expected, atol=0.02 if hasattr(by_hand, "steps") else 1e-9)
+
+
+@pytest.mark.parametrize("forest", [RandomForestClassifier(60), ExtraTreesClassifier(60, bootstrap=True)])
+@pytest.mark.parametrize("soft", [False, True])
+def test_a_forests_honest_answers_are_its_out_of_bag_votes(forest, soft: bool):
+    model, said = prepared(forest).fit(EQUAL, 3, "round 1", 3 if soft else None)
+    by_hand = clone(forest).set_params(random_state=3, oob_score=True)
+    by_hand.fit(X.astype(np.float32), CODES, sample_weight=EQUAL * weight_scale(N))
+    votes = by_hand.oob_decision_function_
+    np.testing.assert_array_equal(said, votes if soft else votes.argmax(axis=1))
+    assert not hasattr(model.estimator, "oob_decision_function_")  # a kept model carries no training samples along
+    assert model.estimator.oob_score is False
+    assert np.array_equal(model.estimator.predict(X), by_hand.predict(X))
+
+
+def test_where_a_sample_was_in_every_bag_the_folds_step_in():
+    _, said = prepared(RandomForestClassifier(2)).fit(EQUAL, 3, "round 1", 3)
+    assert np.allclose(said.sum(axis=1), 1)
+
+
+def test_a_forest_without_bags_is_cut_into_folds():
+    forest = RandomForestClassifier(5, bootstrap=False)
+    _, said = prepared(forest).fit(EQUAL, 3, "round 1")
+    expected = cross_val_predict(
+        forest.set_params(random_state=3), X.astype(np.float32), CODES, cv=PredefinedSplit(deal(CODES, 4, seed=5))
+    )
+    assert (said == expected).mean() > 0.97
+    assert (said != CODES).any()
+
+
+class Counting(TransformerMixin, BaseEstimator):
+    """Remembers the rows it was fitted to."""
+
+    fitted: ClassVar[list] = []
+
+    def fit(self, table, y=None):
+        Counting.fitted.append({tuple(row) for row in np.asarray(table)})
+        self.fitted_ = True
+        return self
+
+    def transform(self, table):
+        return table
+
+
+def test_a_pipelines_transformers_do_not_see_the_fold_that_is_answered():
+    Counting.fitted.clear()
+    learner = prepared(make_pipeline(Counting(), GaussianNB()))
+    for turn in (1, 2, 3):
+        learner.fit(EQUAL, turn, f"round {turn}")
+    whole, *parts = Counting.fitted
+    assert len(parts) == 4  # once each, for all turns
+    assert all(part < whole for part in parts)
+    assert set.intersection(*parts) == set()
+
+
+def test_the_kept_model_is_fitted_to_all_samples():
+    model, _ = prepared(GaussianNB()).fit(EQUAL, 3, "round 1")
+    np.testing.assert_allclose(model.estimator.theta_, GaussianNB().fit(X, CODES).theta_)
+
+
+def test_auto_stays_in_sample_while_that_tells_something():
+    stump = DecisionTreeClassifier(max_depth=1)
+    _, auto = prepared(stump, "auto").fit(EQUAL, 3, "round 1")
+    _, in_sample = prepared(stump, "in-sample").fit(EQUAL, 3, "round 1")
+    assert np.array_equal(auto, in_sample)
+
+
+def test_auto_turns_honest_for_a_learner_that_knows_its_samples_by_heart():
+    tree = DecisionTreeClassifier()
+    learner = prepared(tree, "auto")
+    _, auto = learner.fit(EQUAL, 3, "round 1")
+    _, honest = prepared(tree, "out-of-fold").fit(EQUAL, 3, "round 1")
+    assert np.array_equal(auto, honest)
+    assert (auto != CODES).any()
+
+
+def test_it_stays_honest_once_it_has_turned():
+    learner = prepared(DecisionTreeClassifier(max_depth=3), "auto")
+    learner.fit(EQUAL, 3, "round 1")  # 97 % right in-sample
+    hard = np.where(CODES == 1, 1.0, 1e-6)
+    _, again = learner.fit(hard / hard.sum(), 4, "round 2")
+    folds = prepared(DecisionTreeClassifier(max_depth=3), "out-of-fold")
+    _, honest = folds.fit(hard / hard.sum(), 4, "round 2")
+    assert np.array_equal(again, honest)
+
+
+def test_folds_side_by_side_give_the_same_answers():
+    tree = DecisionTreeClassifier()
+    _, one = prepared(tree).fit(EQUAL, 3, "round 1", 3)
+    _, two = prepared(tree, n_jobs=2).fit(EQUAL, 3, "round 1", 3)
+    assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize("codes", [[0, 0, 0, 1], [0, 1], [0, 1, 2, 2, 2, 2, 2]])
+def test_classes_with_a_single_sample_are_no_obstacle(codes):
+    codes = np.array(codes)
+    table = np.random.RandomState(0).rand(len(codes), 2)
+    for estimator in (LogisticRegression(), KNeighborsClassifier(1), DecisionTreeClassifier()):
+        _, said = prepared(estimator, table=table, codes=codes, cv=5).fit(np.full(len(codes), 1 / len(codes)), 3, "r")
+        assert said.shape == codes.shape
+
+
+def test_every_class_is_spread_over_the_folds():
+    folds = deal(CODES, 5, seed=1)
+    assert np.ptp(np.bincount(folds)) <= 1
+    for code in range(3):
+        assert np.ptp(np.bincount(folds[code == CODES], minlength=5)) <= 1
+
+
+def assisted(reward, learner=None, **settings) -> AssistedClassifier:
+    learner = learner or DecisionTreeClassifier()
+    agents = [("a", learner, slice(0, 6)), ("b", learner, slice(6, 13))]
+    return AssistedClassifier(agents, reward=reward, n_rounds=3, random_state=0, **settings)
+
+
+@pytest.mark.parametrize("method", ["ascii", "simple", "ensemble", "soft"])
+def test_every_method_takes_honest_rewards(method: str):
+    model = assisted("out-of-fold", method=method).fit(X, CODES)
+    assert not any(contribution.perfect for contribution in model.contributions_)
+    assert model.score(X, CODES) > 0.95
+
+
+def test_perfect_in_sample_rewards_are_said_with_their_remedy(caplog):
+    assisted("in-sample").fit(X, CODES)
+    assert "reward='out-of-fold'" in caplog.text
+    caplog.clear()
+    assisted("auto").fit(X, CODES)
+    assert caplog.text == ""
