@@ -8,21 +8,24 @@ from assistlearn.errors import TableError
 
 
 def settle_labels(labels: pl.Series, from_text: bool, source: str) -> pl.Series:
-    """Return labels as whole numbers where they are such, as booleans, or as text.
+    """Return labels as whole numbers where they are such, as booleans, or as text; missing ones stay missing.
 
-    >>> settle_labels(pl.Series("y", ["1", "0.0"]), True, "lab.csv").to_list()
-    [1, 0]
+    >>> settle_labels(pl.Series("y", ["1", None, "0.0"]), True, "lab.csv").to_list()
+    [1, None, 0]
+    >>> settle_labels(pl.Series("y", [1.0, None, 0.0]), False, "lab.parquet").to_list()
+    [1, None, 0]
     >>> settle_labels(pl.Series("y", ["1", "ill"]), True, "lab.csv").to_list()
     ['1', 'ill']
     """
     if from_text:  # whole numbers first: floats would merge long ones
         read_as = (labels.cast(number, strict=False) for number in (pl.Int64, pl.Float64))
-        labels = next((numbers for numbers in read_as if not numbers.has_nulls()), labels)
+        labels = next((numbers for numbers in read_as if numbers.null_count() == labels.null_count()), labels)
     if labels.dtype.is_float() or isinstance(labels.dtype, pl.Decimal):
         whole = labels.cast(pl.Int64, strict=False)
-        if whole.has_nulls() or (whole.cast(pl.Float64) != labels.cast(pl.Float64)).any():
+        if whole.null_count() > labels.null_count() or (whole.cast(pl.Float64) != labels.cast(pl.Float64)).any():
             raise TableError(
-                f"{source}: the labels in column {labels.name!r} are not classes but measurements: {labels[0]!r}, ... "
+                f"{source}: the labels in column {labels.name!r} are not classes but measurements: "
+                f"{labels.drop_nulls()[0]!r}, ... "
                 "Name a column of classes, or turn the numbers into classes."
             )
         return whole
@@ -43,8 +46,9 @@ def labels_as_before(labels: pl.Series, type_name: str, source: str) -> pl.Serie
         return labels
     settled = settle_labels(labels, labels.dtype == pl.String, source)
     read = settled if settled.dtype == wanted else labels.cast(wanted, strict=False)
-    if read.has_nulls():
-        row = read.is_null().arg_true()[0]
+    lost = read.is_null() & labels.is_not_null()
+    if lost.any():
+        row = lost.arg_true()[0]
         raise TableError(
             f"{source}: the labels in column {labels.name!r} were {type_name} in training, but row {row + 1} has "
             f"{labels[row]!r}. Correct it."
