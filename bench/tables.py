@@ -128,8 +128,8 @@ def as_markdown(results: list[dict[str, Any]], n_rows: int, repeats: int) -> str
         f"{n_rows:,} rows, an id and 20 columns. Seconds and, in brackets, processor seconds: best of {repeats}; peak "
         "memory beyond the imports: median. "
         f"Polars {pl.__version__}, DuckDB {duckdb.__version__}, Python {platform.python_version()}, "
-        f"{os.cpu_count()} cores, load average {os.getloadavg()[2]:.1f}: where that exceeds the cores, the processor seconds "
-        "are the fairer ones.",
+        f"{os.cpu_count()} cores, load average {os.getloadavg()[2]:.1f}: where that exceeds the cores, the processor "
+        "seconds are the fairer ones.",
         "",
         "| read | " + " | ".join(ENGINES) + " |",
         "| --- |" + " --- |" * len(ENGINES),

@@ -21,7 +21,7 @@ from assistlearn.errors import LearnerError
 from assistlearn.tables.description import AgentDescription
 from assistlearn.tables.suggestion import did_you_mean
 
-INSTALL_LINES = {"xgboost": "pip install 'assistlearn[xgboost]'"}
+INSTALL_LINES = {"xgboost": "install it: pip install 'assistlearn[xgboost]'"}
 
 
 def make_learner(description: AgentDescription) -> Any:
@@ -101,7 +101,7 @@ class _Maker:
                 top, f"install the package that has it, or put {name}.py beside the agent's file"
             )
             raise self._error(
-                f"learner {self._kind!r}: there is no module {missing!r}. Correct the name: {install}."
+                f"learner {self._kind!r}: there is no module {missing!r}. Correct the name, or {install}."
             ) from error
         except Exception as error:
             raise self._error(
