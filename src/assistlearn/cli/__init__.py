@@ -17,6 +17,6 @@ With ``--json`` a command prints exactly one JSON object on standard output. Whe
 A command imports what it needs when it is called, so that ``--help`` does not wait for scikit-learn.
 """
 
-from assistlearn.cli.main import app, main
+from assistlearn.cli.program import app, main
 
 __all__ = ["app", "main"]

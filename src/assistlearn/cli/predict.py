@@ -13,7 +13,9 @@ from assistlearn.errors import TableError, UnreachableError
 if TYPE_CHECKING:
     import polars as pl
 
+    from assistlearn.core.ignorance import Floats
     from assistlearn.deployment.leader import Prediction
+    from assistlearn.deployment.run_folder import RunFolder
     from assistlearn.tables import LoadedAgent
 
 
@@ -44,16 +46,17 @@ def predict(
     from assistlearn.deployment.run_folder import RunFolder
     from assistlearn.deployment.simulation import opened_run, rows_of
 
+    folder = RunFolder(run)
     with (
         Asking(quiet=json) as asking,
-        opened_run(RunFolder(run), training=False, timeout=timeout, progress=asking.tell) as (leader, own),
+        opened_run(folder, training=False, timeout=timeout, progress=asking.tell) as (leader, own),
     ):
         asked = _asked(own, ids)
         samples = Ids(asked, str(ids) if ids else f"Agent {own.description.name!r}")
         prediction = leader.predict(samples, rows_of(samples, own.table.ids))
     if not prediction.known:
         raise UnreachableError("No agent can vote. " + " ".join(f"{n}: {why}" for n, why in prediction.absent.items()))
-    _write(out, own.description.id, asked, prediction)
+    _write(out, own.description.id, asked, prediction, _shares(prediction, folder))
     facts = _facts(out, prediction)
     if json:
         say_json(facts)
@@ -87,18 +90,27 @@ def _csv(file: Path) -> pl.DataFrame:
         raise TableError(f"{file} cannot be read as CSV: {error}") from None
 
 
-def _write(out: Path, id_name: str, asked: pl.Series, prediction: Prediction) -> None:
+def _shares(prediction: Prediction, folder: RunFolder) -> Floats:
+    """Return the probability of each class, as the estimator has it."""
+    from assistlearn.core import votes
+
+    if folder.settings().method != "ensemble":
+        return votes.probabilities(prediction.scores)
+    contributed = {contribution["agent"] for contribution in (folder.result() or {})["contributions"]}
+    return votes.vote_shares(prediction.scores, len(contributed & prediction.known.keys()))
+
+
+def _write(out: Path, id_name: str, asked: pl.Series, prediction: Prediction, shares: Floats) -> None:
+    """Write a row for each sample; one that nobody knows has no prediction and no probabilities."""
     import numpy as np
     import polars as pl
 
-    from assistlearn.core import votes
-
-    columns: dict[str, Any] = {id_name: asked, "prediction": pl.Series(prediction.labels, strict=False)}
-    shares = votes.probabilities(prediction.scores)
-    for position, name in enumerate(prediction.classes):
-        columns[f"probability of {name}"] = shares[:, position]
     agents = list(prediction.known)
     masks = np.column_stack([prediction.known[name] for name in agents])
+    unknown = pl.Series(~masks.any(axis=1))
+    columns: dict[str, Any] = {id_name: asked, "prediction": pl.Series(prediction.labels, strict=False)}
+    for position, name in enumerate(prediction.classes):
+        columns[f"probability of {name}"] = pl.Series(shares[:, position]).set(unknown, None)
     columns["agents"] = [" ".join(name for name, there in zip(agents, row, strict=True) if there) for row in masks]
     out.parent.mkdir(parents=True, exist_ok=True)
     pl.DataFrame(columns).write_csv(out)

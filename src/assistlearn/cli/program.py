@@ -1,4 +1,4 @@
-"""The commands, and how errors leave the program."""
+"""The program: its commands, and how errors leave it."""
 
 from __future__ import annotations
 

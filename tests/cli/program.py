@@ -1,0 +1,46 @@
+"""The program as a user has it: arguments in; exit code, standard output and standard error out."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from assistlearn.cli.program import run
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command said, and the exit code that it ended with."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The one JSON object on standard output."""
+        assert self.out.count("\n") == 1
+        assert self.out.endswith("\n")
+        facts = json.loads(self.out)
+        assert isinstance(facts, dict)
+        return facts
+
+    def failed(self, code: int, *words: str) -> Said:
+        """Check an error: its exit code, words that its message has, and that standard output is left alone."""
+        assert self.code == code, self.err
+        assert self.out == ""
+        assert self.err.startswith("Error: ")
+        assert "Traceback" not in self.err
+        for word in words:
+            assert word in self.err
+        return self
+
+
+def assistlearn(*arguments: object) -> Said:
+    """Run a command in this process; helpers still run in processes of their own."""
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        code = run([str(argument) for argument in arguments])
+    return Said(code, out.getvalue(), err.getvalue())

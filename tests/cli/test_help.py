@@ -1,0 +1,63 @@
+"""Help is there for every command, and comes at once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import assistlearn as package
+from assistlearn.cli import app
+from tests.cli.program import assistlearn
+
+COMMANDS = {
+    "init": ["--example", "--json"],
+    "check": ["--json"],
+    "simulate": ["--out", "--run", "--resume", "--align", "--holdout", "--method", "--rounds", "--seed", "--json"],
+    "predict": ["--ids", "--out", "--timeout", "--json"],
+    "show": ["--json"],
+    "audit": ["--run", "--json"],
+    "forget": ["--agent", "--json"],
+}
+
+
+def test_the_program_lists_every_command():
+    help = assistlearn("--help")
+    assert help.code == 0
+    assert all(command in help.out for command in COMMANDS)
+    assert {command.name for command in app.registered_commands} == set(COMMANDS)
+
+
+def test_without_a_command_it_shows_its_help():
+    assert assistlearn() == assistlearn("--help")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_and_its_options(command):
+    for flag in ("--help", "-h"):
+        help = assistlearn(command, flag)
+        assert help.code == 0
+        assert f"assistlearn {command} " in help.out
+        assert all(option in help.out for option in COMMANDS[command])
+
+
+def test_the_version_is_the_packages():
+    assert assistlearn("--version").out == f"assistlearn {package.__version__}\n"
+
+
+def test_help_does_not_wait_for_the_heavy_packages():
+    ask = "import assistlearn.cli.program as p, sys, json; p.run(['--help']); print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout.splitlines()[-1]))
+    assert "assistlearn.cli.simulate" in loaded
+    assert loaded.isdisjoint({"sklearn", "scipy", "polars", "pandas", "numpy", "xgboost", "matplotlib", "skops"})
+
+
+def test_what_the_package_offers_is_imported_when_asked_for():
+    assert set(package.__all__) <= set(dir(package))
+    assert all(getattr(package, name).__module__.startswith("assistlearn.") for name in package.__all__)
+    assert package.errors.AssistLearnError.__module__ == "assistlearn.errors"
+    with pytest.raises(AttributeError, match="no attribute 'AssistedRegressor'"):
+        package.AssistedRegressor  # noqa: B018
