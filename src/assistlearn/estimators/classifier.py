@@ -98,8 +98,9 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
     reward : {"in-sample", "out-of-fold", "auto"}, default="in-sample"
         Where an agent's model is right (or how sure it is): on the samples that it was fitted to (the paper's rule); on
         folds that it was not fitted to, which costs ``cv`` more fits per turn, or nothing for a forest that draws its
-        samples (out-of-bag votes); or the first until it is right on 95 % of the ignorance, and the second from then
-        on, each agent for itself. Learners that know their training samples by heart need the second.
+        samples (out-of-bag votes); or the first until it tells nothing any more, and the second from then on, each
+        agent for itself: when the model is right on 95 % of the ignorance, or a model that has not seen one fold is no
+        better than chance on it (one more fit per turn).
     cv : int, default=5
         The number of folds for honest rewards.
     loss : {"logistic", "exponential"}, default="logistic"
@@ -428,7 +429,8 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         check_choice("missing_agent", self.missing_agent, ("use", "abstain"))
         check_shrinkage(self.shrinkage)
         check_bits(self.score_bits)
-        check_folds(self.cv)
+        if self.reward != "in-sample":
+            check_folds(self.cv)
         if order_of(self.order) is GREEDY and self.method == "ensemble":
             raise SettingsError(
                 "order='greedy' compares the agents' models, but method='ensemble' lets each boost alone."

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
-from assistlearn.core.confidence import Said
+from assistlearn.core.confidence import Said, score_of_truth
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.learners.trees import FORESTS
@@ -37,9 +37,11 @@ class Honesty:
     ----------
     reward : {"in-sample", "out-of-fold", "auto"}, default="in-sample"
         On the samples that the model was fitted to; on folds that it was not fitted to; or the first until it has
-        become uninformative (:data:`UNINFORMATIVE`), and the second from then on.
+        become uninformative, and the second from then on. In-sample answers are uninformative when they are right
+        nearly everywhere (:data:`UNINFORMATIVE`), or when a model fitted to all folds but one is no better than chance
+        on that one, under the same ignorance: then the agent learns its samples by heart, or learns nothing any more.
     cv : int, default=5
-        The number of folds; a turn then costs so many fits more.
+        The number of folds; an honest turn costs so many fits more, an in-sample one in "auto" one more.
     n_jobs : int or None, default=None
         How many folds are fitted side by side, in threads; None means one, -1 all processors.
     """
@@ -106,11 +108,20 @@ class Folds:
             _Copy(new_learner, table, codes, np.flatnonzero(self.fold_of != fold), np.flatnonzero(self.fold_of == fold))
             for fold in range(int(self.fold_of.max()) + 1)
         ]
-        for copy in self._copies:
-            copy.prepare(seed)
+        self._seed = seed
+
+    def helps(self, fold: int, ignorance: Floats, seed: int, when: str, n_classes: int | None) -> bool:
+        """Whether a model that has not seen a fold (they are counted round and round) is better than chance on it."""
+        copy = self._copies[fold % len(self._copies)]
+        copy.prepare(self._seed)
+        said, codes = copy.answers(ignorance, seed, when, n_classes), self._codes[copy.aside]
+        scores = score_of_truth(said, codes, n_classes or max(len(np.unique(self._codes)), 2))
+        return float((scores * ignorance[copy.aside]).sum()) > 0.0
 
     def answers(self, ignorance: Floats, seed: int, when: str, n_classes: int | None) -> Said:
         """Return what the copies answer for their own folds: class codes, or probabilities (n x K)."""
+        for copy in self._copies:
+            copy.prepare(self._seed)
         answered = Parallel(n_jobs=self._n_jobs, prefer="threads")(
             delayed(copy.answers)(ignorance, seed, when, n_classes) for copy in self._copies
         )
@@ -131,13 +142,14 @@ class _Copy:
         self.aside = aside
         self._train = train
         self._codes = codes[train]
-        self._rows = take_rows(table, train)
+        self._rows: Any = take_rows(table, train)
         self._aside_rows = take_rows(table, aside)
         self._learner = new_learner()
 
     def prepare(self, seed: int) -> None:
-        self._learner.prepare(self._rows, self._codes, seed)
-        self._rows = None
+        if self._rows is not None:
+            self._learner.prepare(self._rows, self._codes, seed)
+            self._rows = None
 
     def answers(self, ignorance: Floats, seed: int, when: str, n_classes: int | None) -> Said:
         own = ignorance[self._train]

@@ -96,6 +96,7 @@ class Learner:
         self._raw: Any = None
         self._seed = 0
         self._folds: Folds | None = None
+        self._n_asked = 0
         self._front: Any = None
         self._table: Any = None
         self._options: dict[str, Any] = {}
@@ -108,6 +109,7 @@ class Learner:
         self._raw = X if self._honesty.may_be_honest else None
         self._honest = self._honesty.reward == "out-of-fold"
         self._folds = None
+        self._n_asked = 0
         self._seed = seed
         with self.named("prepare its table"):
             if front is not None:
@@ -129,7 +131,7 @@ class Learner:
         bagged = out_of_bag(model.estimator, model.n_classes) if self._uses_bags(model.estimator) else None
         if not self._honest:
             said = self._in_sample(model, when)
-            if self._honesty.reward == "in-sample" or not uninformative(said, self._codes, ignorance):
+            if self._honesty.reward == "in-sample" or self._tells_something(said, ignorance, seed, when, n_classes):
                 return model, said
             self._honest = True
         if bagged is not None:
@@ -137,6 +139,13 @@ class Learner:
         if len(self._codes) < 2:
             return model, self._in_sample(model, when)
         return model, self._other_folds().answers(ignorance, seed, when, n_classes)
+
+    def _tells_something(self, said: Said, ignorance: Floats, seed: int, when: str, n_classes: int | None) -> bool:
+        """Whether in-sample answers are worth passing on; asks one fold, the next one in every turn."""
+        if uninformative(said, self._codes, ignorance) or len(self._codes) < 2:
+            return False
+        self._n_asked += 1
+        return self._other_folds().helps(self._n_asked - 1, ignorance, seed, when, n_classes)
 
     def fit_only(self, ignorance: Floats, seed: int, when: str, n_classes: int | None = None) -> Model:
         """Return a model fitted under this ignorance."""
