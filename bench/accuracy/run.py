@@ -1,0 +1,139 @@
+"""Accuracy of every way to learn, on every problem: ``python bench/accuracy/run.py``.
+
+Results go to ``results.csv`` as they come; started again, it goes on where it was. ``--quick`` is a small run that
+shows that everything works. Then ``docs/accuracy.md`` and its picture are written from the file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import measure
+import report
+from problems import PROBLEMS, Cut, Problem
+from ways import BITS, FEW, ORDERS, POOLED, WAYS
+
+HERE = Path(__file__).parent
+FIELDS = ("problem", "learner", "way", "replication", "round", "accuracy", "seconds")
+OVERLAP_LEARNERS = {"tree-3", "logistic", "bayes"}
+ORDERED = {
+    ("digits", "tree-3"),
+    ("red wine x 11", "tree-3"),
+    ("letter x 4", "tree-3"),
+    ("letter x 4", "bayes"),
+    ("vehicle", "tree-3"),
+}
+Key = tuple[str, str, str, int]
+
+
+def wanted(problem: Problem, learner: str) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Return what to measure: name of the way -> (kind, settings)."""
+    plan: dict[str, tuple[str, dict[str, Any]]] = {}
+    if learner == "-":
+        return {name: ("pooled", {}) for name in POOLED}
+    plan |= {name: ("plain", WAYS[name]) for name in FEW.get(learner, WAYS)}
+    if learner != "mix":
+        plan["single"] = "single", WAYS["ascii"]
+        plan["oracle"] = "oracle", WAYS["ascii"]
+    if (problem.name, learner) in ORDERED:
+        plan |= {name: ("plain", settings) for name, settings in (ORDERS | BITS).items()}
+    if learner in OVERLAP_LEARNERS and " x " not in problem.name and problem.name != "blob-20":
+        plan |= {f"{way}, partial": ("partial", WAYS[way]) for way in ("ascii", "soft")}
+    return plan
+
+
+def job(task: tuple[int, str, int, frozenset[str]]) -> list[dict[str, Any]]:
+    """Measure what is missing of one problem, learner and replication."""
+    place, learner, replication, done = task
+    problem = PROBLEMS[place]
+    cut: Cut | None = None
+    rows: list[dict[str, Any]] = []
+    for way, (kind, settings) in wanted(problem, learner).items():
+        if way in done:
+            continue
+        cut = cut or problem.cut(replication)
+        for name, scores, seconds in curves(cut, learner, way, kind, settings, replication):
+            rows += [
+                dict(
+                    zip(
+                        FIELDS,
+                        (problem.name, learner, name, replication, t, round(s, 5), round(seconds, 3)),
+                        strict=True,
+                    )
+                )
+                for t, s in enumerate(scores, 1)
+            ]
+    return rows
+
+
+def curves(
+    cut: Cut, learner: str, way: str, kind: str, settings: dict[str, Any], seed: int
+) -> Iterator[tuple[str, list[float], float]]:
+    if kind == "pooled":
+        yield way, *measure.pooled(cut, POOLED[way], seed)
+    elif kind == "partial":
+        yield way, [], 0.0
+        for how, scores, seconds in measure.overlaps(cut, learner, settings, seed):
+            yield f"{way}: {how}", scores, seconds
+    else:
+        yield way, *measure.curve(cut, learner, settings, seed, "" if kind == "plain" else kind)
+
+
+def tasks(replications: int, results: Path, quick: bool) -> Iterator[tuple[int, str, int, frozenset[str]]]:
+    """Yield what is still to do, one replication of everything after the other."""
+    done: dict[tuple[str, str, int], set[str]] = {}
+    if results.exists():
+        with results.open(newline="") as file:
+            for row in csv.DictReader(file):
+                way = row["way"].partition(":")[0]
+                done.setdefault((row["problem"], row["learner"], int(row["replication"])), set()).add(way)
+    for replication, (place, problem) in product(range(replications), enumerate(PROBLEMS)):
+        if replication >= problem.replications or (quick and problem.name not in ("digits", "vehicle")):
+            continue
+        for learner in (*problem.learners, "-"):
+            if quick and learner not in ("tree-3", "-"):
+                continue
+            ways = frozenset(done.get((problem.name, learner, replication), ()))
+            if set(wanted(problem, learner)) - ways:
+                yield place, learner, replication, ways
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--replications", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=HERE)
+    parser.add_argument("--docs", type=Path, default=HERE.parents[1] / "docs")
+    parser.add_argument("--quick", action="store_true", help="two problems, one learner, two replications; for CI")
+    parser.add_argument("--report", action="store_true", help="measure nothing, write the report from the results")
+    options = parser.parse_args()
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    options.out.mkdir(parents=True, exist_ok=True)
+    results = options.out / "results.csv"
+    if not options.report:
+        to_do = list(tasks(2 if options.quick else options.replications, results, options.quick))
+        begun = time.perf_counter()
+        fresh = not results.exists()
+        with results.open("a", newline="") as file, ProcessPoolExecutor(options.jobs) as pool:
+            writer = csv.DictWriter(file, FIELDS)
+            if fresh:
+                writer.writeheader()
+            for number, rows in enumerate(pool.map(job, to_do), 1):
+                writer.writerows(rows)
+                file.flush()
+                place, learner, replication, _ = to_do[number - 1]
+                said = f"{PROBLEMS[place].name}, {learner}, replication {replication}"
+                print(f"{number}/{len(to_do)}  {time.perf_counter() - begun:6.0f} s  {said}", flush=True)
+    report.write(results, options.docs)
+
+
+if __name__ == "__main__":
+    main()
