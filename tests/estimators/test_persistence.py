@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -30,15 +30,8 @@ def two(first=TREE, second=TREE, columns=COLUMNS, **options) -> AssistedClassifi
     return AssistedClassifier([("a", first, columns[0]), ("b", second, columns[1])], **options)
 
 
-# skops leaves these to the user: a crafted tree can crash the process that predicts with it.
-TREES = ("sklearn.tree._tree.Tree",)
-PRIVATE = (
-    *TREES,
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    "sklearn.metrics._dist_metrics.EuclideanDistance64",
-    "sklearn.neighbors._kd_tree.KDTree",
-    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
-)
+# What skops leaves to the user, and nobody looks into.
+PRIVATE = ("sklearn.metrics._dist_metrics.EuclideanDistance64", "sklearn.neighbors._kd_tree.KDTree")
 
 CONFIGURATIONS = {
     "trees": two(),
@@ -77,7 +70,7 @@ def test_what_is_loaded_can_be_fitted_again_to_the_same_bits(tmp_path: Path):
     X, y = birds()
     clf = two(order="random").fit(X, y)
     assistlearn.save(clf, str(tmp_path / "model.skops"))
-    again = assistlearn.load(str(tmp_path / "model.skops"), trusted=TREES).fit(X, y)
+    again = assistlearn.load(str(tmp_path / "model.skops")).fit(X, y)
     assert again.contributions_ == clf.contributions_
 
 
@@ -92,7 +85,7 @@ def test_names_of_columns_survive(tmp_path: Path):
     frame = pd.DataFrame(X, columns=list("abcdef"))
     clf = two(columns=[["a", "b", "c"], ["d", "e", "f"]]).fit(frame, y)
     assistlearn.save(clf, tmp_path / "model.skops")
-    loaded = assistlearn.load(tmp_path / "model.skops", trusted=TREES)
+    loaded = assistlearn.load(tmp_path / "model.skops")
     assert list(loaded.feature_names_in_) == list("abcdef")
     assert np.array_equal(loaded.predict(frame), clf.predict(frame))
 
@@ -102,7 +95,7 @@ def test_the_baselines_can_be_saved(tmp_path: Path):
     clf = two()
     for baseline in (clf.alone("b").fit(X, y), clf.pooled().fit(X, y)):
         assistlearn.save(baseline, tmp_path / "model.skops")
-        loaded = assistlearn.load(tmp_path / "model.skops", trusted=TREES)
+        loaded = assistlearn.load(tmp_path / "model.skops")
         assert np.array_equal(loaded.predict(X), baseline.predict(X))
 
 
@@ -115,7 +108,6 @@ def test_types_that_nobody_trusts_are_refused_one_by_one(tmp_path: Path):
         assistlearn.load(path)
     message = str(caught.value)
     unknown = [
-        *TREES,
         "tests.estimators.data.left",
         "tests.estimators.data.right",
         "tests.learners.classifiers.Heaviest",
@@ -128,25 +120,23 @@ def test_types_that_nobody_trusts_are_refused_one_by_one(tmp_path: Path):
     assert isinstance(caught.value, ValueError)
 
     with pytest.raises(UntrustedFileError, match="Heaviest"):
-        assistlearn.load(path, trusted=unknown[:3])
+        assistlearn.load(path, trusted=unknown[:2])
     loaded = assistlearn.load(path, trusted=unknown)
     assert np.array_equal(loaded.predict(X), clf.predict(X))
 
 
-def test_a_model_without_trees_needs_no_trust_beyond_our_own_types(tmp_path: Path):
+def test_a_model_needs_no_trust_beyond_our_own_types(tmp_path: Path):
     X, y = birds()
     clf = two(GaussianNB(), make_pipeline(StandardScaler(), LogisticRegression())).fit(X, y)
     assistlearn.save(clf, tmp_path / "model.skops")
     assert np.array_equal(assistlearn.load(tmp_path / "model.skops").predict(X), clf.predict(X))
 
 
-def test_a_tree_is_refused_until_it_is_trusted_by_name(tmp_path: Path):
+def test_trees_and_networks_need_no_trust_either(tmp_path: Path):
     X, y = birds()
-    assistlearn.save(two().fit(X, y), tmp_path / "model.skops")
-    with pytest.raises(
-        UntrustedFileError, match=r"\n  sklearn.tree._tree.Tree\n.*trusted=\['sklearn.tree._tree.Tree'\]"
-    ):
-        assistlearn.load(tmp_path / "model.skops")
+    clf = two(RandomForestClassifier(3, random_state=0), DecisionTreeClassifier(max_depth=2)).fit(X, y)
+    assistlearn.save(clf, tmp_path / "model.skops")
+    assert np.array_equal(assistlearn.load(tmp_path / "model.skops").predict(X), clf.predict(X))
 
 
 def test_refusing_constructs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -8,7 +8,7 @@ from typing import Any
 
 from skops import io
 
-from assistlearn.errors import UntrustedFileError
+from assistlearn.learners.persistence import load_trusted
 
 OWN_TYPES = (
     "assistlearn.agents.agent.Agent",
@@ -42,9 +42,8 @@ def load(path: str | PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     """Read a model from a file that :func:`save` wrote.
 
     Nothing in the file is constructed before every type in it is known to be harmless: those that skops lists (most of
-    numpy's and scikit-learn's), assistlearn's own, and those named in ``trusted``. scikit-learn's trees are not on that
-    list, because a crafted one can crash the process when it predicts: a file that holds any is refused unless
-    ``trusted`` names ``"sklearn.tree._tree.Tree"``. Name it for files whose origin you know.
+    numpy's and scikit-learn's), assistlearn's own, and those named in ``trusted``. Trees are looked into before they
+    are returned, because a crafted one could crash the process when it predicts.
 
     Parameters
     ----------
@@ -58,12 +57,4 @@ def load(path: str | PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     model : AssistedClassifier
         As it was saved.
     """
-    allowed = {*OWN_TYPES, *trusted}
-    unknown = sorted(set(io.get_untrusted_types(file=path)) - allowed)
-    if unknown:
-        listed = "".join(f"\n  {name}" for name in unknown)
-        raise UntrustedFileError(
-            f"{path} holds types that are not trusted:{listed}\n"
-            f"If you know where the file comes from and trust every one of them, pass trusted={unknown!r}."
-        )
-    return io.load(path, trusted=sorted(allowed))
+    return load_trusted(path, (*OWN_TYPES, *trusted))

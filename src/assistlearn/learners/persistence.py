@@ -11,16 +11,19 @@ from sklearn.pipeline import Pipeline
 from skops import io
 
 from assistlearn.errors import UntrustedFileError
+from assistlearn.learners.audit import AUDITED_TYPES, audit
 from assistlearn.learners.learner import Model
 
-OWN_TYPES = (
-    "assistlearn.learners.learner.Model",
-    "numpy.dtype",  # a plain description of numbers, which skops does not list among the harmless
+OWN_TYPES = ("assistlearn.learners.learner.Model",)
+HARMLESS_TYPES = (  # plain numbers and settings, which skops does not list
+    "numpy.dtype",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
 )
 
 
 def load_trusted(path: str | PathLike[str], trusted: Sequence[str], packages: Sequence[str] = ()) -> Any:
-    """Return what a skops file holds, once every type in it is trusted.
+    """Return what a skops file holds, once every type in it is trusted, and its trees are looked into.
 
     Parameters
     ----------
@@ -32,14 +35,17 @@ def load_trusted(path: str | PathLike[str], trusted: Sequence[str], packages: Se
         Packages all of whose types are trusted.
     """
     found = set(io.get_untrusted_types(file=path))
-    unknown = sorted(name for name in found - set(trusted) if name.partition(".")[0] not in packages)
+    named = {*trusted, *HARMLESS_TYPES, *AUDITED_TYPES}
+    unknown = sorted(name for name in found - named if name.partition(".")[0] not in packages)
     if unknown:
         listed = "".join(f"\n  {name}" for name in unknown)
         raise UntrustedFileError(
             f"{path} holds types that are not trusted:{listed}\n"
             f"If you know where the file comes from and trust every one of them, pass trusted={unknown!r}."
         )
-    return io.load(path, trusted=sorted(found))
+    model = io.load(path, trusted=sorted(found))
+    audit(model, str(path))
+    return model
 
 
 def dump_model(model: Model) -> bytes:
