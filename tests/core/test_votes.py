@@ -113,6 +113,13 @@ def test_vote_shares_are_probabilities_with_the_same_winner(
     np.testing.assert_allclose(shares[np.arange(len(shares)), votes.winners(decided)], shares.max(axis=1), atol=1e-12)
 
 
+def test_two_quiet_agents_outvote_a_loud_one():
+    loud, quiet = np.array([[-100.0, 100.0]]), np.array([[0.01, -0.01]])
+    ballot = {"loud": loud, "quiet": quiet, "quieter": quiet}
+    decided = sum(votes.majority_votes(ballot, {"loud": 100.0, "quiet": 0.01, "quieter": 0.01}).values())
+    assert votes.winners(decided)[0] == 0
+
+
 def test_a_tie_goes_to_the_more_confident_agent():
     sure = np.array([[-3.0, 3.0]])  # all of its weight
     unsure = np.array([[1.0, -1.0]])  # a third of it
