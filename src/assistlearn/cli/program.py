@@ -18,6 +18,7 @@ from assistlearn.cli.forget import forget
 from assistlearn.cli.init import init
 from assistlearn.cli.output import complaints, plain, say_json
 from assistlearn.cli.predict import predict
+from assistlearn.cli.reproduce import reproduce
 from assistlearn.cli.show import show
 from assistlearn.cli.simulate import simulate
 from assistlearn.errors import AssistLearnError, InterruptedRunError, LedgerError, RefusedError, UnreachableError
@@ -36,6 +37,7 @@ app.command("predict")(predict)
 app.command("show")(show)
 app.command("audit")(audit)
 app.command("forget")(forget)
+app.command("reproduce")(reproduce)
 
 
 def _version(asked: bool) -> None:

@@ -1,0 +1,85 @@
+"""Choosing what the paper does not say: the candidate whose Single and Oracle come closest to the published ones.
+
+The methods that the paper proposes are not run here, so that nothing can be tuned in their favour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from assistlearn.errors import SettingsError
+from assistlearn.experiments.published import published
+from assistlearn.experiments.replication import fitted, staged_accuracy
+from assistlearn.experiments.samples import draw, settled
+from assistlearn.experiments.settings import Blobs, Candidate, Method, Settings
+
+GUIDES: tuple[Method, ...] = ("Single", "Oracle")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How close a candidate comes.
+
+    Attributes
+    ----------
+    candidate : Candidate
+        What was tried.
+    away : dict of str to float
+        For Single and Oracle, the mean absolute difference from the published curve, over its rounds.
+    """
+
+    candidate: Candidate
+    away: dict[str, float]
+
+    @property
+    def distance(self) -> float:
+        """The sum of both differences; the smallest is chosen."""
+        return sum(self.away.values())
+
+
+def trials(settings: Settings, folder: str | None = None) -> Iterator[Trial]:
+    """Yield every candidate of a figure's settings with its distance.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of a figure with a ``calibration`` table.
+    folder : str, optional
+        The data folder.
+    """
+    if settings.calibration is None:
+        raise SettingsError(f"{settings.name} has no candidates to choose from: {' '.join(settings.choice.split())}")
+    for candidate in settings.calibration.candidates:
+        yield Trial(candidate, _away(tried(settings, candidate), folder))
+
+
+def tried(settings: Settings, candidate: Candidate) -> Settings:
+    """Return the settings with a candidate's values, and the calibration's own number of samples and replications."""
+    assert settings.calibration is not None
+    learner = msgspec.structs.replace(settings.learner, parameters=settings.learner.parameters | candidate.parameters)
+    data = settings.data
+    if isinstance(data, Blobs):
+        spread = data.spread if candidate.spread is None else candidate.spread
+        data = msgspec.structs.replace(data, spread=spread, n_test=settings.calibration.n_test)
+    replications = settings.calibration.replications
+    return msgspec.structs.replace(settings, learner=learner, data=data, replications=replications)
+
+
+def _away(settings: Settings, folder: str | None) -> dict[str, float]:
+    curves: dict[str, list[list[float]]] = {method: [] for method in GUIDES}
+    data = settled(settings.data, folder)
+    for seed in range(settings.seed, settings.seed + settings.replications):
+        train, test = draw(data, seed, folder)
+        for method in GUIDES:
+            model = fitted(settings, method, train, seed)
+            curves[method].append(staged_accuracy(model, test, settings.rounds))
+    return {method: _difference(np.mean(found, axis=0), settings.figure, method) for method, found in curves.items()}
+
+
+def _difference(mean: np.ndarray[tuple[int, ...], np.dtype[np.float64]], figure: str, method: str) -> float:
+    curve = published(figure)[method]
+    return float(np.mean([abs(mean[round - 1] - accuracy) for round, accuracy in curve.items()]))

@@ -1,0 +1,209 @@
+"""What the paper's text claims about a figure, and whether it comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from scipy.stats import ttest_rel
+
+from assistlearn.experiments.results import Floats, Result
+
+LEVEL = 0.05
+NEAR = 0.02
+FEW_ROUNDS = 5
+LARGEST_ERROR = 0.04
+TOLERANCE = 0.9
+
+
+class Verdict(StrEnum):
+    """Whether a claim comes out."""
+
+    HOLDS = "holds"
+    IN_PART = "holds in part"
+    NOT = "does not hold"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim and what became of it.
+
+    Attributes
+    ----------
+    claim : str
+        In the paper's words, or close to them.
+    verdict : Verdict
+        Whether it comes out.
+    evidence : str
+        The numbers.
+    """
+
+    claim: str
+    verdict: Verdict
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two methods on the same replications.
+
+    Attributes
+    ----------
+    difference : float
+        The mean difference in accuracy.
+    p : float
+        Of a paired t-test, two-sided; 1 where all differences are equal to zero.
+    """
+
+    difference: float
+    p: float
+
+    @property
+    def better(self) -> bool:
+        """Whether the first is better by more than chance explains."""
+        return self.difference > 0.0 and self.p < LEVEL
+
+    @property
+    def worse(self) -> bool:
+        """Whether the first is worse by more than chance explains."""
+        return self.difference < 0.0 and self.p < LEVEL
+
+    def __str__(self) -> str:
+        p = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}" if self.p < 0.9995 else "p = 1"
+        return f"{self.difference:+.3f}, {p}"
+
+
+def compare(first: Floats, second: Floats) -> Comparison:
+    """Compare two methods by their accuracies on the same replications.
+
+    >>> compare(np.array([0.8, 0.9, 0.85]), np.array([0.7, 0.82, 0.74])).better
+    True
+    >>> str(compare(np.array([0.5, 0.5]), np.array([0.5, 0.5])))
+    '+0.000, p = 1'
+    """
+    difference = first - second
+    if np.ptp(difference) == 0.0:  # no spread, no test
+        return Comparison(float(difference.mean()), 1.0 if len(difference) < 2 or difference[0] == 0.0 else 0.0)
+    return Comparison(float(difference.mean()), float(ttest_rel(first, second).pvalue))
+
+
+def findings(result: Result) -> list[Finding]:
+    """Return what became of every claim about a figure."""
+    return [finding for check in _CHECKS for finding in check(result)]
+
+
+def round_near_oracle(assisted: Floats, oracle: float) -> int | None:
+    """Return the first round after which accuracy is at most 0.02 below the oracle's, or None.
+
+    >>> round_near_oracle(np.array([0.7, 0.88, 0.91]), oracle=0.9)
+    2
+    """
+    return _first_round(assisted >= oracle - NEAR)
+
+
+def round_of_target(result: Result) -> int | None:
+    """Return the round after which ASCII reaches the target share of the oracle's last test accuracy, or None."""
+    assert result.settings.transmission is not None
+    target = result.settings.transmission.target * result.mean("Oracle")[-1]
+    return _first_round(result.mean("ASCII") >= target)
+
+
+def _first_round(reached: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> int | None:
+    return int(np.argmax(reached)) + 1 if reached.any() else None
+
+
+def _beats_single(result: Result) -> Iterator[Finding]:
+    if "Single" not in result.settings.methods:
+        return
+    last = compare(result.accuracy("ASCII")[:, -1], result.accuracy("Single")[:, -1])
+    verdict = Verdict.HOLDS if last.better else Verdict.IN_PART if last.difference > 0.0 else Verdict.NOT
+    yield Finding("ASCII is better than a single agent", verdict, f"after the last round {last}")
+
+
+def _near_oracle(result: Result) -> Iterator[Finding]:
+    if "Oracle" not in result.settings.methods or result.settings.figure == "1":
+        return
+    assisted, oracle = result.mean("ASCII"), float(result.mean("Oracle")[-1])
+    found = round_near_oracle(assisted, oracle)
+    verdict = Verdict.NOT if found is None else Verdict.HOLDS if found <= FEW_ROUNDS else Verdict.IN_PART
+    reached = "never reached" if found is None else f"reached after round {found}"
+    last = compare(result.accuracy("ASCII")[:, -1], result.accuracy("Oracle")[:, -1])
+    text = f"the oracle's last {oracle:.3f} less {NEAR} is {reached}; after the last round ASCII - Oracle is {last}"
+    curves = result.published
+    if curves:
+        theirs = np.array(list(curves["ASCII"].values()))
+        place = round_near_oracle(theirs, list(curves["Oracle"].values())[-1])
+        rounds = list(curves["ASCII"])
+        text += "; published: " + ("never" if place is None else f"round {rounds[place - 1]}")
+    yield Finding(f"near-oracle within a few rounds (here: {FEW_ROUNDS})", verdict, text)
+
+
+def _beats_variants(result: Result) -> Iterator[Finding]:
+    for other in result.settings.methods:
+        if other in ("ASCII", "Single", "Oracle"):
+            continue
+        mine, theirs = result.accuracy("ASCII"), result.accuracy(other)
+        every = compare(mine.mean(axis=1), theirs.mean(axis=1))
+        first, last = compare(mine[:, 0], theirs[:, 0]), compare(mine[:, -1], theirs[:, -1])
+        if every.better and not last.worse:
+            verdict = Verdict.HOLDS if last.better else Verdict.IN_PART
+        else:
+            verdict = Verdict.IN_PART if last.better and not every.worse else Verdict.NOT
+        text = f"mean over the rounds {every}; after the first round {first}; after the last {last}"
+        yield Finding(f"ASCII beats {other}", verdict, text)
+
+
+def _errors_are_small(result: Result) -> Iterator[Finding]:
+    if not result.published or len(result.replications) < 2:
+        return
+    largest, method = max((float(result.standard_error(m).max()), m) for m in result.settings.methods)
+    verdict = Verdict.HOLDS if largest <= LARGEST_ERROR else Verdict.NOT
+    text = f"the largest is {largest:.4f} ({method}), over {len(result.replications)} replications"
+    yield Finding(f"standard errors within {LARGEST_ERROR}", verdict, text)
+
+
+def _sends_less(result: Result) -> Iterator[Finding]:
+    if result.settings.transmission is None:
+        return
+    claimed = result.settings.transmission.claimed_ratio
+    claim = f"{claimed:.0f} times less is sent at {result.settings.transmission.target:.0%} of the oracle's accuracy"
+    found = round_of_target(result)
+    costs = [each.cost for each in result.replications if each.cost is not None]
+    if found is None:
+        yield Finding(claim, Verdict.NOT, "the target is never reached")
+        return
+    papers = float(np.mean([cost.papers_ratio(found) for cost in costs]))
+    real = float(np.mean([cost.ratio(found) for cost in costs]))
+    matched = float(np.mean([cost.ratio_without_ids(found) for cost in costs]))
+    reached = [ratio >= TOLERANCE * claimed for ratio in (papers, real)]
+    verdict = Verdict.HOLDS if all(reached) else Verdict.IN_PART if any(reached) else Verdict.NOT
+    text = (
+        f"reached after round {found}; {papers:.0f} times in the paper's way of counting, {real:.1f} times in bits "
+        f"that really travel, {matched:.1f} times where the samples are matched already"
+    )
+    yield Finding(claim, verdict, text)
+
+
+def _not_below_published(result: Result) -> Iterator[Finding]:
+    if "ASCII" not in result.published:
+        return
+    last = max(result.published["ASCII"])
+    if last > result.settings.rounds:
+        return
+    ours, error = float(result.mean("ASCII")[last - 1]), float(result.standard_error("ASCII")[last - 1])
+    theirs = result.published["ASCII"][last]
+    verdict = Verdict.HOLDS if ours >= theirs - (0.0 if np.isnan(error) else error) else Verdict.NOT
+    text = f"after round {last} ours is {ours:.3f} with standard error {error:.3f}, theirs {theirs:.3f}"
+    yield Finding("ours is as good as the published ASCII, within a standard error", verdict, text)
+
+
+_CHECKS: tuple[Callable[[Result], Iterator[Finding]], ...] = (
+    _beats_single,
+    _near_oracle,
+    _beats_variants,
+    _sends_less,
+    _errors_are_small,
+    _not_below_published,
+)

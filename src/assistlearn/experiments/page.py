@@ -1,0 +1,196 @@
+"""The page that compares our results with the paper's: written from the results, never by hand."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn
+
+from assistlearn import __version__
+from assistlearn.experiments.claims import FEW_ROUNDS, LEVEL, NEAR, Verdict, findings
+from assistlearn.experiments.drawing import save_picture
+from assistlearn.experiments.reporting import transmission
+from assistlearn.experiments.results import Result
+from assistlearn.experiments.settings import Blobs, Patients, Pictures, Shared
+
+PICTURES = Path("_static") / "reproduction"
+MARKS = {Verdict.HOLDS: "**holds**", Verdict.IN_PART: "**holds in part**", Verdict.NOT: "**does not hold**"}
+
+INTRODUCTION = "page_introduction.md"
+DEMO = (
+    "**This is not the paper's data.** The paper uses 15,000 patients of MIMIC-III, which is given to persons only. "
+    "What is shown is the open demo of 100 patients, of which 30 are tested on: it shows that the pipeline works, and "
+    "says nothing for or against the claims. With the files at hand, the same command uses them."
+)
+
+
+def write_page(results: Sequence[Result], path: Path, data: str | None = None) -> None:
+    """Write the page and its pictures.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The figures, in the order of the page.
+    path : Path
+        The page, in Markdown. Pictures go to ``_static/reproduction`` beside it.
+    data : str, optional
+        The data folder, for figures that show samples.
+    """
+    introduction = files(__package__).joinpath(INTRODUCTION).read_text(encoding="utf-8")
+    parts = [introduction.format(level=LEVEL, near=NEAR, few=FEW_ROUNDS), _machine(results), _summary(results)]
+    for result in results:
+        picture = PICTURES / f"{result.settings.name}.png"
+        save_picture(result, path.parent / picture, data=data)
+        parts.append("\n".join(_section(result, picture)))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(part.rstrip() + "\n" for part in parts), encoding="utf-8")
+
+
+def _machine(results: Sequence[Result]) -> str:
+    minutes = {result.settings.figure: result.cpu_seconds / 60 for result in results}
+    rest = sum(each for figure, each in minutes.items() if figure != "4b")
+    spent = f"All figures but 4b took {rest:.1f} minutes of one processor core together"
+    if "4b" in minutes:
+        spent += f", Figure 4b {minutes['4b']:.1f} minutes"
+    return (
+        f"{spent}. Run with assistlearn {__version__}, Python {platform.python_version()}, scikit-learn "
+        f"{sklearn.__version__} and NumPy {np.__version__} on a machine with {os.cpu_count()} cores.\n"
+    )
+
+
+def _summary(results: Sequence[Result]) -> str:
+    lines = ["## All claims", "", "| figure | claim | verdict |", "| --- | --- | --- |"]
+    for result in results:
+        name = _link(result) + (" (demo)" if result.demo else "")
+        lines += [f"| {name} | {found.claim} | {MARKS[found.verdict]} |" for found in findings(result)]
+    return "\n".join(lines) + "\n"
+
+
+def _link(result: Result) -> str:
+    title = f"Figure {result.settings.figure}"
+    return f"[{title}](#{title.lower().replace(' ', '-')})"
+
+
+def _section(result: Result, picture: Path) -> Iterator[str]:
+    settings = result.settings
+    yield f"## Figure {settings.figure}"
+    yield ""
+    yield f"{settings.title}. {_data(result)} {len(result.replications)} replications, {settings.rounds} rounds."
+    yield ""
+    if result.demo:
+        yield DEMO
+        yield ""
+    yield f"![Test accuracy against rounds, ours and published, Figure {settings.figure}]({picture.as_posix()})"
+    yield ""
+    yield from _table(result)
+    yield ""
+    yield from _claims(result)
+    yield from _transmission(result)
+    yield f"*Settings.* {_learner(result)}. {' '.join(settings.choice.split())}"
+    yield ""
+    if settings.remark:
+        yield f"*Remark.* {' '.join(settings.remark.split())}"
+        yield ""
+
+
+def _data(result: Result) -> str:
+    match result.settings.data:
+        case Blobs() as data:
+            return f"Blobs of spread {data.spread:g}; trained on {data.n_train:,}, tested on {data.n_test:,} samples."
+        case Shared() as data:
+            return f"Trained on {data.train:.0%} of the samples, tested on the others."
+        case Pictures() as data:
+            return f"Trained on {data.n_train:,}, tested on {data.n_test:,} pictures; each replication has its own cut."
+        case Patients() as data:
+            return f"Trained on {data.train:.0%} of the patients, tested on the others."
+
+
+def _learner(result: Result) -> str:
+    learner = result.settings.learner
+    values = ", ".join(f"`{name} = {value}`" for name, value in learner.parameters.items())
+    return f"Learner: {learner.kind} with {values}" + (", features standardised" if learner.standardise else "")
+
+
+def _table(result: Result) -> Iterator[str]:
+    """Yield ours against theirs at the first, middle and last of the rounds that are published."""
+    curves = result.published
+    rounds = _three(list(next(iter(curves.values()), range(1, result.settings.rounds + 1))))
+    heads = [f"round {round}{whose}" for round in rounds for whose in ((", ours", ", published") if curves else ("",))]
+    yield "| method | " + " | ".join(heads) + " |"
+    yield "| --- |" + " ---: |" * len(heads)
+    for method in result.settings.methods:
+        mean, error = result.mean(method), result.standard_error(method)
+        cells = []
+        for round in rounds:
+            there = round <= len(mean)
+            cells.append(f"{mean[round - 1]:.3f} ± {error[round - 1]:.3f}" if there else "")
+            if curves:
+                value = result.theirs(method, round)
+                cells.append("" if value is None else f"{value:.3f}")
+        yield f"| {method} | " + " | ".join(cells) + " |"
+
+
+def _three(rounds: Sequence[int]) -> list[int]:
+    """Return the first, the middle and the last.
+
+    >>> _three([1, 3, 5, 7]), _three([1, 2])
+    ([1, 5, 7], [1, 2])
+    """
+    return sorted({rounds[0], rounds[len(rounds) // 2], rounds[-1]})
+
+
+def _claims(result: Result) -> Iterator[str]:
+    found = findings(result)
+    if not found:
+        return
+    yield "| claim | verdict | numbers |"
+    yield "| --- | --- | --- |"
+    yield from (f"| {each.claim} | {MARKS[each.verdict]} | {each.evidence} |" for each in found)
+    yield ""
+
+
+def _transmission(result: Result) -> Iterator[str]:
+    sent = transmission(result)
+    if sent is None:
+        return
+    bits, n = sent["bits"], sent["n_samples"]
+    yield f"What travels for {n:,} training samples, where the helper has {sent['n_columns']} columns:"
+    yield ""
+    yield "| what | bits | bits per sample |"
+    yield "| --- | ---: | ---: |"
+    turns = f"every turn's request and reply, up to round {sent['round']}"
+    named = {
+        "ids": "ids, as keyed hashes, both ways, once",
+        "labels": "labels, once",
+        "turns": turns,
+        "end": "the end",
+        "all": "**ASCII, all of it**",
+        "columns": "the helper's columns instead (and the ids)",
+        "columns_compressed": "the same, compressed by zlib",
+    }
+    for key, words in named.items():
+        if key in bits:
+            yield f"| {words} | {bits[key]:,.0f} | {bits[key] / n:,.2f} |"
+    yield ""
+    if sent["round"] is not None:
+        yield _ratios(sent)
+        yield ""
+
+
+def _ratios(sent: dict[str, Any]) -> str:
+    ratios = sent["ratios"]
+    return (
+        f"ASCII reaches {sent['target']:.0%} of the oracle's last test accuracy after round {sent['round']}. Sending "
+        f"the helper's columns would take **{ratios['paper']:.0f} times** as much in the paper's way of counting (one "
+        "number per sample and round against one number per sample and column, without labels and ids), and "
+        f"**{ratios['bits']:.1f} times** in bits that really travel, ids included on both sides. Without the ids, "
+        f"which must be matched in either case, it is {ratios['bits_without_ids']:.1f} times; if the columns were "
+        f"compressed, {ratios['bits_compressed']:.1f} times. Prediction is not counted: there the helper sends its "
+        "votes for each sample instead of its columns."
+    )

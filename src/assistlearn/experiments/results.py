@@ -1,0 +1,102 @@
+"""A figure's result: means and standard errors over its replications, beside what was published."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistlearn.experiments.published import Curve, published
+from assistlearn.experiments.replication import Replication
+from assistlearn.experiments.settings import Patients, Settings
+
+Floats = NDArray[np.float64]
+HEADER = ("figure", "method", "round", "mean", "standard_error", "replications", "published")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a figure's replications say together.
+
+    Attributes
+    ----------
+    settings : Settings
+        Of the figure.
+    replications : tuple of Replication
+        In the order of their numbers.
+    """
+
+    settings: Settings
+    replications: tuple[Replication, ...]
+
+    def accuracy(self, method: str) -> Floats:
+        """Return the test accuracy, replications x rounds."""
+        return np.array([each.accuracy[method] for each in self.replications])
+
+    def mean(self, method: str) -> Floats:
+        """Return the mean over the replications, after each round."""
+        return np.asarray(self.accuracy(method).mean(axis=0))
+
+    def standard_error(self, method: str) -> Floats:
+        """Return the standard error of that mean; NaN with a single replication."""
+        found = self.accuracy(method)
+        if len(found) < 2:
+            return np.full(found.shape[1], np.nan)
+        return np.asarray(found.std(axis=0, ddof=1) / np.sqrt(len(found)))
+
+    @property
+    def published(self) -> dict[str, Curve]:
+        """The published curves, by method; rounds count from 1."""
+        return published(self.settings.figure)
+
+    def theirs(self, method: str, round: int) -> float | None:
+        """Return the published accuracy of a method after a round; None where there is none."""
+        curve = self.published.get(method)
+        return None if curve is None else curve.get(round)
+
+    @property
+    def cpu_seconds(self) -> float:
+        """How much time of a processor all replications took together."""
+        return sum(each.cpu_seconds for each in self.replications)
+
+    @property
+    def demo(self) -> bool:
+        """Whether the result is about the open demo of a data set instead of the paper's data."""
+        return isinstance(self.settings.data, Patients) and self.settings.data.demo
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Yield a row for each method and round, as in :data:`HEADER`."""
+        for method in self.settings.methods:
+            pairs = zip(self.mean(method), self.standard_error(method), strict=True)
+            for round, (mean, error) in enumerate(pairs, start=1):
+                yield (
+                    self.settings.figure,
+                    method,
+                    round,
+                    _number(mean),
+                    _number(error),
+                    len(self.replications),
+                    self.theirs(method, round),
+                )
+
+    def csv(self) -> str:
+        """Return the rows as CSV."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(HEADER)
+        writer.writerows(self.rows())
+        return out.getvalue()
+
+
+def collect(settings: Settings, replications: Sequence[Replication]) -> Result:
+    """Return the result of replications, in whatever order they were finished."""
+    return Result(settings, tuple(sorted(replications, key=lambda each: each.number)))
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else round(float(value), 6)

@@ -1,0 +1,62 @@
+"""Replications, one after another or side by side, keeping each as soon as it is finished."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+import msgspec
+
+from assistlearn.experiments.keeping import Shelf
+from assistlearn.experiments.replication import Replication, replicate
+from assistlearn.experiments.samples import settled
+from assistlearn.experiments.settings import Settings
+
+
+def run(settings: Settings, out: Path, jobs: int = 1, data: str | None = None) -> Iterator[Replication]:
+    """Yield a figure's replications as they are finished; those that are kept from an earlier run come first.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of the figure, from :func:`prepared`.
+    out : Path
+        The folder of all results; a figure has a folder of its own inside.
+    jobs : int, default=1
+        How many replications run side by side, each in a process of its own.
+    data : str, optional
+        The data folder.
+    """
+    shelf = Shelf(out / settings.name)
+    missing = []
+    for number in range(settings.replications):
+        kept = shelf.find(settings, number)
+        if kept is None:
+            missing.append(number)
+        else:
+            yield kept
+    for replication in _made(settings, missing, jobs, data):
+        shelf.keep(replication)
+        yield replication
+
+
+def prepared(settings: Settings, data: str | None = None) -> Settings:
+    """Return the settings with the data that are at hand."""
+    return msgspec.structs.replace(settings, data=settled(settings.data, data))
+
+
+def _made(settings: Settings, numbers: list[int], jobs: int, data: str | None) -> Iterator[Replication]:
+    if jobs == 1 or len(numbers) < 2:
+        for number in numbers:
+            yield replicate(settings, number, data)
+        return
+    # Fresh processes: a forked one would inherit the threads' locks of whoever calls.
+    pool = ProcessPoolExecutor(min(jobs, len(numbers)), mp_context=multiprocessing.get_context("spawn"))
+    try:
+        waiting: list[Future[Replication]] = [pool.submit(replicate, settings, number, data) for number in numbers]
+        for future in as_completed(waiting):
+            yield future.result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
