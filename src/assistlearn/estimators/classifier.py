@@ -82,8 +82,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         - "simple": it looks at the ignorance alone (ASCII-Simple), the exact stage-wise minimiser of the exponential
           loss;
         - "soft": agents say how sure they are, not just where they are right, and vote with their probabilities (with
-          their labels, where their learner has none). Goes with ``reward="auto"``; usually better after two rounds
-          than "ascii" after ten;
+          their labels, where their learner has none). Goes with ``reward="auto"``;
         - "ensemble": no interchange: every agent boosts alone, and the agents' answers are put to a majority vote
           (Ensemble-AdaBoost). Ties are broken by the agents' confidence.
     order : {"chain", "random", "strongest", "greedy"} or callable, default="chain"
