@@ -16,8 +16,12 @@ LABEL = 'label = "ill"\n'
 SECRET = 'secret = "shared.key"\n'
 
 
-def toml(name: str, more: str = SECRET, learner: str = "sklearn.tree.DecisionTreeClassifier") -> str:
-    return f'name = "{name}"\ntable = "{name}.csv"\nid = "patient"\nlearner = "{learner}"\n{more}'
+STUMP = '{ kind = "sklearn.tree.DecisionTreeClassifier", parameters = { max_depth = 1 } }'
+"""Weak, so that a run has many rounds."""
+
+
+def toml(name: str, more: str = SECRET, learner: str = STUMP) -> str:
+    return f'name = "{name}"\ntable = "{name}.csv"\nid = "patient"\nlearner = {learner}\n{more}'
 
 
 def write_agents(folder: Path) -> list[Path]:

@@ -47,12 +47,14 @@ def predict(
     from assistlearn.deployment.simulation import opened_run, rows_of
 
     folder = RunFolder(run)
+    asked = None if ids is None else _in_file(ids, folder)  # before any process starts
     with (
         Asking(quiet=json) as asking,
         opened_run(folder, training=False, timeout=timeout, progress=asking.tell) as (leader, own),
     ):
-        asked = _asked(own, ids)
-        samples = Ids(asked, str(ids) if ids else f"Agent {own.description.name!r}")
+        if asked is None:
+            asked = _without_label(own)
+        samples = Ids(asked, f"Agent {own.description.name!r}")
         prediction = leader.predict(samples, rows_of(samples, own.table.ids))
     if not prediction.known:
         raise UnreachableError("No agent can vote. " + " ".join(f"{n}: {why}" for n, why in prediction.absent.items()))
@@ -64,19 +66,28 @@ def predict(
         _show(facts)
 
 
-def _asked(own: LoadedAgent, file: Path | None) -> pl.Series:
-    """Return the ids to predict."""
-    if file is None:
-        labels = own.table.labels
-        unlabelled = own.table.ids if labels is None else own.table.ids.filter(labels.is_null())
-        return unlabelled if len(unlabelled) else own.table.ids
+def _without_label(own: LoadedAgent) -> pl.Series:
+    """Return the ids of the initiator's rows without a label, or else of all."""
+    labels = own.table.labels
+    unlabelled = own.table.ids if labels is None else own.table.ids.filter(labels.is_null())
+    return unlabelled if len(unlabelled) else own.table.ids
+
+
+def _in_file(file: Path, folder: RunFolder) -> pl.Series:
+    """Return the ids in a file, once they are known to be complete and all different."""
+    from assistlearn.alignment import Ids
+    from assistlearn.tables import load_description
+
+    settings = folder.settings()
+    name = load_description(settings.files[settings.initiator]).id
     frame = _csv(file)
-    if own.description.id in frame.columns:
-        return frame[own.description.id]
-    raise TableError(
-        f"{file} has no column {own.description.id!r}, which holds the ids at {own.description.name!r}. Its columns "
-        f"are {', '.join(map(repr, frame.columns))}. Name one of them so, in the first line of the file."
-    )
+    if name not in frame.columns:
+        raise TableError(
+            f"{file} has no column {name!r}, which holds the ids at {settings.initiator!r}. Its columns are "
+            f"{', '.join(map(repr, frame.columns))}. Name one of them so, in the first line of the file."
+        )
+    Ids(frame[name], str(file))
+    return frame[name]
 
 
 def _csv(file: Path) -> pl.DataFrame:
@@ -111,7 +122,8 @@ def _write(out: Path, id_name: str, asked: pl.Series, prediction: Prediction, sh
     columns: dict[str, Any] = {id_name: asked, "prediction": pl.Series(prediction.labels, strict=False)}
     for position, name in enumerate(prediction.classes):
         columns[f"probability of {name}"] = pl.Series(shares[:, position]).set(unknown, None)
-    columns["agents"] = [" ".join(name for name, there in zip(agents, row, strict=True) if there) for row in masks]
+    voters = (" ".join(name for name, there in zip(agents, row, strict=True) if there) for row in masks)
+    columns["agents"] = [names or None for names in voters]
     out.parent.mkdir(parents=True, exist_ok=True)
     pl.DataFrame(columns).write_csv(out)
 

@@ -20,7 +20,7 @@ class _Bar:
 
     def __init__(self, quiet: bool, console: Console | None) -> None:
         console = console or complaints()
-        self._progress = Progress(
+        self.progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=20),
             MofNCompleteColumn(),
@@ -32,13 +32,13 @@ class _Bar:
         )
 
     def __enter__(self) -> Self:
-        self._progress.start()
+        self.progress.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.stop()
+        self.progress.stop()
 
 
 class Asking(_Bar):
@@ -54,12 +54,12 @@ class Asking(_Bar):
 
     def __init__(self, quiet: bool, console: Console | None = None) -> None:
         super().__init__(quiet, console)
-        self._asking = self._progress.add_task("starting the agents", total=None, note="")
+        self._asking = self.progress.add_task("starting the agents", total=None, note="")
 
     def tell(self, agent: str, done: int, total: int) -> None:
         """Show with whom samples are matched or asked for, and how many are done."""
         words = f"samples with {plain(agent)}"
-        self._progress.update(self._asking, description=words, completed=done, total=total or None)
+        self.progress.update(self._asking, description=words, completed=done, total=total or None)
 
 
 class Training(Asking):
@@ -85,14 +85,14 @@ class Training(Asking):
     def show(self, event: Event) -> None:
         """Show what has happened."""
         if self._turns is None:
-            self._progress.remove_task(self._asking)
-            self._turns = self._progress.add_task("", total=self._n_turns, note="")
+            self.progress.remove_task(self._asking)
+            self._turns = self.progress.add_task("", total=self._n_turns, note="")
         if isinstance(event, RoundFinished) and event.holdout_accuracy is not None:
             self._together = f"; together {event.holdout_accuracy:.1%} on the hold-out samples"
         elif isinstance(event, TurnFinished):
             words = f"round {event.round} of {self._n_rounds}"
             note = _turn(event) + self._together
-            self._progress.update(self._turns, advance=1, description=words, note=note)
+            self.progress.update(self._turns, advance=1, description=words, note=note)
 
 
 def _turn(event: TurnFinished) -> str:

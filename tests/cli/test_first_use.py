@@ -1,0 +1,88 @@
+"""From nothing to predictions by the three commands of the README, as a new user types them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+from tests.cli.program import assistlearn
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def commands_of_the_readme() -> list[str]:
+    section = README.read_text(encoding="utf-8").partition("## Separate organisations")[2].partition("\n## ")[0]
+    [block] = re.findall(r"```sh\n(.*?)```", section, flags=re.DOTALL)
+    return [line.partition("#")[0].strip() for line in block.splitlines()]
+
+
+def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    narrow = os.environ | {"PATH": path, "COLUMNS": "40"}  # where a careless program breaks paths in two
+    return subprocess.run(["sh", "-c", line], cwd=folder, env=narrow, capture_output=True, text=True, check=True)
+
+
+def test_three_commands_lead_from_nothing_to_predictions(tmp_path):
+    init, simulate, predict = commands_of_the_readme()
+    said = shell(init, tmp_path).stdout
+    assert "assistlearn simulate demo/clinic.toml demo/lab.toml demo/scans.toml --holdout 0.2 --out demo/run" in said
+    trained = shell(simulate, tmp_path)
+    assert "The run lives in demo/run." in trained.stdout
+    assert "assistlearn predict demo/run --out predictions.csv" in trained.stdout
+    assert trained.stderr == ""
+    accuracy = re.search(r"hold-out samples, after \d+ rounds: ([\d.]+)%", trained.stdout)
+    assert accuracy is not None
+    assert float(accuracy[1]) > 90.0
+    predicted = shell(predict, tmp_path)
+    assert "69 samples predicted, in demo/predictions.csv." in predicted.stdout
+    assert predicted.stderr == ""
+    assert accuracy_of(tmp_path / "demo") > 0.9
+
+
+def accuracy_of(demo: Path) -> float:
+    """Return how often the predictions for the new patients are true: their rows are those of scikit-learn's table."""
+    made = pl.read_csv(demo / "predictions.csv")
+    truth = np.where(load_breast_cancer().target == 0, "malignant", "benign")
+    patients = pl.read_csv(demo / "clinic.csv").select("patient", truth=truth)
+    asked = pl.read_csv(demo / "new-patients.csv")
+    assert made["patient"].to_list() == asked["patient"].to_list()
+    probabilities = made.select("probability of benign", "probability of malignant")
+    np.testing.assert_allclose(probabilities.to_numpy().sum(axis=1), 1.0)
+    assert set(made["agents"].unique()) <= {"clinic", "clinic lab", "clinic scans", "clinic lab scans"}
+    both = made.join(patients, on="patient", how="inner", validate="1:1")
+    assert len(both) == len(made) == 69
+    return float((both["prediction"] == both["truth"]).mean())
+
+
+def test_the_examples_agents_pass_their_check(tmp_path):
+    written = assistlearn("init", tmp_path, "--example", "--json").json
+    assert sorted(Path(file).name for file in written["files"]) == sorted(path.name for path in tmp_path.iterdir())
+    for file in written["agents"]:
+        check = assistlearn("check", file)
+        assert check.code == 0
+        assert "What would leave this organisation" in check.out
+        assert check.out.endswith("All is well.\n")
+    clinic = assistlearn("check", tmp_path / "clinic.toml", "--json").json
+    assert clinic["role"] == "initiator"
+    assert clinic["classes"] == {"benign": 318, "malignant": 182}
+    assert any("69 rows have no label" in note for note in clinic["notes"])
+
+
+@pytest.mark.parametrize("role", ["initiator", "helper"])
+def test_files_to_fill_in_are_right_once_their_table_is_there(tmp_path, role):
+    assert assistlearn("init", tmp_path).code == 0
+    assistlearn("check", tmp_path / f"{role}.toml").failed(2, f"{role}.csv")
+    rows = {"patient": [1, 2, 3, 4], "age": [50, 60, 70, 80]}
+    rows |= {"diagnosis": ["a", "b", "a", "b"]} if role == "initiator" else {}
+    pl.DataFrame(rows).write_csv(tmp_path / f"{role}.csv")
+    (tmp_path / "shared.key").write_text("0123456789abcdef")
+    check = assistlearn("check", tmp_path / f"{role}.toml", "--json")
+    assert check.json["role"] == role

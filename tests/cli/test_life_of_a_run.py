@@ -1,0 +1,157 @@
+"""A run from its beginning to its end, by scripts: one JSON object from every command, with the documented keys."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import polars as pl
+
+from assistlearn.session import StopReason
+from tests.cli.program import Said, assistlearn
+from tests.cli.small_agents import IDS, N_NEW, N_SAMPLES, NEW, lines_of, toml
+
+ROUNDS = 2
+
+
+def test_a_run_lives_from_simulate_to_forget(agents, tmp_path):
+    run = tmp_path / "run"
+    trained = assistlearn("simulate", *agents, "--run", "first", "--out", run, "--rounds", ROUNDS, "--json")
+    assert trained.err == ""
+    check_training(trained, run)
+    check_result_for_people(run)
+    check_that_names_are_unique(agents, run)
+    check_audit(agents, tmp_path)
+    check_prediction(run, tmp_path)
+    check_that_absent_agents_are_reported(agents, run, tmp_path)
+    check_that_the_others_forget_and_one_does_later(agents, run)
+
+
+def check_training(trained: Said, run: Path) -> None:
+    facts = trained.json
+    assert facts.keys() == {"folder", "run", "finished", "turns", "holdout_accuracy", "result"}
+    assert (facts["folder"], facts["run"], facts["finished"]) == (str(run), "first", True)
+    result = facts["result"]
+    assert result["n_samples"] == N_SAMPLES - N_NEW
+    assert result["stop_reason"] in StopReason.__members__
+    assert facts["turns"] == result["n_turns"]
+    assert {"turn", "round", "agent", "model_weight", "mean_reward", "accuracy", "perfect"} == set(
+        result["contributions"][0]
+    )
+    shown = assistlearn("show", run, "--json").json
+    assert shown.keys() == (facts.keys() - {"run"}) | {"settings"}
+    assert shown["result"] == result
+    assert shown["settings"]["agents"] == ["clinic", "lab", "scans"]
+    assert "permutation" not in str(shown)
+
+
+def check_result_for_people(run: Path) -> None:
+    shown = assistlearn("show", run).out
+    assert "Run first (ascii) on 72 samples" in shown
+    assert "no hold-out samples" in shown
+    again = assistlearn("simulate", "--resume", run)
+    assert again.code == 0
+    assert again.out.startswith(shown)
+
+
+def check_that_names_are_unique(agents: list[Path], run: Path) -> None:
+    assistlearn("simulate", *agents, "--run", "first", "--out", run).failed(
+        2, f"{run} holds a run already", f"simulate --resume {run}"
+    )
+    assistlearn("simulate", *agents, "--run", "first", "--out", f"{run}2").failed(
+        2, "Agent 'clinic' has a run 'first' already", f"assistlearn forget first --agent {agents[0]}"
+    )
+
+
+def check_audit(agents: list[Path], folder: Path) -> None:
+    for file in agents:
+        audit = assistlearn("audit", file, "--json").json
+        assert audit.keys() == {"ledger", "whole", "entries", "runs", "first", "last", "totals"}
+        assert audit["whole"] is True
+        assert audit["runs"] == ["first"]
+        assert audit["entries"] == sum(row["messages"] for row in audit["totals"])
+    helper, initiator = assistlearn("audit", agents[1], "--json").json, assistlearn("audit", agents[0], "--json").json
+    sent = {row["type"]: row["bytes"] for row in helper["totals"] if row["direction"] == "sent"}
+    received = {
+        r["type"]: r["bytes"] for r in initiator["totals"] if (r["direction"], r["peer"]) == ("received", "lab")
+    }
+    assert sent == received  # what the lab says that it sent is what the clinic says that it got
+    assert "Runs: first." in assistlearn("audit", agents[1]).out
+    assert "No message of run second" in assistlearn("audit", agents[1], "--run", "second").out
+    forged = folder / "forged.jsonl"
+    ledger = Path(helper["ledger"])
+    forged.write_text(ledger.read_text().replace('"peer": "clinic"', '"peer": "nobody"', 1))
+    shutil.copy(f"{ledger}.head", f"{forged}.head")
+    assistlearn("audit", forged).failed(4, "line 1: entry 1 was changed")
+    assert assistlearn("audit", forged, "--json").json["exit_code"] == 4
+
+
+def check_prediction(run: Path, folder: Path) -> None:
+    out = folder / "new" / "votes.csv"
+    predicted = assistlearn("predict", run, "--out", out, "--json")
+    assert predicted.json == {
+        "file": str(out),
+        "samples": N_NEW,
+        "unknown_to_all": 0,
+        "known": {"clinic": N_NEW, "lab": N_NEW, "scans": N_NEW},
+        "absent": {},
+    }
+    table = pl.read_csv(out)
+    assert table.columns == ["patient", "prediction", "probability of no", "probability of yes", "agents"]
+    assert table["patient"].to_list() == NEW
+    likelier = table.select(pl.when(pl.col("probability of yes") > 0.5).then(pl.lit("yes")).otherwise(pl.lit("no")))
+    assert table["prediction"].to_list() == likelier.to_series().to_list()
+
+
+def check_that_absent_agents_are_reported(agents: list[Path], run: Path, folder: Path) -> None:
+    """One agent's file is gone and another's process dies: the initiator's votes remain. One id is nobody's."""
+    _, lab, scans = agents
+    kept = lab.read_text()
+    (folder / "deadly.py").write_text("import os\n\ndef learner():\n    os._exit(7)\n")
+    lab.write_text(toml("lab", learner='"deadly:learner"'))
+    os.rename(scans, folder / "away.toml")
+    ids = folder / "ids.csv"
+    ids.write_text("patient,why\np-900,stranger\n" + f"{IDS[0]},friend\n")
+    predicted = assistlearn("predict", run, "--ids", ids, "--out", folder / "few.csv")
+    assert predicted.code == 0
+    assert "1 sample predicted" in predicted.out
+    assert "1 sample unknown to every agent" in predicted.out
+    assert "lab did not take part: Agent 'lab': its process ended with exit code 7" in predicted.out
+    assert "scans did not take part: Agent 'scans' cannot start: There is no agent's file" in predicted.out
+    stranger, friend = lines_of(folder / "few.csv")[1:]
+    assert stranger == "p-900,,,,"
+    assert friend.startswith(f"{IDS[0]},")
+    assert friend.endswith(",clinic")
+    lab.write_text(kept)
+    for text, words in (
+        ("person\np-001\n", "no column 'patient', which holds the ids at 'clinic'. Its columns are 'person'"),
+        ("patient\np-001\np-001\n", "1 id occurs more than once"),
+        ("patient\n", "there are no ids"),
+    ):
+        ids.write_text(text)
+        refused = assistlearn("predict", run, "--ids", ids, "--out", folder / "none.csv")
+        refused.failed(2, str(ids), words)
+    assistlearn("predict", run, "--ids", folder / "nothing.csv").failed(2, "nothing.csv: there is no such file")
+    assert not (folder / "none.csv").exists()
+
+
+def check_that_the_others_forget_and_one_does_later(agents: list[Path], run: Path) -> None:
+    """The scanner's file is still away."""
+    clinic, lab, scans = agents
+    forgotten = assistlearn("forget", run, "--json")
+    assert forgotten.code == 3
+    assert forgotten.json.keys() == {"run", "removed", "absent"}
+    assert forgotten.json["removed"].keys() == {"clinic", "lab"}
+    assert "cannot start" in forgotten.json["absent"]["scans"]
+    assistlearn("predict", run, "--timeout", 60).failed(3, "No agent can vote", "knows no run 'first'")
+    os.rename(scans.parent / "away.toml", scans)
+    assistlearn("forget", "first", "--agent", lab).failed(2, "'lab' knows no run 'first'. The runs it knows: none")
+    one = assistlearn("forget", "first", "--agent", scans)
+    assert one.out == f"scans: {ROUNDS} models removed\n"
+    again = assistlearn("forget", run)
+    assert again.code == 0
+    assert again.out == "clinic: 0 models removed\nlab: 0 models removed\nscans: 0 models removed\n"
+    assert not run.exists()
+    assert not list(clinic.parent.glob("*-models/runs/*"))
+    assert "forget: a request to remove a run" in assistlearn("audit", clinic).out
