@@ -16,9 +16,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_array, check_is_fitted, column_or_1d, validate_data
 
 from assistlearn.agents import Agent
-from assistlearn.core import Contribution, RunState, SoftState, State
+from assistlearn.core import Contribution, RunState
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.loss import LOSSES
+from assistlearn.core.starting import start_state
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 from assistlearn.estimators.checks import (
@@ -326,14 +327,20 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
 
     def _states(self, n_samples: int, weight: Floats | None) -> Mapping[str, RunState]:
         """Return each agent's state: one for all, or one each where nothing is interchanged."""
-        n_classes = len(self.classes_)
-        if self.method == "soft":
-            soft = SoftState.start(n_samples, n_classes, weight, self.loss, self.shrinkage, int(self.score_bits))
-            return dict.fromkeys(self.agents_, soft)
         if self.method == "ensemble":
-            return {name: State.start(n_samples, n_classes, weight, interchange=False) for name in self.agents_}
-        shared = State.start(n_samples, n_classes, weight, interchange=self.method == "ascii")
-        return dict.fromkeys(self.agents_, shared)
+            return {name: self._state(n_samples, weight) for name in self.agents_}
+        return dict.fromkeys(self.agents_, self._state(n_samples, weight))
+
+    def _state(self, n_samples: int, weight: Floats | None) -> RunState:
+        return start_state(
+            self.method,
+            n_samples,
+            len(self.classes_),
+            weight,
+            loss=self.loss,
+            shrinkage=self.shrinkage,
+            score_bits=int(self.score_bits),
+        )
 
     def _split(self, codes: Codes, seed: int) -> tuple[Positions, Positions] | tuple[None, None]:
         if self.holdout is None:
