@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assistlearn.experiments.results import Result
     from assistlearn.experiments.settings import Settings
 
-COLOURS = {"holds": "green", "holds in part": "yellow", "does not hold": "red"}
+COLOURS = {"holds": "green", "holds in part": "yellow", "does not hold": "red", "cannot be told": "yellow"}
 
 
 def reproduce(
@@ -162,7 +162,7 @@ def _calibrate(chosen: list[Settings], data: str | None, as_json: bool) -> None:
         say_json(tables)
         return
     for name, rows in tables.items():
-        table = Table("spread", "parameters", "Single away", "Oracle away", "sum", title=name)
+        table = Table("spread", "parameters", "Single away", "Oracle away", "counts", title=name)
         best = min(float(str(row["distance"])) for row in rows)
         for row in rows:
             away = row["away"]

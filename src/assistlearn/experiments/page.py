@@ -20,7 +20,7 @@ from assistlearn.experiments.results import Result
 from assistlearn.experiments.settings import Blobs, Patients, Pictures, Shared
 
 PICTURES = Path("_static") / "reproduction"
-MARKS = {Verdict.HOLDS: "**holds**", Verdict.IN_PART: "**holds in part**", Verdict.NOT: "**does not hold**"}
+MARKS = {verdict: f"**{verdict.value}**" for verdict in Verdict}
 
 INTRODUCTION = "page_introduction.md"
 DEMO = (

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from assistlearn.experiments.published import Curve, published
 from assistlearn.experiments.replication import Replication
-from assistlearn.experiments.settings import Patients, Settings
+from assistlearn.experiments.settings import Patients, Settings, Shared
 
 Floats = NDArray[np.float64]
 HEADER = ("figure", "method", "round", "mean", "standard_error", "replications", "published")
@@ -68,6 +68,12 @@ class Result:
     def demo(self) -> bool:
         """Whether the result is about the open demo of a data set instead of the paper's data."""
         return isinstance(self.settings.data, Patients) and self.settings.data.demo
+
+    @property
+    def resplit(self) -> float:
+        """Where replications split the same samples anew, the test part's size over the training part's; else zero."""
+        data = self.settings.data
+        return (1.0 - data.train) / data.train if isinstance(data, Shared | Patients) else 0.0
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield a row for each method and round, as in :data:`HEADER`."""

@@ -84,6 +84,7 @@ class Calibration(_Part, frozen=True):
     replications: Positive
     n_test: Positive
     candidates: list[Candidate]
+    guides: tuple[Literal["Single", "Oracle"], ...] = ("Single", "Oracle")
 
 
 class Quick(_Part, frozen=True):
