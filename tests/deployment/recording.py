@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from parties import Parties
+from parties import SECRET, Parties
 from sklearn.datasets import load_wine
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -19,6 +19,8 @@ from assistlearn.agents.desk import Desk, Household
 from assistlearn.alignment import Ids
 from assistlearn.protocol import MemoryTransport, decode
 from assistlearn.protocol import messages as m
+
+__all__ = ["SECRET", "Recorder", "Recording", "files_of", "record", "three_agents"]
 
 
 class Recorder:
