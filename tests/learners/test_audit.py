@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -95,3 +95,11 @@ def test_a_tree_for_more_columns_than_its_model_has_is_refused():
 def test_honest_trees_pass(model):
     table = np.column_stack([np.arange(len(X)) % 7, X[:, 1:]])
     audit(model.fit(table, y), "a file")
+
+
+def test_a_bag_whose_trees_know_some_of_the_columns_passes_and_a_crafted_tree_in_it_does_not():
+    bag = BaggingClassifier(DecisionTreeClassifier(max_depth=2), 3, max_features=0.5, random_state=0).fit(X, y)
+    audit(bag, "a file")
+    bag.estimators_[1].tree_ = crafted(bag.estimators_[1].tree_, child_outside)
+    with pytest.raises(UntrustedFileError, match="child"):
+        audit(bag, "a file")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.ensemble import BaggingClassifier
 
 from assistlearn.errors import UntrustedFileError
 
@@ -31,7 +32,9 @@ def audit(model: Any, source: str) -> None:
         n_columns = getattr(part, "n_features_in_", None)
         if hasattr(part, "tree_"):
             _check_tree(part.tree_, n_columns, source)
-        for inner in _flat(getattr(part, "estimators_", ())):
+        # A bag hands each of its models some of the columns, through the model's own checks; a forest checks once for all.
+        together = () if type(part) is BaggingClassifier else getattr(part, "estimators_", ())
+        for inner in _flat(together):
             if hasattr(inner, "tree_") and getattr(inner, "n_features_in_", None) != n_columns:
                 raise UntrustedFileError(f"{source}: a forest of {n_columns} columns holds a tree of another number.")
         for predictor in _flat(getattr(part, "_predictors", ())):
