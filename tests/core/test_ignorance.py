@@ -53,6 +53,20 @@ def test_two_parties_that_apply_the_same_rewards_hold_the_same_bits():
     assert here.ignorance().tobytes() == there.ignorance().tobytes()
 
 
+def test_a_state_that_is_restored_goes_on_to_the_same_bits():
+    rng = np.random.RandomState(0)
+    state, other = State.start(50, 3), State.start(50, 3)
+    state.apply(rng.rand(50) < 0.6, 0.8)
+    other.restore([None if vector is None else vector.copy() for vector in state.vectors()])
+    reward = rng.rand(50) < 0.6
+    assert other.judge(reward) == state.judge(reward)
+    for replica in (state, other):
+        replica.apply(reward, 0.5)
+        replica.begin_round()
+    assert other.judge(~reward) == state.judge(~reward)
+    assert other.ignorance().tobytes() == state.ignorance().tobytes()
+
+
 def random_rewards(rng: np.random.RandomState, n: int, turn: int) -> np.ndarray:
     return rng.rand(n) < rng.rand()
 

@@ -139,6 +139,16 @@ def test_trees_and_networks_need_no_trust_either(tmp_path: Path):
     assert np.array_equal(assistlearn.load(tmp_path / "model.skops").predict(X), clf.predict(X))
 
 
+def test_a_method_in_place_of_a_models_own_is_refused(tmp_path: Path):
+    """What it is bound to would not be looked into."""
+    X, y = birds()
+    clf = two(GaussianNB(), GaussianNB()).fit(X, y)
+    clf.agents_["a"].models[0].model.estimator.predict = DecisionTreeClassifier().fit(X[:, :3], y).predict
+    assistlearn.save(clf, tmp_path / "model.skops")
+    with pytest.raises(UntrustedFileError, match=r"DecisionTreeClassifier\.predict"):
+        assistlearn.load(tmp_path / "model.skops")
+
+
 def test_refusing_constructs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "model.skops"
     assistlearn.save(two(Heaviest()), path)

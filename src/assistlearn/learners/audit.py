@@ -32,7 +32,7 @@ def audit(model: Any, source: str) -> None:
         n_columns = getattr(part, "n_features_in_", None)
         if hasattr(part, "tree_"):
             _check_tree(part.tree_, n_columns, source)
-        # A bag hands each of its models some of the columns, through the model's own checks; a forest checks once for all.
+        # A bag hands each of its models some of the columns, and the model checks them; a forest checks once for all.
         together = () if type(part) is BaggingClassifier else getattr(part, "estimators_", ())
         for inner in _flat(together):
             if hasattr(inner, "tree_") and getattr(inner, "n_features_in_", None) != n_columns:
