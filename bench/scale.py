@@ -1,11 +1,12 @@
 """Fast at scale: histogram trees side by side with what a user would run otherwise.
 
-    python bench/scale.py [rounds] [pooled] [growth] [overhead] [--quick] [--out out/bench]
+    python bench/scale.py [rounds] [pooled] [growth] [overhead] [predicting] [--quick] [--out out/bench]
 
-rounds    rounds per second against AdaBoostClassifier with trees of the same depth
-pooled    time and AUC against XGBoost and HistGradientBoostingClassifier on pooled columns
-growth    how time grows with samples, agents and rounds; the memory of a large run
-overhead  what a run costs beyond its learners
+rounds      rounds per second against AdaBoostClassifier with trees of the same depth
+pooled      time and AUC against XGBoost and HistGradientBoostingClassifier on pooled columns
+growth      how time grows with samples, agents and rounds; the memory of a large run
+overhead    what a run costs beyond its learners
+predicting  the votes of many trees, together and one by one
 
 All parts by default. Every program runs on one thread, and times are the processor's. Where ASSISTLEARN_DATA names a
 data folder, its default_credit is among the tables. Prints every figure with what was to be reached, and writes
@@ -23,10 +24,17 @@ from pathlib import Path
 import hist_growth
 import hist_overhead
 import hist_pooled
+import hist_predicting
 import hist_rounds
 from hist_result import Figure
 
-PARTS = {"rounds": hist_rounds, "pooled": hist_pooled, "growth": hist_growth, "overhead": hist_overhead}
+PARTS = {
+    "rounds": hist_rounds,
+    "pooled": hist_pooled,
+    "growth": hist_growth,
+    "overhead": hist_overhead,
+    "predicting": hist_predicting,
+}
 
 
 def main() -> None:

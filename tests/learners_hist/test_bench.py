@@ -15,7 +15,8 @@ def test_the_small_form_of_the_benchmark_measures_everything(tmp_path):
     assert done.returncode == 0, done.stderr
     with (tmp_path / "scale.csv").open(encoding="utf-8") as file:
         figures = list(csv.DictReader(file))
-    assert {figure["part"] for figure in figures} == {"rounds", "pooled", "growth", "memory", "overhead"}
+    parts = {"rounds", "pooled", "growth", "memory", "overhead", "predicting"}
+    assert {figure["part"] for figure in figures} == parts
     assert all(float(figure["value"]) > 0 for figure in figures if figure["quantity"].startswith("seconds"))
     aucs = {figure["quantity"]: float(figure["value"]) for figure in figures if figure["quantity"].startswith("AUC, ")}
     assert min(aucs.values()) > 0.6
