@@ -58,6 +58,9 @@ def test_alignment_shows_with_whom_and_how_far_it_is():
     with Asking(quiet=False, console=console) as bar:
         bar.progress.refresh()
         assert "starting the agents" in last_line(console)
+        bar.tell("lab", 0, 0)
+        bar.progress.refresh()
+        assert "waiting for lab" in last_line(console)
         bar.tell("lab", 2_000, 10_000)
         bar.progress.refresh()
         assert "samples with lab" in last_line(console)

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table, size
-from assistlearn.errors import LedgerError
+from assistlearn.errors import LedgerError, SettingsError
 
 if TYPE_CHECKING:
     from assistlearn.protocol.ledger import Entry
@@ -22,8 +22,8 @@ WORDS = {
     "aligned": "which samples are common, hashed or encrypted",
     "begin": "the labels as numbers, and how to train",
     "ready": "how many samples are held",
-    "take-turn": "where others' models were right (or how sure they were), and their weights",
-    "turn-taken": "where the new model is right (or how sure it is), and its weight",
+    "take-turn": "where others' models were right (soft: how sure they were), and their weights",
+    "turn-taken": "where the new model is right (soft: how sure it is), its weight, its answers for hold-out samples",
     "end": "that training is over",
     "ended": "how many models are kept",
     "predict": "which samples to vote on",
@@ -61,7 +61,7 @@ def _ledger(agent: Path) -> Path:
 
     if agent.suffix == ".jsonl":
         if not agent.exists():
-            raise LedgerError(f"{agent} is not there. If messages were exchanged, it was removed.")
+            raise SettingsError(f"There is no ledger {agent}. Check the path, or name the agent's TOML file.")
         return agent
     home = load_description(agent).models
     path = home / "ledger.jsonl"
@@ -98,10 +98,16 @@ def _show(facts: dict[str, Any], run: str) -> None:
     else:
         say_table(_view(facts["totals"], "sent", "What left this organisation", "to"))
         say_table(_view(facts["totals"], "received", "What came in", "from"))
-        say(f"Runs: {', '.join(map(plain, facts['runs'])) or 'none'}. From {facts['first']} to {facts['last']}.")
+        runs = ", ".join(map(plain, facts["runs"])) or "none"
+        say(f"Runs: {runs}. From {_moment(facts['first'])} to {_moment(facts['last'])}, UTC.")
     if facts["entries"]:
         entries = "1 entry" if facts["entries"] == 1 else f"{facts['entries']:,} entries"
         say(f"[green]The ledger is whole:[/] {entries}, none changed or removed. ({plain(facts['ledger'])})")
+
+
+def _moment(time: str) -> str:
+    """Return a time of the ledger, to the second."""
+    return time[:19].replace("T", " ")
 
 
 def _view(totals: Sequence[dict[str, Any]], direction: str, title: str, towards: str) -> Table:

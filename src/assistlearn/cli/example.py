@@ -15,7 +15,7 @@ PARTS = {"clinic": slice(0, 6), "lab": slice(6, 18), "scans": slice(18, 30)}
 LEARNERS = {
     "clinic": ("sklearn.tree.DecisionTreeClassifier", "max_depth = 2"),
     "lab": ("sklearn.linear_model.LogisticRegression", "max_iter = 1000"),
-    "scans": ("sklearn.ensemble.RandomForestClassifier", "n_estimators = 20\nmax_depth = 3"),
+    "scans": ("sklearn.tree.DecisionTreeClassifier", "max_depth = 2"),
 }
 NEW = 69
 """How many of the clinic's patients have no diagnosis yet: they are the ones to predict."""
@@ -46,6 +46,8 @@ def write_example(folder: Path) -> list[Path]:
         table.write_csv(folder / f"{name}.csv")
         text = agent_toml(name, "initiator" if name == "clinic" else "helper", f"{name}.csv", *LEARNERS[name])
         (folder / f"{name}.toml").write_text(text, encoding="utf-8")
-    (folder / "shared.key").write_text(secrets.token_hex(32) + "\n", encoding="utf-8")
+    key = folder / "shared.key"
+    key.touch(mode=0o600)
+    key.write_text(secrets.token_hex(32) + "\n", encoding="utf-8")
     pl.DataFrame({"patient": patients[new]}).write_csv(folder / "new-patients.csv")
     return paths

@@ -58,7 +58,7 @@ class Asking(_Bar):
 
     def tell(self, agent: str, done: int, total: int) -> None:
         """Show with whom samples are matched or asked for, and how many are done."""
-        words = f"samples with {plain(agent)}"
+        words = f"samples with {plain(agent)}" if total else f"waiting for {plain(agent)}"
         self.progress.update(self._asking, description=words, completed=done, total=total or None)
 
 

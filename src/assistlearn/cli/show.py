@@ -80,7 +80,7 @@ def accuracy_by_round(folder: RunFolder) -> list[float]:
 
 def _contributions(agents: list[str], result: dict[str, Any]) -> Table:
     view = Table("agent", title="What each agent contributed", title_justify="left")
-    for title in ("models", "sum of weights", "most accurate model"):
+    for title in ("models", "sum of weights", "best model in training"):
         view.add_column(title, justify="right")
     for agent in agents:
         own = [c for c in result["contributions"] if c["agent"] == agent]
