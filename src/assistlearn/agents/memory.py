@@ -109,7 +109,7 @@ class RunMemory:
         if honest:
             files.write_bytes(folder / "honest", b"")
         if model is not None:
-            files.write_bytes(folder / "model.skops", dump_model(model))
+            files.write_bytes(folder / "model.skops", dump_model(model, self._packages))
         files.write_bytes(folder / "request.msg", request)
         files.write_bytes(folder / "reply.msg", reply)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 from skops import io
 
-from assistlearn.errors import UntrustedFileError
+from assistlearn.errors import LearnerError, UntrustedFileError
 from assistlearn.learners.audit import AUDITED_TYPES, audit
 from assistlearn.learners.learner import Model
 
@@ -32,11 +33,10 @@ def load_trusted(path: str | PathLike[str], trusted: Sequence[str], packages: Se
     trusted : sequence of str
         Types to trust beside numpy's and scikit-learn's, by their full names.
     packages : sequence of str, default=()
-        Packages all of whose types are trusted.
+        Packages all of whose classes, but none of whose functions, are trusted.
     """
     found = set(io.get_untrusted_types(file=path))
-    named = {*trusted, *HARMLESS_TYPES, *AUDITED_TYPES}
-    unknown = sorted(name for name in found - named if name.partition(".")[0] not in packages)
+    unknown = _unknown(found, trusted, packages)
     if unknown:
         listed = "".join(f"\n  {name}" for name in unknown)
         raise UntrustedFileError(
@@ -48,9 +48,15 @@ def load_trusted(path: str | PathLike[str], trusted: Sequence[str], packages: Se
     return model
 
 
-def dump_model(model: Model) -> bytes:
-    """Return a model as bytes."""
+def dump_model(model: Model, packages: Sequence[str] = ()) -> bytes:
+    """Return a model as bytes, once it is sure that :func:`load_model` with these packages will take them."""
     content: bytes = io.dumps(model)
+    unknown = _unknown(set(io.get_untrusted_types(data=content)), OWN_TYPES, packages)
+    if unknown:
+        raise LearnerError(
+            f"The model {type(model.estimator).__name__} cannot be kept safely: it holds {', '.join(unknown)}, which "
+            f"{'is' if len(unknown) == 1 else 'are'} neither numpy's, scikit-learn's nor of the learner's own package."
+        )
     return content
 
 
@@ -60,6 +66,23 @@ def load_model(path: Path, packages: Sequence[str] = ()) -> Model:
     if not isinstance(model, Model):
         raise UntrustedFileError(f"{path} holds a {type(model).__name__}, not a model.")
     return model
+
+
+def _unknown(found: set[str], trusted: Sequence[str], packages: Sequence[str]) -> list[str]:
+    """Return the types that nobody has said to trust."""
+    named = {*trusted, *HARMLESS_TYPES, *AUDITED_TYPES}
+    return sorted(name for name in found - named if not _is_class_of(name, packages))
+
+
+def _is_class_of(name: str, packages: Sequence[str]) -> bool:
+    """Whether a name is that of a class of one of these packages; only these are imported to find out."""
+    module, _, attribute = name.rpartition(".")
+    if module.partition(".")[0] not in packages:
+        return False
+    try:
+        return isinstance(getattr(importlib.import_module(module), attribute, None), type)
+    except ImportError:
+        return False
 
 
 def packages_of(estimator: Any) -> tuple[str, ...]:
