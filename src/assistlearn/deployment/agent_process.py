@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from assistlearn.agents.desk import Desk
@@ -19,7 +20,7 @@ def main(file: str, descriptor: str) -> int:
     except AssistLearnError as error:
         sys.stderr.write(f"{error}\n")
         return CANNOT_START
-    with socket.socket(fileno=int(descriptor)) as line:
+    with socket.socket(fileno=int(descriptor)) as line, suppress(ConnectionError):  # whoever asked is gone
         while (request := receive(line)) is not None:
             send(line, desk.answer(request))
     return 0
