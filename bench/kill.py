@@ -356,34 +356,41 @@ class Point:
     instants: tuple[float, ...] = ()
 
 
-def disturbed(point: Point, case: Case, folder: Path) -> str:
-    """Run one point; return what is wrong in the end, or nothing."""
+def disturbed(point: Point, case: Case, folder: Path) -> tuple[int, str]:
+    """Run one point; return how often it had to be started again, and what is wrong in the end, or nothing."""
     place = case.copy(folder)
-    starts = 0
     strikes = [Plan(point.victim, point.step)] if point.step else []
     delays = [instant * case.seconds for instant in point.instants]
+    starts = 0
     for work in (train, predict):
         for _ in range(ATTEMPTS):
             case.restore(place)
-            plan = strikes.pop() if strikes and work is train else Plan()
+            plan = strikes.pop() if strikes else Plan()
             victim, delay = (point.victim, delays.pop(0)) if delays else ("", 0.0)
             starts += 1
             if Attempt(work, place, plan, victim, delay).run():
                 break
         else:
-            return f"{work.__name__} did not end in {ATTEMPTS} attempts: {_errors(place)}"
+            return starts - 2, f"{work.__name__} did not end in {ATTEMPTS} attempts: {_errors(place)}"
+    wrong = _difference(place, case)
     if point.step and starts == 2:
-        return "nobody was killed"
+        wrong = "nobody was killed"
+    if not wrong:
+        shutil.rmtree(place)
+    return starts - 2, wrong
+
+
+def _difference(place: Path, case: Case) -> str:
+    """Return in what a run differs from the one that nobody disturbed, or nothing."""
     outcome = json.loads((place / "outcome.json").read_text())
-    if outcome != case.outcome:
-        different = [name for name in outcome if outcome[name] != case.outcome[name]]
+    different = [name for name in outcome if outcome[name] != case.outcome[name]]
+    if different:
         return f"{', '.join(different)} differ: {_errors(place)}"
     for agent in AGENTS:
         try:
             verify(place / f"{agent}-models" / "ledger.jsonl")
         except AssistLearnError as error:
             return str(error)
-    shutil.rmtree(place)
     return ""
 
 
@@ -440,8 +447,7 @@ def by_executables(case: Case, folder: Path, rng: random.Random) -> str:
         return f"simulate --resume did not end in {ATTEMPTS} attempts: {ended.stderr[-500:]}"
     if not Attempt(predict, place).run():
         return f"predict failed: {_errors(place)}"
-    outcome = json.loads((place / "outcome.json").read_text())
-    return "" if outcome == case.outcome else f"another outcome after {victim} was killed"
+    return _difference(place, case)
 
 
 @dataclass
@@ -450,6 +456,7 @@ class Report:
 
     kinds: Counter[str]
     failures: list[dict[str, Any]]
+    restarts: int = 0
     seconds: float = 0.0
 
 
@@ -467,10 +474,12 @@ def kill_all(
     in_memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=in_memory if in_memory.is_dir() else None) as place:
         folder = Path(place).resolve()
+        _get_ready()
         cases = {name: undisturbed(name, folder) for name in names}
         planned = points(n_points - n_executables, cases, rng)
         for at, point in enumerate(track(planned, "killing") if progress else planned):
-            wrong = disturbed(point, cases[point.case], folder / f"point-{at}")
+            restarts, wrong = disturbed(point, cases[point.case], folder / f"point-{at}")
+            report.restarts += restarts
             kind = "step" if point.step else "instant"
             report.kinds[f"{kind}: {point.victim}"] += 1
             if wrong:
@@ -483,6 +492,20 @@ def kill_all(
                 report.failures.append({"case": case.name, "wrong": wrong})
     report.seconds = time.perf_counter() - start
     return report
+
+
+def _get_ready() -> None:
+    """Start the process that all others are forked from; it imports this file, so it must know where it is."""
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *([before] if before else [])])
+    try:
+        process = _FORKS.Process(target=int)
+        process.start()
+        process.join()
+    finally:
+        os.environ.pop("PYTHONPATH")
+        if before:
+            os.environ["PYTHONPATH"] = before
 
 
 def main() -> int:
@@ -503,7 +526,7 @@ def main() -> int:
         for kind, count in sorted(report.kinds.items()):
             table.add_row(kind, str(count))
         console.print(table)
-        console.print(f"{report.seconds:.0f} s")
+        console.print(f"{report.restarts} restarts, {report.seconds:.0f} s")
         for failure in report.failures:
             console.print_json(data=failure)
     return 1 if report.failures else 0
