@@ -7,7 +7,7 @@ JOBS ?= 2
 export OMP_NUM_THREADS ?= 1
 export MPLBACKEND := Agg
 
-.PHONY: help setup test lint types layers unit docs demo bench clean
+.PHONY: help setup test lint types layers unit coverage docs demo bench clean
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -32,7 +32,10 @@ layers: $(STAMP) ## Which package may import which
 	$(BIN)/lint-imports
 
 unit: $(STAMP) ## Tests and doctests
-	$(BIN)/pytest -q -n $(JOBS) --cov --cov-report=term:skip-covered
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal
+
+coverage: $(STAMP) ## Tests and doctests, with the branches they do not reach
+	$(BIN)/pytest -q -n $(JOBS) --cov --cov-report=term-missing:skip-covered
 
 docs: $(STAMP) ## API documentation, warnings as errors
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
@@ -40,9 +43,10 @@ docs: $(STAMP) ## API documentation, warnings as errors
 demo: $(STAMP) ## Three agents on real data: a table and a picture in out/
 	$(BIN)/python -m assistlearn.demo --out out
 
-bench: $(STAMP) ## Speed and memory, side by side with AdaBoostClassifier
+bench: $(STAMP) ## Speed and memory, side by side with AdaBoostClassifier and pooled boosting (half an hour)
 	$(BIN)/python bench/overhead.py
 	$(BIN)/python bench/adaboost.py
+	$(BIN)/python bench/scale.py --out out/scale
 
 clean: ## Remove what the targets made
 	rm -rf $(VENV) out docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
