@@ -1,0 +1,60 @@
+"""``assistlearn reproduce``, as a user calls it."""
+
+import json
+
+import pytest
+
+from assistlearn.experiments import running
+from tests.cli.program import assistlearn
+
+
+def test_a_quick_look_writes_numbers_pictures_and_the_page(tmp_path):
+    page = tmp_path / "docs" / "page.md"
+    said = assistlearn("reproduce", "fig1", "--quick", "--replications", "2", "--out", tmp_path, "--page", page)
+    assert said.code == 0, said.err
+    assert "Figure 1" in said.out
+    assert "2 replications" in said.out
+    assert {path.name for path in (tmp_path / "fig1").iterdir()} == {
+        "replications",
+        "results.csv",
+        "results.json",
+        "figure.png",
+        "figure.svg",
+    }
+    assert "## Figure 1" in page.read_text(encoding="utf-8")
+
+
+def test_json_is_one_object(tmp_path):
+    said = assistlearn("reproduce", "fig1", "--quick", "--replications", "2", "--out", tmp_path, "--json")
+    [figure] = said.json["figures"]
+    assert len(figure["curves"]["ASCII"]["mean"]) == 3
+    assert json.loads((tmp_path / "fig1" / "results.json").read_text(encoding="utf-8")) == figure
+
+
+def test_an_unknown_figure_is_refused(tmp_path):
+    assistlearn("reproduce", "fig2", "--out", tmp_path).failed(2, "There is no figure 'fig2'", "fig3c", "all")
+
+
+def test_missing_data_are_named(tmp_path):
+    said = assistlearn("reproduce", "fig3c", "--quick", "--data", tmp_path, "--out", tmp_path / "out")
+    said.failed(2, "biodeg.csv was not found", str(tmp_path))
+
+
+def test_an_interruption_says_how_to_go_on(tmp_path, monkeypatch):
+    real = running.replicate
+
+    def tired(settings, number, data):
+        if number == 1:
+            raise KeyboardInterrupt
+        return real(settings, number, data)
+
+    monkeypatch.setattr(running, "replicate", tired)
+    command = ("reproduce", "fig1", "--quick", "--replications", "3", "--out", tmp_path)
+    assistlearn(*command).failed(130, "after 1 replication of 3", "same command again")
+    monkeypatch.undo()
+    assert assistlearn(*command).code == 0
+
+
+@pytest.mark.parametrize("figure", ["fig6a", "fig1"])
+def test_calibration_of_a_figure_without_candidates_says_why(figure):
+    assistlearn("reproduce", figure, "--calibrate").failed(2, "has no candidates to choose from")
