@@ -144,7 +144,8 @@ def test_ctrl_c_anywhere_ends_with_130(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("assistlearn.cli.init.agent_toml", interrupted)
-    assert assistlearn("init", tmp_path).code == 130
+    assistlearn("init", tmp_path).failed(130, "Interrupted.")
+    assert assistlearn("init", tmp_path, "--json").json["exit_code"] == 130
 
 
 def test_a_reader_that_leaves_early_gets_no_traceback():

@@ -119,7 +119,8 @@ def _write(out: Path, id_name: str, asked: pl.Series, prediction: Prediction, sh
     agents = list(prediction.known)
     masks = np.column_stack([prediction.known[name] for name in agents])
     unknown = pl.Series(~masks.any(axis=1))
-    columns: dict[str, Any] = {id_name: asked, "prediction": pl.Series(prediction.labels, strict=False)}
+    own_name = "id" if id_name in ("prediction", "agents") else id_name
+    columns: dict[str, Any] = {own_name: asked, "prediction": pl.Series(prediction.labels, strict=False)}
     for position, name in enumerate(prediction.classes):
         columns[f"probability of {name}"] = pl.Series(shares[:, position]).set(unknown, None)
     voters = (" ".join(name for name, there in zip(agents, row, strict=True) if there) for row in masks)

@@ -85,15 +85,17 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAULT
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
     except OSError as error:
         return _complain(error, f"The machine refuses: {error}", WRONG, as_json)
-    except typer.Abort:
-        return INTERRUPTED
     except Exception as error:
         if hasattr(error, "format_message"):  # typer's own, which differ from release to release in all but this
             return _complain(_with_usage(error), error.format_message(), WRONG, as_json)
         traceback.print_exc()
         return _complain(error, f"This is a fault of assistlearn: {type(error).__name__}: {error}", FAULT, as_json)
+    if code == INTERRUPTED:
+        return _complain(KeyboardInterrupt(), "Interrupted.", INTERRUPTED, as_json)
     return code if isinstance(code, int) else 0
 
 
@@ -110,7 +112,7 @@ def exit_code(error: AssistLearnError) -> int:
             return WRONG
 
 
-def _complain(error: Exception, message: str, code: int, as_json: bool) -> int:
+def _complain(error: BaseException, message: str, code: int, as_json: bool) -> int:
     """Say what went wrong, and return the exit code."""
     notes = list(getattr(error, "__notes__", ()))
     if as_json:

@@ -23,6 +23,9 @@ _LENGTH = struct.Struct("<I")
 CANNOT_START = 2
 """The exit code of an agent whose file or table is not right; its log says why."""
 
+STARTING = 60.0
+"""Seconds that a process has for its first answer, at least: it reads the agent's table before."""
+
 LAST_WORDS = 2_000
 """How many characters of a dead process's log an error shows."""
 
@@ -88,7 +91,7 @@ class _Process:
         self._lost = ""
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop
         self._socket, theirs = socket.socketpair()
-        self._socket.settimeout(timeout)
+        self._socket.settimeout(max(timeout, STARTING))
         with theirs:
             command = [sys.executable, "-m", "assistlearn.deployment.agent_process", str(file), str(theirs.fileno())]
             self._process = subprocess.Popen(  # noqa: S603  our own module, on a file that the user named
@@ -113,7 +116,8 @@ class _Process:
             send(self._socket, request)
             reply = receive(self._socket)
         except TimeoutError:
-            self._lost = f"Agent {self._agent!r} (process {self.pid}) has not answered for {self._timeout:g} seconds."
+            waited = self._socket.gettimeout()
+            self._lost = f"Agent {self._agent!r} (process {self.pid}) has not answered for {waited:g} seconds."
             raise UnreachableError(self._lost) from None
         except OSError:
             reply = None
@@ -121,6 +125,7 @@ class _Process:
             self._lost = self._last_words()
             raise UnreachableError(self._lost)
         self._idle = True
+        self._socket.settimeout(self._timeout)
         return reply
 
     def stop(self) -> None:
