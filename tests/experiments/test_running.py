@@ -73,3 +73,9 @@ def test_more_replications_leave_the_first_ones_as_they_are(settings, tmp_path):
     many = numbers(run(settings, tmp_path))
     assert many[0] == few[0]
     assert len(many) == 3
+
+
+def test_real_samples_reach_the_other_processes(data_folder, tmp_path):
+    wine = msgspec.structs.replace(quick(read_settings("fig3d")), replications=2)
+    alone = numbers(run(wine, tmp_path / "alone", data=str(data_folder)))
+    assert numbers(run(wine, tmp_path / "pair", jobs=2, data=str(data_folder))) == alone

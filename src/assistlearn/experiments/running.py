@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from assistlearn.experiments.keeping import Shelf
 from assistlearn.experiments.replication import Replication, replicate
-from assistlearn.experiments.samples import settled
-from assistlearn.experiments.settings import Settings
+from assistlearn.experiments.samples import remember, settled, whole
+from assistlearn.experiments.settings import Patients, Settings, Shared
 
 
 def run(settings: Settings, out: Path, jobs: int = 1, data: str | None = None) -> Iterator[Replication]:
@@ -52,11 +53,21 @@ def _made(settings: Settings, numbers: list[int], jobs: int, data: str | None) -
         for number in numbers:
             yield replicate(settings, number, data)
         return
-    # Fresh processes: a forked one would inherit the threads' locks of whoever calls.
-    pool = ProcessPoolExecutor(min(jobs, len(numbers)), mp_context=multiprocessing.get_context("spawn"))
+    pool = ProcessPoolExecutor(
+        min(jobs, len(numbers)),
+        mp_context=multiprocessing.get_context("spawn"),  # a forked one would inherit the locks of our threads
+        initializer=_hand_on(settings, data),
+    )
     try:
         waiting: list[Future[Replication]] = [pool.submit(replicate, settings, number, data) for number in numbers]
         for future in as_completed(waiting):
             yield future.result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _hand_on(settings: Settings, data: str | None) -> Callable[[], None] | None:
+    """Read a table here, once, and return what makes it known in another process."""
+    if not isinstance(settings.data, Shared | Patients):
+        return None
+    return partial(remember, settings.data, data, whole(settings.data, data))

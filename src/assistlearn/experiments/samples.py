@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 
 import msgspec
 import numpy as np
@@ -41,9 +40,9 @@ def draw(data: Data, seed: int, folder: str | None = None) -> tuple[DataSet, Dat
         case Pictures():
             return _pictures(data, "train", seed, folder), _pictures(data, "test", seed, folder)
         case Shared():
-            return _divided(_table(data.loader, data.n_agents, folder), data.train, seed)
+            return _divided(whole(data, folder), data.train, seed)
         case Patients():
-            return _divided(_patients(data, folder), data.train, seed)
+            return _divided(whole(data, folder), data.train, seed)
 
 
 def settled(data: Data, folder: str | None = None) -> Data:
@@ -51,7 +50,7 @@ def settled(data: Data, folder: str | None = None) -> Data:
     if not isinstance(data, Patients) or data.demo:
         return data
     try:
-        _patients(data, folder)
+        whole(data, folder)
     except MissingDataError:
         return msgspec.structs.replace(data, demo=True)
     return data
@@ -65,24 +64,37 @@ def _divided(data: DataSet, share: float, seed: int) -> tuple[DataSet, DataSet]:
 
 
 def _pictures(data: Pictures, part: str, seed: int, folder: str | None) -> DataSet:
-    whole = fashion_mnist("train" if part == "train" else "test", cut=seed, data=folder)
+    pictures = fashion_mnist("train" if part == "train" else "test", cut=seed, data=folder)
     n_samples = data.n_train if part == "train" else data.n_test
-    some = whole.take(slice(None, n_samples))
+    some = pictures.take(slice(None, n_samples))
     # Half the bytes of float64, and the network is fitted in the type that it is given.
     return replace(some, features=some.features.astype(np.float32) / np.float32(data.divide_by))
 
 
-@lru_cache(maxsize=4)
-def _table(loader: str, n_agents: int | None, folder: str | None) -> DataSet:
-    if loader == "qsar":
+_LOADED: dict[tuple[Shared | Patients, str | None], DataSet] = {}
+
+
+def whole(data: Shared | Patients, folder: str | None = None) -> DataSet:
+    """Return all samples of a table, read once in this process: MIMIC-III takes minutes."""
+    if (data, folder) not in _LOADED:
+        remember(data, folder, _patients(data, folder) if isinstance(data, Patients) else _table(data, folder))
+    return _LOADED[data, folder]
+
+
+def remember(data: Shared | Patients, folder: str | None, samples: DataSet) -> None:
+    """Take a table that somebody else has read."""
+    _LOADED[data, folder] = samples
+
+
+def _table(data: Shared, folder: str | None) -> DataSet:
+    if data.loader == "qsar":
         return qsar(data=folder)
-    return red_wine(11 if n_agents == 11 else 2, data=folder)
+    return red_wine(11 if data.n_agents == 11 else 2, data=folder)
 
 
-@lru_cache(maxsize=2)
 def _patients(data: Patients, folder: str | None) -> DataSet:
-    whole = mimic_long_stay(data=folder, demo=data.demo, stay=data.stay, n_variables=data.n_variables)
-    if len(whole) <= data.n_patients:
-        return whole
-    rows = np.sort(np.random.default_rng(0).choice(len(whole), data.n_patients, replace=False))
-    return whole.take(rows)
+    everybody = mimic_long_stay(data=folder, demo=data.demo, stay=data.stay, n_variables=data.n_variables)
+    if len(everybody) <= data.n_patients:
+        return everybody
+    rows = np.sort(np.random.default_rng(0).choice(len(everybody), data.n_patients, replace=False))
+    return everybody.take(rows)
