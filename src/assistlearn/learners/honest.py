@@ -111,7 +111,7 @@ class Folds:
         self._seed = seed
 
     def helps(self, fold: int, ignorance: Floats, seed: int, when: str, n_classes: int | None) -> bool:
-        """Whether a model that has not seen a fold (they are counted round and round) is better than chance on it."""
+        """Whether a model that has not seen a fold (any number stands for one) is better than chance on it."""
         copy = self._copies[fold % len(self._copies)]
         copy.prepare(self._seed)
         said, codes = copy.answers(ignorance, seed, when, n_classes), self._codes[copy.aside]

@@ -96,7 +96,6 @@ class Learner:
         self._raw: Any = None
         self._seed = 0
         self._folds: Folds | None = None
-        self._n_asked = 0
         self._front: Any = None
         self._table: Any = None
         self._options: dict[str, Any] = {}
@@ -109,7 +108,6 @@ class Learner:
         self._raw = X if self._honesty.may_be_honest else None
         self._honest = self._honesty.reward == "out-of-fold"
         self._folds = None
-        self._n_asked = 0
         self._seed = seed
         with self.named("prepare its table"):
             if front is not None:
@@ -141,11 +139,13 @@ class Learner:
         return model, self._other_folds().answers(ignorance, seed, when, n_classes)
 
     def _tells_something(self, said: Said, ignorance: Floats, seed: int, when: str, n_classes: int | None) -> bool:
-        """Whether in-sample answers are worth passing on; asks one fold, the next one in every turn."""
+        """Whether in-sample answers are worth passing on; asks one fold.
+
+        Which one, the turn's seed says: a count of the turns so far would be lost when the agent is started again.
+        """
         if uninformative(said, self._codes, ignorance) or len(self._codes) < 2:
             return False
-        self._n_asked += 1
-        return self._other_folds().helps(self._n_asked - 1, ignorance, seed, when, n_classes)
+        return self._other_folds().helps(seed, ignorance, seed, when, n_classes)
 
     def fit_only(self, ignorance: Floats, seed: int, when: str, n_classes: int | None = None) -> Model:
         """Return a model fitted under this ignorance."""
