@@ -60,7 +60,7 @@ class Minimum:
             raise OverlapError(
                 f"{who} {n_shared:,} of the initiator's {n_samples:,} samples ({n_shared / max(n_samples, 1):.2%}); at "
                 f"least {needed:,} are needed. Check that all tables use the same kind of id, written the same way: "
-                "ids are compared as text, and case and leading zeros count. If so few are right, lower the minimum."
+                "ids are compared as text, and case and leading zeros count."
             )
 
 

@@ -96,7 +96,7 @@ class Leader:
         rows = self._align()
         codes = np.asarray(self.folder.permutation())[self._labels[rows]]
         n_classes = len(self.settings.classes)
-        train, aside = self._split(codes)
+        train, aside = self._split(self._labels[rows])  # by class, not by secret code: the seed alone decides
         self._begin(codes, n_classes, aside)
         states = self._states(len(train), n_classes)
         self._n_samples = len(train)
@@ -168,11 +168,11 @@ class Leader:
             score_bits=settings.score_bits,
         )
 
-    def _split(self, codes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _split(self, classes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the training and the hold-out samples, as the estimator with the same seed has them."""
         if self.settings.holdout is None:
-            return np.arange(len(codes)), np.empty(0, dtype=np.intp)
-        return split(codes, self.settings.holdout, np.random.RandomState([self.settings.seed, 2]))
+            return np.arange(len(classes)), np.empty(0, dtype=np.intp)
+        return split(classes, self.settings.holdout, np.random.RandomState([self.settings.seed, 2]))
 
     def _begin(self, codes: NDArray[Any], n_classes: int, aside: NDArray[Any]) -> None:
         """Send every agent the task; one that has it already answers the same again."""
