@@ -11,7 +11,7 @@ BENCH = Path(__file__).parent.parent.parent / "bench"
 def test_runs_that_are_killed_go_on_and_end_the_same(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCH))  # the processes that are forked import it by its name
     kill = importlib.import_module("kill")
-    report = kill.kill_all(12, seed=1, names=("ascii", "soft", "ensemble"))
+    report = kill.kill_all(12, seed=1, names=("ascii", "soft", "auto"))
     assert report.failures == []
     assert report.kinds.total() == 12
     assert report.restarts >= 8  # every one of the points that are at a step, at least
