@@ -52,7 +52,14 @@ def test_an_interruption_says_how_to_go_on(tmp_path, monkeypatch):
     command = ("reproduce", "fig1", "--quick", "--replications", "3", "--out", tmp_path)
     assistlearn(*command).failed(130, "after 1 replication of 3", "same command again")
     monkeypatch.undo()
+    [figure] = assistlearn(*command, "--finished", "--json").json["figures"]
+    assert figure["replications"] == 1
     assert assistlearn(*command).code == 0
+
+
+def test_nothing_finished_is_said(tmp_path):
+    said = assistlearn("reproduce", "fig1", "--quick", "--finished", "--out", tmp_path)
+    said.failed(2, "holds no finished replications of fig1")
 
 
 @pytest.mark.parametrize("figure", ["fig6a", "fig1"])

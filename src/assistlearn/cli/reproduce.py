@@ -30,6 +30,9 @@ def reproduce(
         "reproduction"
     ),
     page: Annotated[Path | None, typer.Option(help="Also write the page that compares with the paper here.")] = None,
+    finished: Annotated[
+        bool, typer.Option("--finished", help="Run nothing: report on the replications that are finished.")
+    ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, for a first look.")] = False,
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Show how the settings were chosen, by Single and Oracle alone.")
@@ -42,7 +45,10 @@ def reproduce(
     if calibrate:
         _calibrate(chosen, folder, json)
         return
-    results = [_run(settings, out, jobs, folder, json) for settings in chosen]
+    if finished:
+        results = _finished(chosen, out, folder)
+    else:
+        results = [_run(settings, out, jobs, folder, json) for settings in chosen]
     _report(results, out, folder, json)
     if page is not None:
         from assistlearn.experiments.page import write_page
@@ -102,6 +108,24 @@ def _run(settings: Settings, out: Path, jobs: int, data: str | None, quiet: bool
         interrupted.add_note("Go on with it: give the same command again.")
         raise interrupted from None
     return collect(settings, done)
+
+
+def _finished(chosen: list[Settings], out: Path, data: str | None) -> list[Result]:
+    from assistlearn.experiments.keeping import Shelf
+    from assistlearn.experiments.results import collect
+    from assistlearn.experiments.running import prepared
+
+    results = []
+    for settings in chosen:
+        settings = prepared(settings, data)
+        shelf = Shelf(out / settings.name)
+        kept = [shelf.find(settings, number) for number in range(settings.replications)]
+        there = [each for each in kept if each is not None]
+        if there:
+            results.append(collect(settings, there))
+    if not results:
+        raise SettingsError(f"{out} holds no finished replications of {', '.join(each.name for each in chosen)}.")
+    return results
 
 
 def _report(results: list[Result], out: Path, data: str | None, as_json: bool) -> None:

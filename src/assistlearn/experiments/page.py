@@ -128,12 +128,15 @@ def _table(result: Result) -> Iterator[str]:
         mean, error = result.mean(method), result.standard_error(method)
         cells = []
         for round in rounds:
-            there = round <= len(mean)
-            cells.append(f"{mean[round - 1]:.3f} ± {error[round - 1]:.3f}" if there else "")
+            cells.append(_number(mean[round - 1], error[round - 1]) if round <= len(mean) else "")
             if curves:
                 value = result.theirs(method, round)
                 cells.append("" if value is None else f"{value:.3f}")
         yield f"| {method} | " + " | ".join(cells) + " |"
+
+
+def _number(mean: float, error: float) -> str:
+    return f"{mean:.3f}" if np.isnan(error) else f"{mean:.3f} ± {error:.3f}"
 
 
 def _three(rounds: Sequence[int]) -> list[int]:
