@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 from parties import Parties
@@ -10,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.alignment import Ids
-from assistlearn.errors import UnreachableError
+from assistlearn.errors import RunError, UnreachableError
 from assistlearn.protocol import MemoryTransport
 
 
@@ -90,7 +92,7 @@ def test_cut_at_every_message_the_run_goes_on_and_ends_the_same(tmp_path, option
     np.testing.assert_array_equal(scores_again, scores)
 
 
-def test_a_helper_that_has_lost_its_last_turns_is_told_the_state(tmp_path):
+def test_a_helper_that_has_lost_its_last_turns_is_told_the_state_but_its_models_are_missed(tmp_path):
     whole = made(tmp_path / "whole", "ascii")
     leader = whole.leader()
     list(leader.train())
@@ -106,8 +108,10 @@ def test_a_helper_that_has_lost_its_last_turns_is_told_the_state(tmp_path):
     for file in (turns / "000005").iterdir():  # as after bringing back an older backup
         file.unlink()
     leader = parties.leader(memory(parties))
-    list(leader.train())
-    again = leader.folder.result()["contributions"]
+    again = []
+    with pytest.raises(RunError, match="Agent 'lab' has 2 models, but the result is made of 3 of its own"):
+        again.extend(asdict(e.contribution) for e in leader.train() if getattr(e, "contribution", None))
+    assert leader.folder.result() is None
     assert again == contributions
 
 

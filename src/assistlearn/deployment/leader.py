@@ -134,11 +134,22 @@ class Leader:
         for event in events:
             seen.append(event)
             if isinstance(event, RunFinished):
-                for line in self._lines.values():
-                    line.ask(m.End(run=self.settings.run, n_rounds=event.n_rounds), m.Ended)
+                result = self._result(seen, event)
+                self._end(event.n_rounds, [contribution["agent"] for contribution in result["contributions"]])
                 self.folder.write_events([{"event": type(e).__name__} | asdict(e) for e in seen])
-                self.folder.write_result(self._result(seen, event))
+                self.folder.write_result(result)
             yield event
+
+    def _end(self, n_rounds: int, contributors: Sequence[str]) -> None:
+        """Tell the agents that training is over; each must still have the models that the result is made of."""
+        for name, line in self._lines.items():
+            kept = line.ask(m.End(run=self.settings.run, n_rounds=n_rounds), m.Ended).n_models
+            if kept != contributors.count(name):
+                raise RunError(
+                    f"Agent {name!r} has {kept} models, but the result is made of {contributors.count(name)} of its "
+                    "own: it has lost some since they were made, perhaps to an old backup. Bring its folder back as it "
+                    "was, or start a new run."
+                )
 
     def _result(self, seen: Sequence[Event], end: RunFinished) -> dict[str, Any]:
         made = [e.contribution for e in seen if isinstance(e, TurnFinished) and e.contribution is not None]
