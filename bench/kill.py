@@ -185,10 +185,14 @@ class ForkTransport:
             ours, theirs = socket.socketpair()
             pid = os.fork()
             if pid == 0:
-                ours.close()
-                for line in self._lines.values():
-                    line.close()
-                os._exit(_answer(agent, file, theirs, self.case, self.plan))
+                code = 1
+                try:
+                    ours.close()
+                    for line in self._lines.values():
+                        line.close()
+                    code = _answer(agent, file, theirs, self.case, self.plan)
+                finally:
+                    os._exit(code)  # whatever happens, this process is not the initiator's
             theirs.close()
             ours.settimeout(PATIENCE)
             self._lines[agent], self._pids[agent] = ours, pid
