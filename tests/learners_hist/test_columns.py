@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from assistlearn import AssistedClassifier
+from assistlearn.errors import SettingsError
 from assistlearn.learners import HistBoostClassifier, HistTreeClassifier
 
 RNG = np.random.RandomState(0)
@@ -82,3 +83,62 @@ def test_a_column_too_few_is_refused_for_a_frame_too():
     tree = HistTreeClassifier().fit(FRAMES["pandas"], TWO)
     with pytest.raises(ValueError, match="feature names"):
         tree.predict(FRAMES["pandas"][["colour"]])
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_category_that_was_never_seen_counts_as_missing(kind):
+    tree = HistTreeClassifier(max_depth=1).fit(FRAMES[kind], TWO)
+    rows = {"colour": ["colour nobody knows", None], "size": [0.0, 0.0]}
+    if kind == "pandas":
+        new = pd.DataFrame(rows).astype({"colour": "category"})
+    else:
+        new = pl.DataFrame(rows, schema_overrides={"colour": pl.Categorical})
+    unseen, missing = tree.predict_proba(new)
+    assert np.array_equal(unseen, missing)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["ä", "é", "日本", "ba", "b"],
+        np.arange(5, dtype=np.uint16),
+        np.arange(-2, 3, dtype=np.int64),
+        np.array([0.5, 1.5, 2.5, 3.5, 4.5]),
+    ],
+)
+def test_categories_can_be_any_text_and_any_numbers(values):
+    codes = COLOUR % 5
+    labels = (codes % 2 == 1).astype(int)
+    frame = pd.DataFrame({"kind": pd.Categorical.from_codes(codes, categories=values)})
+    tree = HistTreeClassifier(max_depth=1).fit(frame, labels)
+    assert tree.score(frame, labels) == 1.0
+    shuffled = frame.assign(kind=frame["kind"].cat.reorder_categories(list(values)[::-1]))
+    assert np.array_equal(tree.predict(shuffled), tree.predict(frame))
+    some = frame[codes > 2].assign(kind=frame["kind"][codes > 2].cat.remove_unused_categories())
+    assert np.array_equal(tree.predict(some), tree.predict(frame)[codes > 2])
+
+
+def test_frames_of_both_libraries_give_the_same_answers():
+    by_name = np.argsort(np.argsort(NAMES))[COLOUR]  # pandas, too, sorts its categories
+    array = np.column_stack([by_name, SIZE])
+    told = HistTreeClassifier(max_depth=3, feature_types=["c", "q"]).fit(array, THREE)
+    for frame in FRAMES.values():
+        assert np.array_equal(HistTreeClassifier(max_depth=3).fit(frame, THREE).booster_, told.booster_)
+
+
+def test_a_column_of_text_is_refused_by_name():
+    frame = FRAMES["pandas"].assign(shape="round")
+    with pytest.raises(SettingsError, match="Column 'shape' holds something else than numbers"):
+        HistTreeClassifier().fit(frame, TWO)
+
+
+def test_a_column_that_is_no_longer_categorical_is_refused_by_name():
+    frame = FRAMES["pandas"]
+    tree = HistTreeClassifier().fit(frame, TWO)
+    with pytest.raises(SettingsError, match="Column 'colour' is not categorical, but was when the model was fitted"):
+        tree.predict(frame.assign(colour=1.0))
+    with pytest.raises(SettingsError, match="Pass a data frame"):
+        tree.predict(np.zeros((2, 2)))
+    plain = HistTreeClassifier().fit(frame.assign(colour=1.0), TWO)
+    with pytest.raises(SettingsError, match="Column 'colour' is categorical, but was not"):
+        plain.predict(frame)

@@ -119,3 +119,21 @@ def test_it_prepares_behind_a_pipelines_transformers():
     learner = make_pipeline(StandardScaler(), HistTreeClassifier(max_depth=2))
     clf = AssistedClassifier([("a", learner, slice(0, 4)), ("b", learner, slice(4, 8))], n_rounds=4, random_state=0)
     assert clf.fit(X, y).score(X, y) > 0.6
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"method": "soft"},
+        {"method": "soft", "reward": "out-of-fold", "cv": 3, "n_jobs": 2},
+        {"method": "ascii", "order": "greedy", "n_jobs": 2},
+        {"method": "ensemble", "holdout": 0.2},
+    ],
+)
+def test_it_works_in_every_kind_of_run(learner, settings):
+    X, y = real_numbers()
+    agents = [("one", learner, slice(0, 4)), ("two", learner, slice(4, 8))]
+    runs = [AssistedClassifier(agents, n_rounds=3, random_state=0, **settings).fit(X, y) for _ in range(2)]
+    assert runs[0].score(X, y) > 0.55  # 0.34 by chance
+    assert np.array_equal(runs[0].decision_function(X), runs[1].decision_function(X))

@@ -30,6 +30,8 @@ def audit(model: Any, source: str) -> None:
     """
     for part in _parts(model):
         n_columns = getattr(part, "n_features_in_", None)
+        if hasattr(part, "check_kept"):  # a model whose trees are not scikit-learn's looks into them itself
+            part.check_kept(source)
         if hasattr(part, "tree_"):
             _check_tree(part.tree_, n_columns, source)
         # A bag hands each of its models some of the columns, and the model checks them; a forest checks once for all.

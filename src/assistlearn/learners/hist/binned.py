@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from assistlearn.errors import LearnerError
 from assistlearn.learners.hist.booster import Frozen, Margins
+from assistlearn.learners.hist.categories import Categories
 
 
 @dataclass(eq=False)
@@ -31,6 +32,8 @@ class BinnedTable:
         The number of columns.
     feature_names : ndarray of shape (n_features,) or None
         Their names, where they are all strings.
+    categories : list of (ndarray or None), or None
+        The categories of every column; None where the table is not a data frame with categories.
     categorical : bool
         Whether any column is categorical.
     """
@@ -40,6 +43,7 @@ class BinnedTable:
     classes: NDArray[Any]
     n_features: int
     feature_names: NDArray[Any] | None
+    categories: Categories | None
     categorical: bool
     _latest: tuple[Frozen, Margins] | None = field(default=None, init=False, repr=False)
 

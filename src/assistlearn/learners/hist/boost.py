@@ -55,10 +55,13 @@ class HistBoostClassifier(HistClassifier):
         The number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, where they are all strings.
+    categories_ : list of (ndarray or None), or None
+        The categories of every column, in the order of their codes; None where the table was not a data frame with
+        categorical columns. A category that is not among them counts as missing.
     n_trees_ : int
         The number of trees.
     booster_ : ndarray of uint8, or None
-        The trees as XGBoost writes them (universal binary JSON); None where there is one class only.
+        The trees as XGBoost writes them, the bytes of a JSON document; None where there is one class only.
 
     Notes
     -----
@@ -125,6 +128,11 @@ class HistBoostClassifier(HistClassifier):
         if len(table.classes) == 2:
             return common | {"objective": "binary:logistic"}
         return common | {"objective": "multi:softprob", "num_class": len(table.classes)}
+
+    def _kept_objective(self, n_outputs: int) -> dict[str, Any]:
+        if n_outputs == 1:
+            return {"name": "binary:logistic", "reg_loss_param": {"scale_pos_weight": "1"}}
+        return {"name": "multi:softprob", "softmax_multiclass_param": {"num_class": str(n_outputs)}}
 
     def _weights(self, weights: Floats) -> NDArray[np.float32]:
         return weights.astype(np.float32)

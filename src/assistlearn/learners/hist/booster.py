@@ -15,6 +15,10 @@ Margins: TypeAlias = NDArray[np.float32]
 BLOCK = 16_384
 """Rows that are predicted at a time: they stay in the processor's cache, and the memory needed is bounded."""
 
+KNOWN_FORMATS = {(3, 2)}
+"""Versions of XGBoost whose way of writing a model is known here. Trees of another answer one by one, and a file that
+holds them cannot be loaded."""
+
 
 def load_xgboost() -> Any:
     """Return the module; where it is not installed, say how to install it."""
@@ -34,8 +38,8 @@ def grow(params: dict[str, Any], matrix: Any, n_rounds: int) -> Any:
 
 
 def freeze(booster: Any) -> Frozen:
-    """Return a booster as bytes (universal binary JSON): without its training table, and nothing that could run."""
-    return np.frombuffer(booster.save_raw("ubj"), dtype=np.uint8).copy()
+    """Return a booster as the bytes of a JSON document: without its training table, and nothing that could run."""
+    return np.frombuffer(booster.save_raw("json"), dtype=np.uint8).copy()
 
 
 def thaw(frozen: Frozen, n_threads: int) -> Any:

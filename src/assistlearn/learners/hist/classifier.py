@@ -25,8 +25,10 @@ from sklearn.utils.validation import (
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
+from assistlearn.learners.hist.audit import audited
 from assistlearn.learners.hist.binned import BinnedTable
 from assistlearn.learners.hist.booster import BLOCK, Frozen, Margins, freeze, grow, load_xgboost, margins_of, thaw
+from assistlearn.learners.hist.categories import Categories, find_categories, has_categories, to_numbers
 from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.learners.together import blocks
 from assistlearn.learners.weighting import take_rows
@@ -41,6 +43,7 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     feature_types: list[str] | None
     random_state: int | np.random.RandomState | None
     n_jobs: int | None
+    categories_: Categories | None
 
     # The smallest and largest value of each number, and whether it is a whole one.
     _ranges: ClassVar[dict[str, tuple[float, float, bool]]] = {
@@ -58,6 +61,10 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     @abstractmethod
     def _objective(self, table: BinnedTable) -> dict[str, Any]:
         """Return XGBoost's parameters for a table like this."""
+
+    @abstractmethod
+    def _kept_objective(self, n_outputs: int) -> dict[str, Any]:
+        """Return the objective as XGBoost writes it into a model."""
 
     @abstractmethod
     def _weights(self, weights: Floats) -> NDArray[np.float32]:
@@ -129,8 +136,11 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             table, weights = self._bin_counting(X, y, weights)
         self.classes_ = table.classes
         self.n_features_in_ = table.n_features
+        self.categories_ = table.categories
         if table.feature_names is not None:
             self.feature_names_in_ = table.feature_names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         self.booster_: Frozen | None = None
         self.n_trees_ = 0
         if len(self.classes_) > 1:
@@ -167,17 +177,19 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return self._bin(X, y, codes, classes), weights
 
     def _bin(self, X: Any, y: NDArray[Any], codes: Codes, classes: NDArray[Any]) -> BinnedTable:
+        types = self.feature_types
+        if self.categories_ is not None:
+            types = ["q" if categories is None else "c" for categories in self.categories_]
         matrix = load_xgboost().QuantileDMatrix(
             X,
             label=self._targets(codes, len(classes)),
             max_bin=self.max_bin,
             enable_categorical=True,
-            feature_types=self.feature_types,
+            feature_types=types,
             nthread=self._n_threads(),
         )
-        categorical = "c" in (matrix.feature_types or ())
         names = getattr(self, "feature_names_in_", None)
-        return BinnedTable(matrix, y, classes, self.n_features_in_, names, categorical)
+        return BinnedTable(matrix, y, classes, self.n_features_in_, names, self.categories_, "c" in (types or ()))
 
     def _params(self, table: BinnedTable) -> dict[str, Any]:
         state = self.random_state
@@ -251,25 +263,33 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     # -- checks --------------------------------------------------------------------------------------------------------
 
-    def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-        """Return a table and its labels for fitting; a frame with categories stays a frame."""
+    def _checked(self, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return a table and its labels for fitting."""
         if y is None:
             raise SettingsError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        self.categories_ = None
         if has_categories(X):
             validate_data(self, X, skip_check_array=True)
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
+            self.categories_ = find_categories(X)
+            X = to_numbers(X, self.categories_)
         else:
             X, y = validate_data(self, X, y, dtype="numeric", ensure_all_finite="allow-nan")
         check_classification_targets(y)
         return X, y
 
-    def _checked_new(self, X: Any) -> Any:
+    def _checked_new(self, X: Any) -> NDArray[Any]:
         """Return a table for predicting."""
-        if has_categories(X):
-            validate_data(self, X, skip_check_array=True, reset=False)
-            return X
-        return validate_data(self, X, dtype="numeric", ensure_all_finite="allow-nan", reset=False)
+        if self.categories_ is None and not has_categories(X):
+            numbers: NDArray[Any] = validate_data(self, X, dtype="numeric", ensure_all_finite="allow-nan", reset=False)
+            return numbers
+        if not hasattr(X, "columns"):
+            raise SettingsError(
+                "The model was fitted to a data frame with categories. Pass a data frame with the same."
+            )
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return to_numbers(X, self.categories_ or [None] * self.n_features_in_)
 
     def _check_settings(self) -> None:
         for name, (least, most, whole) in self._ranges.items():
@@ -285,24 +305,23 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """Return how many threads XGBoost may use; zero means as many as it finds, or as OpenMP is told to."""
         return 0 if self.n_jobs is None else int(effective_n_jobs(self.n_jobs))
 
+    def check_kept(self, source: str) -> None:
+        """Look into the trees of a model that was read from a file, before XGBoost does, and write them anew.
+
+        Parameters
+        ----------
+        source : str
+            Where the model comes from, for error messages.
+        """
+        frozen = getattr(self, "booster_", None)
+        if frozen is not None:
+            n_outputs = len(self.classes_) if len(self.classes_) > 2 else 1
+            self.booster_ = audited(frozen, self.n_features_in_, n_outputs, self._kept_objective(n_outputs), source)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def has_categories(X: Any) -> bool:
-    """Whether a table is a data frame (pandas or polars) with a categorical column.
-
-    >>> import pandas
-    >>> has_categories(pandas.DataFrame({"a": [1.0]})), has_categories(pandas.DataFrame({"a": ["x"]}, dtype="category"))
-    (False, True)
-    """
-    if hasattr(X, "iloc") and hasattr(X, "dtypes"):
-        return any(getattr(dtype, "name", "") == "category" for dtype in np.atleast_1d(X.dtypes))
-    if hasattr(X, "schema"):
-        return any(str(dtype).startswith(("Categorical", "Enum")) for dtype in X.dtypes)
-    return False
 
 
 def encode(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:

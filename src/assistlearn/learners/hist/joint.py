@@ -11,15 +11,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from assistlearn.core.votes import Codes
-from assistlearn.learners.hist.booster import BLOCK, load_xgboost, margins_of, thaw
+from assistlearn.learners.hist.booster import BLOCK, KNOWN_FORMATS, load_xgboost, margins_of
 from assistlearn.learners.together import blocks
 from assistlearn.learners.weighting import take_rows
 
 if TYPE_CHECKING:
     from assistlearn.learners.hist.tree import HistTreeClassifier
-
-KNOWN_FORMATS = {(3, 2)}
-"""Versions of XGBoost whose way of writing a tree is known here. With any other, trees answer one by one."""
 
 
 def can_join() -> bool:
@@ -67,7 +64,7 @@ def _compact(classes: NDArray[Any]) -> np.dtype[Any]:
 
 def _document(tree: HistTreeClassifier) -> Any:
     assert tree.booster_ is not None
-    return json.loads(bytes(thaw(tree.booster_, 1).save_raw("json")))
+    return json.loads(tree.booster_.tobytes())
 
 
 def _model(document: Any) -> Any:

@@ -50,10 +50,13 @@ class HistTreeClassifier(HistClassifier):
         The number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, where they are all strings.
+    categories_ : list of (ndarray or None), or None
+        The categories of every column, in the order of their codes; None where the table was not a data frame with
+        categorical columns. A category that is not among them counts as missing.
     n_trees_ : int
         The number of trees.
     booster_ : ndarray of uint8, or None
-        The tree as XGBoost writes it (universal binary JSON); None where there is one class only.
+        The tree as XGBoost writes it, the bytes of a JSON document; None where there is one class only.
 
     Notes
     -----
@@ -135,6 +138,9 @@ class HistTreeClassifier(HistClassifier):
             "min_child_weight": 0.0,
             "multi_strategy": "multi_output_tree" if self._n_trees_per_round(table) == 1 else "one_output_per_tree",
         }
+
+    def _kept_objective(self, n_outputs: int) -> dict[str, Any]:
+        return {"name": "reg:squarederror", "reg_loss_param": {"scale_pos_weight": "1"}}
 
     def _n_trees_per_round(self, table: BinnedTable) -> int:
         n_classes = len(table.classes)
