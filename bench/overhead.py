@@ -1,6 +1,6 @@
 """What assistlearn costs beyond the learners' own ``fit`` and ``predict``: time and memory.
 
-    python bench/overhead.py [--n 1000000] [--rounds 2] [--json]
+    python bench/overhead.py [--n 1000000] [--rounds 5] [--json]
 
 Time: five agents with one column each, depth-1 trees, ten classes; the run's time less the time inside the learners.
 Memory: the same run with learners that allocate nothing, so that the peak of all allocations during ``fit`` is
@@ -88,7 +88,7 @@ def memory_vectors(n: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     result = time_share(args.n, args.rounds) | {"memory_vectors": memory_vectors(args.n), "n": args.n}

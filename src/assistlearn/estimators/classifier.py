@@ -38,6 +38,7 @@ from assistlearn.estimators.checks import (
 )
 from assistlearn.estimators.columns import AllColumns, Positions, rows_held, take_columns
 from assistlearn.estimators.html import agents_block
+from assistlearn.estimators.labels import classes_and_codes
 from assistlearn.estimators.local import LocalParty
 from assistlearn.estimators.progress import Progress
 from assistlearn.estimators.voting import VotesMixin
@@ -248,7 +249,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         if len(y) != _num_samples(X):
             raise SettingsError(f"X has {_num_samples(X)} rows, but y has {len(y)} labels.")
         weight = check_sample_weight(sample_weight, X)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = classes_and_codes(y)
         names = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
         self.columns_ = find_columns(agents, X, names)
         counts = np.bincount(codes, weights=weight, minlength=len(self.classes_))
