@@ -38,9 +38,7 @@ def run(settings: Settings, out: Path, jobs: int = 1, data: str | None = None) -
             missing.append(number)
         else:
             yield kept
-    for replication in _made(settings, missing, jobs, data):
-        shelf.keep(replication)
-        yield replication
+    yield from _made(settings, missing, jobs, data, shelf)
 
 
 def prepared(settings: Settings, data: str | None = None) -> Settings:
@@ -48,10 +46,10 @@ def prepared(settings: Settings, data: str | None = None) -> Settings:
     return msgspec.structs.replace(settings, data=settled(settings.data, data))
 
 
-def _made(settings: Settings, numbers: list[int], jobs: int, data: str | None) -> Iterator[Replication]:
+def _made(settings: Settings, numbers: list[int], jobs: int, data: str | None, shelf: Shelf) -> Iterator[Replication]:
     if jobs == 1 or len(numbers) < 2:
         for number in numbers:
-            yield replicate(settings, number, data)
+            yield _kept(settings, number, data, shelf)
         return
     pool = ProcessPoolExecutor(
         min(jobs, len(numbers)),
@@ -59,11 +57,18 @@ def _made(settings: Settings, numbers: list[int], jobs: int, data: str | None) -
         initializer=_hand_on(settings, data),
     )
     try:
-        waiting: list[Future[Replication]] = [pool.submit(replicate, settings, number, data) for number in numbers]
+        waiting: list[Future[Replication]] = [pool.submit(_kept, settings, number, data, shelf) for number in numbers]
         for future in as_completed(waiting):
             yield future.result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _kept(settings: Settings, number: int, data: str | None, shelf: Shelf) -> Replication:
+    """Run a replication and keep it where it was run: it outlives the process that asked for it."""
+    replication = replicate(settings, number, data)
+    shelf.keep(replication)
+    return replication
 
 
 def _hand_on(settings: Settings, data: str | None) -> Callable[[], None] | None:
