@@ -87,6 +87,19 @@ class UnreachableError(AssistLearnError, ConnectionError):
     """An agent does not answer: its process ended, hangs, or cannot be reached."""
 
 
+class AgentGoneError(UnreachableError):
+    """An agent cannot be reached, and the run goes on without it."""
+
+    def __init__(self, agent: str, reason: str) -> None:
+        super().__init__(f"Agent {agent!r} is gone: {reason}")
+        self.agent = agent
+        self.reason = reason
+
+
+class NetworkError(AssistLearnError, ConnectionError):
+    """The network between organisations does not work: relay, certificates, kits, jobs."""
+
+
 class RunError(AssistLearnError, ValueError):
     """A run's folder is missing, damaged, or of another run."""
 

@@ -97,8 +97,16 @@ class Desk:
         self._rows_to_predict: dict[str, Rows] = {}
         sweep(household.home)
 
-    def answer(self, request: bytes) -> bytes:
-        """Return the reply to a request. A bad one gets a ``Problem`` and changes nothing."""
+    def answer(self, request: bytes, asker: str | None = None) -> bytes:
+        """Return the reply to a request. A bad one gets a ``Problem`` and changes nothing.
+
+        Parameters
+        ----------
+        request : bytes
+            A message.
+        asker : str, optional
+            Who asks, where the transport has made sure of that: then only the initiator of a run is answered.
+        """
         message: m.AnyMessage | None = None
         try:
             message = decode(request, self._limits)
@@ -106,10 +114,10 @@ class Desk:
             kind: m.ProblemKind = "version" if isinstance(error, VersionError) else "malformed"
             reply: m.Reply = m.Problem(run="", kind=kind, text=f"Agent {self._own.name!r}: {error}")
         run, type_ = ("", "unreadable") if message is None else (message.run[:80], _type(message))
-        peer = self._peer(message)
+        peer = self._initiator(message) or "unknown"
         self._record("received", peer, run, type_, request)
         if message is not None:
-            reply = self._reply(message, request)
+            reply = self._reply(message, request, asker)
         content = encode(reply)
         self._record("sent", peer, run, _type(reply), content)
         return content
@@ -121,22 +129,31 @@ class Desk:
         else:
             self._rows_to_predict[run] = rows
 
-    def _peer(self, message: m.AnyMessage | None) -> str:
-        """Return who is asking: the run's initiator."""
+    def _initiator(self, message: m.AnyMessage | None) -> str | None:
+        """Return the initiator of the run that a message is about; None where no such run is known."""
         if isinstance(message, m.Open):
             return message.initiator[:80]
         try:
             opened = None if message is None else RunMemory(run_folder(self._own.home, message.run)).opened()
         except AssistLearnError:  # the name of the run is none, or nobody has opened it: the reply will say so
             opened = None
-        return str(opened["initiator"]) if opened else "unknown"
+        return str(opened["initiator"]) if opened else None
+
+    def _check_asker(self, message: m.AnyMessage, asker: str | None) -> None:
+        """Raise if somebody else than the run's initiator asks."""
+        initiator = self._initiator(message)
+        if asker is not None and initiator not in (None, asker):
+            raise RefusedError(
+                f"Agent {self._own.name!r}: run {message.run!r} is one of {initiator!r}; {asker!r} has no part in it."
+            )
 
     def _record(self, direction: Literal["sent", "received"], peer: str, run: str, type_: str, content: bytes) -> None:
         if self._ledger is not None:
             self._ledger.record(direction, peer, run, type_, content)
 
-    def _reply(self, message: m.AnyMessage, request: bytes) -> m.Reply:
+    def _reply(self, message: m.AnyMessage, request: bytes, asker: str | None) -> m.Reply:
         try:
+            self._check_asker(message, asker)
             return self._handle(message, request)
         except (RefusedError, MissingExtraError) as error:
             return self._problem(message, "refused", error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -132,8 +133,12 @@ class Task:
         if ended is not None and ended != message.n_rounds:
             raise OutOfOrderError(f"Run {message.run!r} has ended here after round {ended}, not {message.n_rounds}.")
         if ended is None:
-            surplus = [turn for turn, round in self._models_of.items() if round > message.n_rounds]
-            self._memory.end(message.n_rounds, surplus)
+            last = math.inf if message.last_turn is None else message.last_turn
+            counts = [turn <= last and round <= message.n_rounds for turn, round in self._models_of.items()]
+            self._memory.end(
+                message.n_rounds, [turn for turn, kept in zip(self._models_of, counts, strict=True) if not kept]
+            )
+            self._agent.models[:] = [model for model, kept in zip(self._agent.models, counts, strict=True) if kept]
             self._agent.end(message.n_rounds)
             self._replica = None
         return m.Ended(run=message.run, n_models=len(self._agent.models))

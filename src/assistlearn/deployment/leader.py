@@ -18,7 +18,14 @@ from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.starting import start_state
 from assistlearn.deployment.remote import Line, RemoteParty
 from assistlearn.deployment.run_folder import RunFolder, RunSettings
-from assistlearn.errors import AssistLearnError, ProtocolError, RunError, SettingsError
+from assistlearn.errors import (
+    AgentGoneError,
+    AssistLearnError,
+    ProtocolError,
+    RunError,
+    SettingsError,
+    UnreachableError,
+)
 from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.protocol import Ledger, MemoryTransport, Transport, decode, encode
 from assistlearn.protocol import messages as m
@@ -117,6 +124,7 @@ class Leader:
                     self.settings.score_bits if self.settings.method == "soft" else None,
                 ),
                 self.folder,
+                self.settings.absent == "go on" and name != self.settings.initiator,
             )
             for name in self.settings.agents
         ]
@@ -142,14 +150,25 @@ class Leader:
 
     def _end(self, n_rounds: int, contributors: Sequence[str]) -> None:
         """Tell the agents that training is over; each must still have the models that the result is made of."""
-        for name, line in self._lines.items():
-            kept = line.ask(m.End(run=self.settings.run, n_rounds=n_rounds), m.Ended).n_models
+        for name in self._lines:
+            try:
+                kept = self._tell_end(name, n_rounds)
+            except UnreachableError:
+                if name in self.folder.left():
+                    continue  # it will be told when it is back, before it votes
+                raise
             if kept != contributors.count(name):
                 raise RunError(
                     f"Agent {name!r} has {kept} models, but the result is made of {contributors.count(name)} of its "
                     "own: it has lost some since they were made, perhaps to an old backup. Bring its folder back as it "
                     "was, or start a new run."
                 )
+
+    def _tell_end(self, name: str, n_rounds: int) -> int:
+        """Tell an agent that training is over; return how many models it has."""
+        left = self.folder.left().get(name)
+        end = m.End(run=self.settings.run, n_rounds=n_rounds, last_turn=left["turn"] - 1 if left else None)
+        return self._lines[name].ask(end, m.Ended).n_models
 
     def _result(self, seen: Sequence[Event], end: RunFinished) -> dict[str, Any]:
         made = [e.contribution for e in seen if isinstance(e, TurnFinished) and e.contribution is not None]
@@ -160,6 +179,7 @@ class Leader:
             "contributions": [asdict(c) for c in made if c.round <= end.n_rounds],
             "n_turns": sum(isinstance(e, TurnFinished) for e in seen),
             "n_samples": self._n_samples,
+            "left": self.folder.left(),
             "traffic": self._traffic(seen),
         }
 
@@ -190,7 +210,7 @@ class Leader:
         mask = np.zeros(len(codes), dtype=bool)
         mask[aside] = True
         rng = np.random.RandomState([self.settings.seed, 3])
-        for line in self._lines.values():
+        for name in self._lines:
             begin = m.Begin(
                 run=self.settings.run,
                 method=self.settings.method,  # type: ignore[arg-type]
@@ -205,15 +225,26 @@ class Leader:
                 shrinkage=self.settings.shrinkage,
                 score_bits=self.settings.score_bits,  # type: ignore[arg-type]
             )
-            line.ask(begin, m.Ready)
+            self._reach(name, begin, m.Ready)
+
+    def _reach(self, name: str, request: m.Request, expected: type[m.Message]) -> None:
+        """Ask an agent before the first or the next turn; one that is gone is left out where the settings say so."""
+        if name in self.folder.left():
+            return
+        try:
+            self._lines[name].ask(request, expected)
+        except UnreachableError as error:
+            if self.settings.absent != "go on" or self.folder.samples() is None:
+                raise
+            self.folder.leave(name, self.folder.n_turns + 1, str(error))
 
     # -- alignment --
 
     def _align(self) -> NDArray[Any]:
         """Return the initiator's rows that take part, settled with every helper."""
-        for name, line in self._lines.items():
+        for name in self._lines:
             self._progress(name, 0, 0)
-            line.ask(self._opening(), m.Opened)
+            self._reach(name, self._opening(), m.Opened)
         rows = self.folder.samples()
         if rows is not None:
             return rows
@@ -307,6 +338,8 @@ class Leader:
         self, name: str, ids: Ids, rows: NDArray[Any], n: int, n_classes: int
     ) -> tuple[Bools, Floats, float]:
         line, run = self._lines[name], self.settings.run
+        if name in self.folder.left():
+            self._tell_end(name, (self.folder.result() or {})["n_rounds"])
         if name == self.settings.initiator:
             self._own.place(run, rows, "predict")
         else:
@@ -382,19 +415,29 @@ class Leader:
 class _Recorded:
     """A party whose answers are kept in the run's folder, and taken from there after an interruption."""
 
-    def __init__(self, party: RemoteParty, folder: RunFolder) -> None:
+    def __init__(self, party: RemoteParty, folder: RunFolder, may_leave: bool) -> None:
         self.name = party.name
         self._party = party
         self._folder = folder
+        self._may_leave = may_leave
 
     def take_turn(self, turn: Turn) -> Answer:
+        left = self._folder.left().get(self.name)
+        if left is not None and turn.number >= left["turn"]:
+            raise AgentGoneError(self.name, left["reason"])
         past = self._folder.turn(turn.number)
         if past is not None:
             reply = decode(past)
             if not isinstance(reply, m.TurnTaken) or reply.turn != turn.number:
                 raise RunError(f"{self._folder.path}: the record of turn {turn.number} is damaged.")
             return self._party.replay(turn, reply)
-        answer, reply = self._party.ask(turn)
+        try:
+            answer, reply = self._party.ask(turn)
+        except UnreachableError as error:
+            if not self._may_leave:
+                raise
+            self._folder.leave(self.name, turn.number, str(error))
+            raise AgentGoneError(self.name, str(error)) from None
         self._folder.write_turn(turn.number, encode(reply))
         return answer
 

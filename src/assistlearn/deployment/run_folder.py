@@ -7,6 +7,7 @@
     samples.npy           the initiator's rows that take part
     held/lab.npy          which of these samples a helper holds
     turns/000007.msg      the answer to each turn, as it came
+    left.json             agents that were gone, and from which turn on the run went on without them
     events.jsonl          what happened, one fact per line
     result.json           the contributions, the stop reason, the bytes
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 import json
 import shutil
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,12 @@ class RunSettings:
         Of the initiator's table, to notice a change between runs.
     reward, cv, loss, shrinkage, score_bits
         As for ``AssistedClassifier``; the last three for the soft method.
+    absent : {"stop", "go on"}
+        Whether a helper that cannot be reached stops the training, or it goes on without the helper.
+    kits : dict of str to str
+        The initiator's startup kits, ``site`` and ``admin``, where the agents are on other machines.
+    patience_seconds : float
+        There: how long to try to reach an agent.
     """
 
     run: str
@@ -79,6 +86,9 @@ class RunSettings:
     loss: str = "logistic"
     shrinkage: float = 0.5
     score_bits: int = 8
+    absent: str = "stop"
+    kits: dict[str, str] = field(default_factory=dict)
+    patience_seconds: float = 120.0
     format: int = FORMAT
 
 
@@ -126,7 +136,7 @@ class RunFolder:
         """Remove the run; files that it has not written stay."""
         for name in ("turns", "held"):
             shutil.rmtree(self.path / name, ignore_errors=True)
-        for name in ("secret.json", "samples.npy", "events.jsonl", "result.json", "settings.json"):
+        for name in ("secret.json", "samples.npy", "left.json", "events.jsonl", "result.json", "settings.json"):
             (self.path / name).unlink(missing_ok=True)
         with suppress(OSError):  # something else lies in the folder
             self.path.rmdir()
@@ -154,6 +164,21 @@ class RunFolder:
         """Return the answer to a turn, if it was taken."""
         path = self.path / "turns" / f"{number:06d}.msg"
         return path.read_bytes() if path.exists() else None
+
+    @property
+    def n_turns(self) -> int:
+        """How many turns are done."""
+        return len(list((self.path / "turns").glob("*.msg")))
+
+    def leave(self, agent: str, turn: int, reason: str) -> None:
+        """Remember that the run goes on without an agent from this turn on."""
+        files.write_json(self.path / "left.json", self.left() | {agent: {"turn": turn, "reason": reason}})
+
+    def left(self) -> dict[str, Any]:
+        """Return the agents that the run went on without: from which turn on, and why."""
+        path = self.path / "left.json"
+        left: dict[str, Any] = files.read_json(path) if path.exists() else {}
+        return left
 
     def write_events(self, events: list[dict[str, Any]]) -> None:
         """Write what happened, one fact per line."""

@@ -23,6 +23,7 @@ from assistlearn.deployment.leader import Leader, Progress
 from assistlearn.deployment.processes import ProcessTransport
 from assistlearn.deployment.run_folder import RunFolder, RunSettings
 from assistlearn.errors import AssistLearnError, RunError, SettingsError, TableChangedError
+from assistlearn.protocol import Transport
 from assistlearn.session import Event
 from assistlearn.tables import AgentDescription, LoadedAgent, Table, load_agent, load_description
 
@@ -46,6 +47,7 @@ class Options:
     loss: str = "logistic"
     shrinkage: float = 0.5
     score_bits: int = 8
+    absent: str = "stop"
 
 
 def create_run(folder: Path, run: str, files: Sequence[Path], options: Options) -> RunFolder:
@@ -69,22 +71,51 @@ def create_run(folder: Path, run: str, files: Sequence[Path], options: Options) 
     _check_apart(descriptions)
     initiator = _initiator(descriptions)
     helpers = [d.name for d in descriptions if d.name != initiator.name]
-    _check_new(run, descriptions)
-    _check_matching(options.alignment, descriptions)
+    check_new(run, descriptions)
+    check_matching(options.alignment, descriptions)
+    files_of = {d.name: str(Path(d.file).resolve()) for d in descriptions}
+    write_run(made, run, initiator, helpers, options, files=files_of)
+    return made
+
+
+def write_run(
+    folder: RunFolder,
+    run: str,
+    initiator: AgentDescription,
+    helpers: Sequence[str],
+    options: Options,
+    **places: Any,
+) -> None:
+    """Write the settings of a new run, and the secret order of its classes.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        Where.
+    run : str
+        Its name.
+    initiator : AgentDescription
+        Whose labels they are.
+    helpers : sequence of str
+        The other agents.
+    options : Options
+        How to train.
+    **places
+        Where the agents are: ``files``, ``kits`` and ``patience_seconds`` of ``RunSettings``.
+    """
     table = load_agent(initiator).table
     classes = classes_of(table, initiator)
     permutation = [int(code) for code in _secret_permutation(len(classes))]
     settings = RunSettings(
         **asdict(options),
+        **places,
         run=run,
         initiator=initiator.name,
         agents=[initiator.name, *helpers],
-        files={d.name: str(Path(d.file).resolve()) for d in descriptions},
         classes=classes,
         fingerprint=table.fingerprint,
     )
-    made.write_settings(settings, permutation)
-    return made
+    folder.write_settings(settings, permutation)
 
 
 @contextmanager
@@ -95,50 +126,63 @@ def opened_run(
     settings = folder.settings()
     files = {name: Path(file) for name, file in settings.files.items()}
     with ProcessTransport({name: files[name] for name in settings.agents[1:]}, timeout) as transport:
-        own = load_agent(files[settings.initiator])
-        if training and own.table.fingerprint != settings.fingerprint:
-            raise TableChangedError(
-                f"The table of {settings.initiator!r} ({own.table.source}) has changed since run {settings.run!r} "
-                "began. Bring the old table back to go on, or start a new run."
-            )
-        household = from_loaded(own)
-        yield (
-            Leader(
-                folder,
-                Desk(household, ledger=False),
-                transport,
-                household.ids,
-                codes_of(own.table, settings.classes),
-                household.home,
-                household.secret,
-                progress=progress,
-            ),
-            own,
+        yield leader_of(folder, transport, training=training, progress=progress)
+
+
+def leader_of(
+    folder: RunFolder, transport: Transport, *, training: bool, progress: Progress | None = None
+) -> tuple[Leader, LoadedAgent]:
+    """Return the leader of a run over a transport, and the initiator's own agent with its table."""
+    settings = folder.settings()
+    own = load_agent(Path(settings.files[settings.initiator]))
+    if training and own.table.fingerprint != settings.fingerprint:
+        raise TableChangedError(
+            f"The table of {settings.initiator!r} ({own.table.source}) has changed since run {settings.run!r} "
+            "began. Bring the old table back to go on, or start a new run."
         )
+    household = from_loaded(own)
+    leader = Leader(
+        folder,
+        Desk(household, ledger=False),
+        transport,
+        household.ids,
+        codes_of(own.table, settings.classes),
+        household.home,
+        household.secret,
+        progress=progress,
+    )
+    return leader, own
 
 
 def train(folder: RunFolder, timeout: float = 3600.0, progress: Progress | None = None) -> Iterator[Event]:
-    """Train from wherever the run was left, yielding what happens.
+    """Train from wherever the run was left, yielding what happens; see :func:`follow`."""
+    with opened_run(folder, training=True, timeout=timeout, progress=progress) as (leader, _):
+        yield from follow(leader)
+
+
+def follow(leader: Leader) -> Iterator[Event]:
+    """Train, yielding what happens.
 
     A run that fails before its samples are settled is removed at every agent, so that it can be started again under the
     same name. One that fails later is kept, to go on with. The error says which.
     """
-    with opened_run(folder, training=True, timeout=timeout, progress=progress) as (leader, _):
-        try:
-            yield from leader.train()
-        except AssistLearnError as error:
-            if folder.samples() is None:
-                leader.forget()
-                folder.remove()
-                error.add_note("Nothing was trained, and nothing of the run is kept: put this right and start again.")
-            else:
-                error.add_note(f"The run is kept in {folder.path}. Put this right, then go on: {resuming(folder)}")
-            raise
+    folder = leader.folder
+    try:
+        yield from leader.train()
+    except AssistLearnError as error:
+        if folder.samples() is None:
+            leader.forget()
+            folder.remove()
+            error.add_note("Nothing was trained, and nothing of the run is kept: put this right and start again.")
+        else:
+            error.add_note(f"The run is kept in {folder.path}. Put this right, then go on: {resuming(folder)}")
+        raise
 
 
 def resuming(folder: RunFolder) -> str:
     """Return the command that goes on with a run."""
-    return shlex.join(["assistlearn", "simulate", "--resume", str(folder.path)])
+    verb = "train" if folder.settings().kits else "simulate"
+    return shlex.join(["assistlearn", verb, "--resume", str(folder.path)])
 
 
 def classes_of(table: Table, initiator: AgentDescription) -> list[Any]:
@@ -195,7 +239,7 @@ def _check_apart(descriptions: Sequence[AgentDescription]) -> None:
             )
 
 
-def _check_new(run: str, descriptions: Sequence[AgentDescription]) -> None:
+def check_new(run: str, descriptions: Sequence[AgentDescription]) -> None:
     """Refuse a name that an agent has a run of already."""
     for description in descriptions:
         if RunMemory(run_folder(description.models, run)).exists:
@@ -205,7 +249,7 @@ def _check_new(run: str, descriptions: Sequence[AgentDescription]) -> None:
             )
 
 
-def _check_matching(alignment: str, descriptions: Sequence[AgentDescription]) -> None:
+def check_matching(alignment: str, descriptions: Sequence[AgentDescription]) -> None:
     """Refuse a way to match samples that cannot work here, before anything is sent."""
     if alignment == "psi":
         require_library()

@@ -205,9 +205,10 @@ class TurnTaken(Message, frozen=True, tag="turn-taken"):
 
 
 class End(Message, frozen=True, tag="end"):
-    """Training is over."""
+    """Training is over; what counts are the models of the first rounds, and of turns up to ``last_turn`` if given."""
 
     n_rounds: int
+    last_turn: int | None = None
 
 
 class Ended(Message, frozen=True, tag="ended"):

@@ -1,6 +1,6 @@
 """The only loop, the events it yields, and the orders it can follow."""
 
-from assistlearn.session.events import Event, RoundFinished, RunFinished, StopReason, TurnFinished
+from assistlearn.session.events import AgentLeft, Event, RoundFinished, RunFinished, StopReason, TurnFinished
 from assistlearn.session.holdout import HoldOut
 from assistlearn.session.order import GREEDY, ORDERS, Adaptive, Order, Strongest, order_of
 from assistlearn.session.session import Party, Settings, run
@@ -9,6 +9,7 @@ __all__ = [
     "GREEDY",
     "ORDERS",
     "Adaptive",
+    "AgentLeft",
     "Event",
     "HoldOut",
     "Order",

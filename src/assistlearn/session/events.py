@@ -33,6 +33,16 @@ class TurnFinished:
 
 
 @dataclass(frozen=True)
+class AgentLeft:
+    """An agent was to take this turn but is gone; the run goes on without it, and the next agent takes the turn."""
+
+    turn: int
+    round: int
+    agent: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class RoundFinished:
     """Every agent has had its turn in this round."""
 
@@ -48,4 +58,4 @@ class RunFinished:
     n_rounds: int
 
 
-Event: TypeAlias = TurnFinished | RoundFinished | RunFinished
+Event: TypeAlias = TurnFinished | AgentLeft | RoundFinished | RunFinished

@@ -13,8 +13,10 @@ from sklearn.utils.parallel import Parallel, delayed
 from assistlearn.agents import Answer, Turn
 from assistlearn.core import Contribution, Reward, RunState
 from assistlearn.core.quantise import right
+from assistlearn.errors import AgentGoneError
 from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.session.events import (
+    AgentLeft,
     Event,
     RoundFinished,
     RunFinished,
@@ -34,7 +36,13 @@ class Party(Protocol):
         ...
 
     def take_turn(self, turn: Turn) -> Answer:
-        """Fit a model under the present ignorance and say where it is right."""
+        """Fit a model under the present ignorance and say where it is right.
+
+        Raises
+        ------
+        AgentGoneError
+            It cannot be reached, and the run shall go on without it.
+        """
         ...
 
     def hear(self, contribution: Contribution, reward: Reward) -> None:
@@ -88,24 +96,27 @@ def run(
         The hold-out samples, for the second stop rule.
     """
     by_name = {party.name: party for party in parties}
-    names = list(by_name)
     seeds = np.random.RandomState(settings.seed)
     order_rng = np.random.RandomState([settings.seed, 1])
     n_turns = 0
+    seed: int | None = None
     history: list[TurnFinished] = []
     for round in range(1, settings.n_rounds + 1):
         for state in states.values():
             state.begin_round()
         made: list[Contribution] = []
-        for chosen in _turns(settings.order, round, names, order_rng, history):
-            n_turns += 1
-            turn = Turn(n_turns, round, int(seeds.randint(MAX_SEED)))
-            name, answer = _best([by_name[name] for name in chosen], turn, settings.n_jobs)
+        for planned in _turns(settings.order, round, list(by_name), order_rng, history):
+            seed = int(seeds.randint(MAX_SEED)) if seed is None else seed
+            taken = yield from _take(by_name, planned, Turn(n_turns + 1, round, seed), settings.n_jobs)
+            if taken is None:
+                continue  # whoever was to take it is gone: the next agent takes this turn
+            name, answer = taken
+            n_turns, seed = n_turns + 1, None
             contribution = _contribution(n_turns, round, name, answer)
             if contribution is not None:
                 made.append(contribution)
                 states[name].apply(answer.reward, contribution.model_weight)
-                for party in parties:
+                for party in by_name.values():
                     party.hear(contribution, answer.reward)
                 if holdout is not None and answer.holdout is not None:
                     holdout.add(name, answer.holdout, contribution.model_weight)
@@ -114,7 +125,7 @@ def run(
             yield history[-1]
             if contribution is None and settings.weak_agent == "stop":
                 return (yield from _finish(StopReason.WEAK_AGENT, round if made else round - 1, holdout))
-            if contribution is None and len(chosen) > 1:
+            if contribution is None and len(planned) > 1:
                 break  # everybody tried, nobody can help: another turn would be the same
         accuracy = None if holdout is None else holdout.finish_round()
         yield RoundFinished(round, accuracy)
@@ -139,6 +150,19 @@ def _turns(
         while (following := order.next(taken, list(names), history)) is not None:
             taken += checked([following], names, round)
             yield taken[-1:]
+
+
+def _take(
+    by_name: dict[str, Party], planned: Sequence[str], turn: Turn, n_jobs: int | None
+) -> Generator[Event, None, tuple[str, Answer] | None]:
+    """Return who took the turn, and the answer, or None where nobody is left for it; who is gone is taken out."""
+    while chosen := [by_name[name] for name in planned if name in by_name]:
+        try:
+            return _best(chosen, turn, n_jobs)
+        except AgentGoneError as gone:
+            del by_name[gone.agent]
+            yield AgentLeft(turn.number, turn.round, gone.agent, gone.reason)
+    return None
 
 
 def _best(parties: Sequence[Party], turn: Turn, n_jobs: int | None) -> tuple[str, Answer]:
