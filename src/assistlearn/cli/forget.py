@@ -34,11 +34,12 @@ def forget(
 
 def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str]]:
     """Ask all agents to forget a run; its folder goes when all have, and stays to try again otherwise."""
+    from assistlearn.cli.opening import opened
+    from assistlearn.cli.progress import Asking
     from assistlearn.deployment.run_folder import RunFolder
-    from assistlearn.deployment.simulation import opened_run
 
     folder = RunFolder(path)
-    with opened_run(folder, training=False) as (leader, _):
+    with Asking(quiet=False) as asking, opened(folder, asking, timeout=3600.0) as (leader, _):
         removed, absent = leader.forget()
     if not absent:
         folder.remove()

@@ -42,16 +42,14 @@ def predict(
     Agents that cannot be reached, and samples that nobody knows, are reported; the others' votes count.
     """
     from assistlearn.alignment import Ids
+    from assistlearn.cli.opening import opened
     from assistlearn.cli.progress import Asking
     from assistlearn.deployment.run_folder import RunFolder
-    from assistlearn.deployment.simulation import opened_run, rows_of
+    from assistlearn.deployment.simulation import rows_of
 
     folder = RunFolder(run)
     asked = None if ids is None else _in_file(ids, folder)  # before any process starts
-    with (
-        Asking(quiet=json) as asking,
-        opened_run(folder, training=False, timeout=timeout, progress=asking.tell) as (leader, own),
-    ):
+    with Asking(quiet=json) as asking, opened(folder, asking, timeout) as (leader, own):
         if asked is None:
             asked = _without_label(own)
         samples = Ids(asked, f"Agent {own.description.name!r}")

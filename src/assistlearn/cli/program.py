@@ -16,12 +16,22 @@ from assistlearn.cli.audit import audit
 from assistlearn.cli.check import check
 from assistlearn.cli.forget import forget
 from assistlearn.cli.init import init
+from assistlearn.cli.network import app as network
 from assistlearn.cli.output import complaints, plain, say_json
 from assistlearn.cli.predict import predict
 from assistlearn.cli.reproduce import reproduce
 from assistlearn.cli.show import show
 from assistlearn.cli.simulate import simulate
-from assistlearn.errors import AssistLearnError, InterruptedRunError, LedgerError, RefusedError, UnreachableError
+from assistlearn.cli.site import app as site
+from assistlearn.cli.train import train
+from assistlearn.errors import (
+    AssistLearnError,
+    InterruptedRunError,
+    LedgerError,
+    NetworkError,
+    RefusedError,
+    UnreachableError,
+)
 
 FAULT, WRONG, ABSENT, CHANGED, INTERRUPTED = 1, 2, 3, 4, 130
 
@@ -37,6 +47,9 @@ app.command("predict")(predict)
 app.command("show")(show)
 app.command("audit")(audit)
 app.command("forget")(forget)
+app.command("train")(train)
+app.add_typer(network, name="network")
+app.add_typer(site, name="site")
 app.command("reproduce")(reproduce)
 
 
@@ -106,7 +119,7 @@ def exit_code(error: AssistLearnError) -> int:
             return INTERRUPTED
         case LedgerError():
             return CHANGED
-        case RefusedError() | UnreachableError():
+        case RefusedError() | UnreachableError() | NetworkError():
             return ABSENT
         case _:
             return WRONG

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from assistlearn.cli.output import complaints, plain
-from assistlearn.session import Event, RoundFinished, TurnFinished
+from assistlearn.session import AgentLeft, Event, RoundFinished, TurnFinished
 
 if TYPE_CHECKING:
     from assistlearn.deployment.run_folder import RunSettings
@@ -20,6 +20,7 @@ class _Bar:
 
     def __init__(self, quiet: bool, console: Console | None) -> None:
         console = console or complaints()
+        self._quiet = quiet
         self.progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=20),
@@ -61,6 +62,11 @@ class Asking(_Bar):
         words = f"samples with {plain(agent)}" if total else f"waiting for {plain(agent)}"
         self.progress.update(self._asking, description=words, completed=done, total=total or None)
 
+    def say(self, words: str) -> None:
+        """Print a line above the bar, or on standard error where there is none."""
+        if not self._quiet:
+            self.progress.console.print(plain(words))
+
 
 class Training(Asking):
     """First the samples with each agent, then turns: whose model is how right, and how good all are together.
@@ -89,6 +95,8 @@ class Training(Asking):
             self._turns = self.progress.add_task("", total=self._n_turns, note="")
         if isinstance(event, RoundFinished) and event.holdout_accuracy is not None:
             self._together = f"; together {event.holdout_accuracy:.1%} on the hold-out samples"
+        elif isinstance(event, AgentLeft):
+            self.say(f"{event.agent} is gone from turn {event.turn} on; the run goes on without it. {event.reason}")
         elif isinstance(event, TurnFinished):
             words = f"round {event.round} of {self._n_rounds}"
             note = _turn(event) + self._together

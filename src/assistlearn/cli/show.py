@@ -48,11 +48,13 @@ def show_result(folder: RunFolder) -> None:
     settings, result = folder.settings(), folder.result()
     if result is None:
         say(f"Run [bold]{plain(settings.run)}[/] is not finished: {counted(turns_taken(folder), 'turn')} taken.")
-        say("Go on with it: " + command("simulate", "--resume", folder.path))
+        say("Go on with it: " + command("train" if settings.kits else "simulate", "--resume", folder.path))
         return
     rounds, reason = counted(result["n_rounds"], "round"), StopReason[result["stop_reason"]]
     samples = counted(result["n_samples"], "sample")
     say(f"Run [bold]{plain(settings.run)}[/] ({settings.method}) on {samples}: {rounds}; it stopped because: {reason}.")
+    for agent, left in result.get("left", {}).items():
+        say(f"[yellow]{plain(agent)} was gone from turn {left['turn']} on:[/] {plain(left['reason'])}")
     say_table(_contributions(settings.agents, result))
     accuracy = accuracy_by_round(folder)
     if accuracy:
@@ -65,7 +67,7 @@ def show_result(folder: RunFolder) -> None:
 
 def turns_taken(folder: RunFolder) -> int:
     """Return how many turns are done."""
-    return len(list((folder.path / "turns").glob("*.msg")))
+    return folder.n_turns
 
 
 def accuracy_by_round(folder: RunFolder) -> list[float]:

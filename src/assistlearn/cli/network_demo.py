@@ -1,0 +1,83 @@
+"""``assistlearn network demo``: a relay and three sites on this machine, from kits to predictions."""
+
+from __future__ import annotations
+
+import json as json_format
+import time
+from pathlib import Path
+
+from assistlearn.cli.example import write_example
+from assistlearn.cli.output import command, plain, say, say_json
+from assistlearn.cli.predict import predict
+from assistlearn.cli.train import train
+from assistlearn.errors import SettingsError
+
+PURPOSE = "try assistlearn on one machine"
+HELPERS = ("lab", "scans")
+
+_ALLOW = f"""
+[allow]
+initiators = ["clinic"]
+purpose = "{PURPOSE}"
+max_runs = 10
+"""
+
+_TASK = """\
+# What to train, with whom. Paths are relative to this file.
+run = "demo"
+purpose = {purpose}
+site = "kits/clinic"
+admin = "kits/admin"
+agent = "data/clinic.toml"
+helpers = {helpers}
+
+[training]
+rounds = {rounds}
+holdout = 0.2
+"""
+
+
+def run_demo(out: Path, rounds: int, as_json: bool) -> None:
+    """Do all that organisations do, on this machine, in a folder that is new."""
+    from assistlearn.network.flare import require_flare
+    from assistlearn.network.local import LocalNetwork
+
+    require_flare()
+    if out.exists():
+        raise SettingsError(f"{out} is there already. Remove it, or name another folder with --out.")
+    begun = time.monotonic()
+
+    def tell(words: str) -> None:
+        if not as_json:
+            say(f"[dim]{time.monotonic() - begun:5.1f} s[/]  {words}")
+
+    task = _write(out, rounds)
+    tell("Three organisations' tables and agent files are in " + plain(out / "data"))
+    agent_files = {name: out / "data" / f"{name}.toml" for name in ("clinic", *HELPERS)}
+    network = LocalNetwork(out, agent_files)
+    tell(f"Kits with certificates for a relay, three organisations and an admin: {plain(out / 'kits')}")
+    with network:
+        tell("The relay and three sites run, each in its own processes: " + _pids(network))
+        tell("Training: " + command("train", task))
+        train(task, out / "run", None, None, as_json)
+        tell("Predicting patients without a diagnosis: " + command("predict", out / "run"))
+        predict(out / "run", out / "data" / "new-patients.csv", out / "predictions.csv", 3600.0, as_json)
+    tell("Everything is stopped. Look around: " + command("show", out / "run"))
+    if as_json:
+        say_json({"folder": str(out), "seconds": round(time.monotonic() - begun, 1)})
+
+
+def _write(out: Path, rounds: int) -> Path:
+    write_example(out / "data")
+    for name in HELPERS:
+        with (out / "data" / f"{name}.toml").open("a", encoding="utf-8") as file:
+            file.write(_ALLOW)
+    task = out / "task.toml"
+    helpers, purpose = json_format.dumps(list(HELPERS)), json_format.dumps(PURPOSE)
+    task.write_text(_TASK.format(purpose=purpose, helpers=helpers, rounds=rounds), encoding="utf-8")
+    return task
+
+
+def _pids(network: object) -> str:
+    processes = network.processes  # type: ignore[attr-defined]
+    return ", ".join(f"{name} {process.pid}" for name, process in processes.items())

@@ -1,0 +1,88 @@
+"""``assistlearn train``: a run with other organisations."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assistlearn.cli.output import Json, command, counted, plain, say, say_json
+from assistlearn.errors import InterruptedRunError, SettingsError
+
+if TYPE_CHECKING:
+    from assistlearn.deployment.run_folder import RunFolder
+
+
+def train(
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="The task's TOML file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="The run's folder.", show_default="runs/NAME")
+    ] = None,
+    run: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The run's name.", show_default="the task's, or the time")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Go on with the run in this folder.")] = None,
+    json: Json = False,
+) -> None:
+    """Train with other organisations, over the network. This organisation's site must be running.
+
+    Ctrl-C leaves a run that --resume goes on with.
+    """
+    from assistlearn.deployment.run_folder import RunFolder
+
+    if (file is None) == (resume is None):
+        raise SettingsError("Name a task's file to start a run, or --resume FOLDER to go on with one; not both.")
+    if resume is not None:
+        if out is not None or run is not None:
+            raise SettingsError("--out and --run cannot be given with --resume: a run goes on as it was begun.")
+        folder = RunFolder(resume)
+        if not folder.settings().kits:
+            raise SettingsError(
+                f"{resume} is a run on this machine alone. Go on with: {command('simulate', '--resume', resume)}"
+            )
+    else:
+        assert file is not None
+        folder = _new_run(file, run, out)
+    _train(folder, quiet=json)
+    _report(folder, json)
+
+
+def _new_run(file: Path, run: str | None, out: Path | None) -> RunFolder:
+    from assistlearn.network.runs import create_run
+    from assistlearn.network.task import load_task
+
+    name = run or load_task(file).run or datetime.now(UTC).strftime("run-%Y%m%d-%H%M%S")
+    return create_run(out or Path("runs") / name, name, file)
+
+
+def _train(folder: RunFolder, quiet: bool) -> None:
+    """Train, unless the run is finished."""
+    from assistlearn.cli.progress import Training
+    from assistlearn.deployment.simulation import resuming
+    from assistlearn.network.runs import train as events
+
+    if folder.result() is not None:
+        return
+    try:
+        with Training(folder.settings(), quiet) as bar:
+            for event in events(folder, bar.tell, bar.say):
+                bar.show(event)
+    except KeyboardInterrupt:
+        interrupted = InterruptedRunError(
+            f"Interrupted after {counted(folder.n_turns, 'turn')}. The run is kept in {folder.path}."
+        )
+        interrupted.add_note(f"Go on with it: {resuming(folder)}")
+        raise interrupted from None
+
+
+def _report(folder: RunFolder, as_json: bool) -> None:
+    from assistlearn.cli.show import outcome, show_result
+
+    if as_json:
+        say_json({"folder": str(folder.path), "run": folder.settings().run} | outcome(folder))
+        return
+    show_result(folder)
+    say(f"The run lives in {plain(folder.path)}.")
+    say("Next, predict: " + command("predict", folder.path, "--out", "predictions.csv"))

@@ -1,0 +1,168 @@
+"""What FLARE runs in a job: one object at the relay, which starts the job and watches it, and one at each site.
+
+Calls between sites are encrypted from end to end (``secure=True``): the relay passes them on and cannot read them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from nvflare.collab import collab
+
+from assistlearn.agents.desk import Desk
+from assistlearn.deployment.household import household_of
+from assistlearn.errors import AssistLearnError, NetworkError
+from assistlearn.network.counter import Counter
+from assistlearn.network.local_line import Order, Reply, SiteEnd
+from assistlearn.protocol import encode
+from assistlearn.protocol import messages as m
+
+AGENT_FILE = "ASSISTLEARN_AGENT"
+"""Set by ``site start``: the organisation's agent file."""
+
+LINES = "ASSISTLEARN_LINES"
+"""Set by ``site start``: where commands of this organisation leave word of the line they wait at."""
+
+SECURE = True
+"""Whether calls between sites are encrypted from end to end."""
+
+CALL = 30.0
+"""Seconds for one call; the other side holds none for longer than a third of it."""
+
+WATCH = 2.0
+"""Seconds between two looks of the relay at the initiator's site."""
+
+MISSES = 5
+"""How many looks in a row may fail before the relay ends the job."""
+
+logger = logging.getLogger("assistlearn.network")
+
+
+class Relay:
+    """The relay's part: ask the initiator's site to lead, end the job when it no longer does.
+
+    Parameters
+    ----------
+    initiator : str
+        The site that leads.
+    """
+
+    def __init__(self, initiator: str) -> None:
+        self._initiator = initiator
+
+    @collab.main  # type: ignore[untyped-decorator]
+    def start(self) -> str:
+        """Start the initiator's session and wait for its end."""
+        site = collab.get_clients([self._initiator])[0]
+        site(timeout=CALL).lead()
+        missed = 0
+        while missed < MISSES:
+            time.sleep(WATCH)
+            if collab.is_aborted:
+                return "aborted"
+            try:
+                if not site(timeout=CALL).leads():
+                    return "finished"
+                missed = 0
+            except Exception as error:  # whatever FLARE raises: the site may answer again
+                missed += 1
+                logger.warning("%s does not answer: %s", self._initiator, error)
+        return f"{self._initiator} is gone"
+
+
+class Site:
+    """A site's part: answer for its agent and, at the initiator, carry requests to the other sites.
+
+    Parameters
+    ----------
+    line : str
+        Which of the initiator's commands this job belongs to.
+    """
+
+    def __init__(self, line: str) -> None:
+        if not re.fullmatch(r"[0-9a-f]{32}", line):
+            raise NetworkError(f"{line!r} does not name a line.")
+        self._line = line
+        self._counter = Counter(self._answer)
+        self._desk: Desk | None = None
+        self._leading: threading.Thread | None = None
+
+    @collab.publish  # type: ignore[untyped-decorator]
+    def ask(self, number: str, request: bytes | None) -> list[Any]:
+        """Return how a request of another site stands, and its answer."""
+        return list(self._counter.ask(collab.caller, number, request))
+
+    @collab.publish  # type: ignore[untyped-decorator]
+    def lead(self) -> None:
+        """Begin to carry requests for the command that waits at this site; for the relay to call."""
+        if collab.caller != "server":
+            raise NetworkError("Only the relay starts a job.")
+        if self._leading is None:
+            sites = {site.name: site for site in collab.other_clients}
+            end = SiteEnd(Path(os.environ[LINES]), self._line)
+            self._leading = threading.Thread(target=_carry, args=(end, sites), daemon=True)
+            self._leading.start()
+
+    @collab.publish  # type: ignore[untyped-decorator]
+    def leads(self) -> bool:
+        """Return whether the command at this site is still there."""
+        return self._leading is not None and self._leading.is_alive()
+
+    def _answer(self, asker: str, request: bytes) -> bytes:
+        if self._desk is None:
+            try:
+                self._desk = Desk(household_of(Path(os.environ[AGENT_FILE])))
+            except AssistLearnError as error:
+                logger.error("The agent cannot start: %s", error)
+                site = os.environ.get("ASSISTLEARN_SITE", "?")
+                text = f"Agent {site!r} cannot start ({type(error).__name__}). Its owner finds the reason in its log."
+                return encode(m.Problem(run="", kind="failed", text=text))
+        return self._desk.answer(request, asker)
+
+
+def _carry(end: SiteEnd, sites: dict[str, Any]) -> None:
+    """Carry requests from the local line to other sites until the command hangs up."""
+    with end:
+        for order in end.orders():
+            end.reply(_reply(order, sites))
+
+
+def _reply(order: Order, sites: dict[str, Any]) -> Reply:
+    if order.agent not in sites:
+        return Reply(b"", f"organisation {order.agent!r} is not connected to the relay")
+    try:
+        return Reply(_call(sites[order.agent], order.number, order.request, order.patience))
+    except Exception as error:  # FLARE raises many kinds; the command decides what to do
+        logger.warning("%s does not answer: %s", order.agent, error)
+        return Reply(b"", f"organisation {order.agent!r} does not answer: {_why(error)}")
+
+
+def _call(site: Any, number: str, request: bytes, patience: float) -> bytes:
+    """Return a site's answer; raise what FLARE raised last when nothing was heard for as long as patience lasts."""
+    heard = time.monotonic()
+    content: bytes | None = request
+    while True:
+        left = heard + patience - time.monotonic()
+        try:
+            state, answer = site(timeout=max(min(CALL, left), 1.0), secure=SECURE).ask(number, content)
+        except Exception:
+            if time.monotonic() - heard >= patience:
+                raise
+            time.sleep(1.0)
+            content = request
+            continue
+        heard = time.monotonic()
+        if state == "done":
+            return bytes(answer)
+        content = request if state == "unknown" else None
+
+
+def _why(error: Exception) -> str:
+    cause = getattr(error, "cause", None) or error
+    return "no answer in time" if isinstance(cause, TimeoutError) else str(cause).strip().rstrip(".")[:300]

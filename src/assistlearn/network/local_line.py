@@ -1,0 +1,145 @@
+"""The line between a command of the initiator and its site's job, both on the same machine.
+
+The command listens at a socket in a folder that only its user can enter, and leaves a note of where at the site. The
+job connects, takes orders (whom to ask what) and brings the replies. When the command ends, the line breaks, and the
+job ends too.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from assistlearn.deployment.processes import receive, send
+from assistlearn.errors import NetworkError
+
+
+class Order(msgspec.Struct, frozen=True, array_like=True):
+    """Ask an agent something; give up when nothing is heard for so many seconds."""
+
+    agent: str
+    number: str
+    patience: float
+    request: bytes
+
+
+class Reply(msgspec.Struct, frozen=True, array_like=True):
+    """What the agent said, or why nothing came."""
+
+    content: bytes
+    failure: str = ""
+
+
+_orders = msgspec.msgpack.Decoder(Order)
+_replies = msgspec.msgpack.Decoder(Reply)
+_encoder = msgspec.msgpack.Encoder()
+
+
+class CommandEnd:
+    """The command's end: it listens, then asks.
+
+    Parameters
+    ----------
+    notes : path
+        Where the site looks for the line.
+    """
+
+    def __init__(self, notes: Path) -> None:
+        self.name = secrets.token_hex(16)
+        self._folder = Path(tempfile.mkdtemp(prefix="assistlearn-"))
+        self._note = notes / self.name
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(str(self._folder / "line"))
+        self._listener.listen(1)
+        notes.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._note.write_text(str(self._folder / "line"), encoding="utf-8")
+        self._line: socket.socket | None = None
+
+    def wait(self, seconds: float) -> bool:
+        """Return whether the site's job has connected within so many seconds."""
+        self._listener.settimeout(seconds)
+        try:
+            self._line, _ = self._listener.accept()
+        except TimeoutError:
+            return False
+        self._line.settimeout(None)
+        return True
+
+    def ask(self, order: Order) -> Reply:
+        """Return the reply to an order; raise ``NetworkError`` when the job is gone."""
+        assert self._line is not None
+        try:
+            send(self._line, _encoder.encode(order))
+            answer = receive(self._line)
+        except OSError:
+            answer = None
+        if answer is None:
+            raise NetworkError("The job at this organisation's own site has ended.")
+        return _replies.decode(answer)
+
+    def close(self) -> None:
+        """Hang up; the job ends."""
+        if self._line is not None:
+            self._line.close()
+        self._listener.close()
+        self._note.unlink(missing_ok=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class SiteEnd:
+    """The job's end.
+
+    Parameters
+    ----------
+    notes : path
+        Where commands leave word.
+    name : str
+        Which line.
+    """
+
+    def __init__(self, notes: Path, name: str) -> None:
+        try:
+            path = (notes / name).read_text(encoding="utf-8")
+            self._line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            self._line.connect(path)
+        except OSError as error:
+            raise NetworkError(f"The command that started this job no longer waits for it: {error}") from None
+
+    def orders(self) -> Iterator[Order]:
+        """Yield orders until the command hangs up."""
+        while True:
+            try:
+                order = receive(self._line)
+            except OSError:
+                return
+            if order is None:
+                return
+            yield _orders.decode(order)
+
+    def reply(self, reply: Reply) -> None:
+        """Bring an answer, or word that there is none."""
+        with suppress(OSError):  # the command has hung up: there are no more orders either
+            send(self._line, _encoder.encode(reply))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._line.close()
+
+
+def lines_folder(kit: Path) -> Path:
+    """Return where commands leave word for the jobs of a site."""
+    return Path(os.path.abspath(kit)) / "lines"

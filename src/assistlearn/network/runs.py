@@ -1,0 +1,83 @@
+"""Runs over a network: created from a task's file, trained, and opened again to predict or to forget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from assistlearn.deployment.leader import Leader, Progress
+from assistlearn.deployment.run_folder import RunFolder
+from assistlearn.deployment.simulation import check_matching, check_new, follow, leader_of, resuming, write_run
+from assistlearn.errors import RunError, SettingsError
+from assistlearn.network.flare import require_flare
+from assistlearn.network.kit import load_kit
+from assistlearn.network.task import check_helpers, load_task
+from assistlearn.network.transport import FlareTransport
+from assistlearn.session import Event
+from assistlearn.tables import LoadedAgent, load_description
+
+Tell = Callable[[str], None]
+
+
+def create_run(folder: Path, run: str, task_file: Path) -> RunFolder:
+    """Check a task and the initiator's kits and table, and write the settings of a new run.
+
+    Parameters
+    ----------
+    folder : path
+        Where the run shall live; no run may live there yet.
+    run : str
+        Its name.
+    task_file : path
+        The task.
+    """
+    require_flare()
+    made = RunFolder(folder)
+    if made.exists:
+        raise RunError(f"{folder} holds a run already. Go on with it ({resuming(made)}), or name another folder.")
+    task = load_task(task_file)
+    site, admin = load_kit(task.site, "site"), load_kit(task.admin, "admin")
+    check_helpers(task_file, task.helpers, site.name)
+    if site.network != admin.network:
+        raise SettingsError(
+            f"{task_file}: the kit {task.site} is of the network {site.network!r}, {task.admin} of {admin.network!r}. "
+            "Name two kits of one network."
+        )
+    agent_file = task.agent or site.agent_file
+    initiator = load_description(agent_file)
+    if initiator.name != site.name:
+        raise SettingsError(f"{agent_file} describes agent {initiator.name!r}, but the kit is that of {site.name!r}.")
+    if not initiator.is_initiator:
+        raise SettingsError(f"{agent_file} names no label column (label = ...): the initiator has the labels.")
+    check_new(run, [initiator])
+    check_matching(task.options.alignment, [initiator])
+    write_run(
+        made,
+        run,
+        initiator,
+        task.helpers,
+        task.options,
+        files={initiator.name: str(agent_file.resolve())},
+        kits={"site": str(site.folder), "admin": str(admin.folder)},
+        patience_seconds=task.patience,
+    )
+    return made
+
+
+@contextmanager
+def opened_run(
+    folder: RunFolder, *, training: bool, progress: Progress | None = None, tell: Tell | None = None
+) -> Iterator[tuple[Leader, LoadedAgent]]:
+    """Yield the run's leader and the initiator's own agent, with lines to the other organisations."""
+    require_flare()
+    settings = folder.settings()
+    site, admin = load_kit(Path(settings.kits["site"]), "site"), load_kit(Path(settings.kits["admin"]), "admin")
+    with FlareTransport(site, admin, settings.agents[1:], settings.patience_seconds, tell) as transport:
+        yield leader_of(folder, transport, training=training, progress=progress)
+
+
+def train(folder: RunFolder, progress: Progress | None = None, tell: Tell | None = None) -> Iterator[Event]:
+    """Train from wherever the run was left, yielding what happens."""
+    with opened_run(folder, training=True, progress=progress, tell=tell) as (leader, _):
+        yield from follow(leader)
