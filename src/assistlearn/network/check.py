@@ -122,8 +122,11 @@ _ANEW = "Get a new kit from whoever made the network ('assistlearn network creat
 
 def _knock(kit: Kit) -> str:
     """Return the relay's own time after a handshake in which both sides show their certificates."""
-    context = ssl.create_default_context(cafile=str(kit.authority))
-    context.load_cert_chain(kit.certificate, kit.key)
+    try:
+        context = ssl.create_default_context(cafile=str(kit.authority))
+        context.load_cert_chain(kit.certificate, kit.key)
+    except OSError as error:  # ssl.SSLError is one
+        raise NetworkError(f"{kit.startup}: key or certificate cannot be used: {error}. {_ANEW}") from None
     where = f"{kit.host}:{kit.port}"
     try:
         with (
@@ -167,7 +170,7 @@ def _date(secure: ssl.SSLSocket) -> str:
 def _clocks(kit: Kit, date: str) -> str:
     try:
         apart = (datetime.now(UTC) - parsedate_to_datetime(date)).total_seconds()
-    except ValueError:
+    except (ValueError, TypeError):  # it is no date, or one without a zone
         return "the relay does not tell its time"
     if abs(apart) > APART:
         raise NetworkError(

@@ -108,11 +108,11 @@ class SiteEnd:
     """
 
     def __init__(self, notes: Path, name: str) -> None:
+        self._line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            path = (notes / name).read_text(encoding="utf-8")
-            self._line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            self._line.connect(path)
+            self._line.connect((notes / name).read_text(encoding="utf-8"))
         except OSError as error:
+            self._line.close()
             raise NetworkError(f"The command that started this job no longer waits for it: {error}") from None
 
     def orders(self) -> Iterator[Order]:
