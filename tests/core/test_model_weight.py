@@ -174,3 +174,4 @@ def test_judging_changes_nothing(problem: Problem):
     before = state.ignorance()
     assert state.judge(problem.rewards[0]) == state.judge(problem.rewards[0], before)
     assert np.array_equal(before, state.ignorance())
+    assert state.judge(problem.rewards[0]) == state.judge(problem.rewards[0], before, overwrite=True)

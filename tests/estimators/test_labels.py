@@ -25,3 +25,14 @@ def test_other_labels_are_sorted(y):
     classes, codes = classes_and_codes(np.asarray(y))
     np.testing.assert_array_equal(classes[codes], y)
     assert list(classes) == sorted(set(y))
+
+
+@pytest.mark.parametrize(("n_classes", "kind"), [(2, np.int8), (128, np.int8), (129, np.int16), (40_000, np.int32)])
+def test_codes_are_small_and_can_be_negative(n_classes, kind):
+    for y in (np.arange(n_classes), np.arange(n_classes).astype(str)):
+        assert classes_and_codes(y)[1].dtype == kind
+
+
+def test_labels_that_are_codes_already_are_not_copied():
+    y = np.array([1, 0, 2, 2], dtype=np.int8)
+    assert classes_and_codes(y)[1] is y

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,9 @@ class KeptModel:
     round: int
     model_weight: float
     model: Model
+
+
+_Tried: TypeAlias = tuple[Model, Reward, Verdict]
 
 
 class Agent:
@@ -132,10 +135,13 @@ class Agent:
         ignorance = state.ignorance()
         if self._has_nothing_to_tell_apart():
             return self._sit_out(state, ignorance)
-        n_classes = None if soft is None else soft.n_classes
-        model, said = self._learner.fit(self._own(ignorance), turn.seed, str(turn), n_classes)
-        reward = self._reward(said, soft)
-        verdict = state.judge(reward, ignorance, self._held)
+        tried: _Tried | None = None
+        if soft is not None or not self._learner.strong:
+            tried = self._try(turn, state, ignorance)
+        if self._learner.strong:
+            tried = self._try_afresh(turn, state, tried)
+        assert tried is not None
+        model, reward, verdict = tried
         if verdict.useless:
             return Answer(reward, verdict)
         self._candidate = KeptModel(turn.round, verdict.model_weight, model)
@@ -146,6 +152,37 @@ class Agent:
         with self._learner.named(f"predict the hold-out samples in {turn}"):
             said = model.say(model.transform(self._holdout))
         return Answer(reward, verdict, self._holdout_answer(said, soft))
+
+    def _try(self, turn: Turn, state: RunState, ignorance: Floats) -> _Tried:
+        """Fit a model under the present ignorance, whose memory may be used again, and judge it."""
+        model, reward = self._fitted(turn, state, ignorance)
+        verdict = state.judge(reward, ignorance, self._held, overwrite=True)
+        return model, reward, verdict.trusted(self._learner.trust)
+
+    def _try_afresh(self, turn: Turn, state: RunState, boosted: _Tried | None) -> _Tried:
+        """Fit a model as if nobody had spoken yet, and return it, or the boosted one where that is better.
+
+        A forest that knows its samples by heart errs on little but mislabelled ones and those that its columns cannot
+        tell; to boost it on these makes it worse. Soft models are compared by how much they lower the loss. Hard ones
+        are always fitted and weighed afresh, which is a vote of the forests: the exponential loss would prefer the
+        boosted ones even where they are worse.
+        """
+        beginning = state.beginning()
+        if boosted is not None and np.array_equal(beginning.ignorance(), state.ignorance()):
+            return boosted
+        model, reward = self._fitted(turn, state, beginning.ignorance())
+        verdict = state.judge(reward, None, self._held)
+        if boosted is not None and isinstance(state, SoftState):
+            return boosted if boosted[2].gain >= verdict.gain else (model, reward, verdict)
+        alone = beginning.judge(reward, None, self._held)
+        return model, reward, replace(alone, mean_reward=verdict.mean_reward, gain=verdict.gain)
+
+    def _fitted(self, turn: Turn, state: RunState, ignorance: Floats) -> tuple[Model, Reward]:
+        """Return a model fitted under an ignorance, and its reward."""
+        soft = state if isinstance(state, SoftState) else None
+        n_classes = None if soft is None else soft.n_classes
+        model, said = self._learner.fit(self._own(ignorance), turn.seed, str(turn), n_classes)
+        return model, self._reward(said, soft)
 
     def keep_candidate(self) -> None:
         """Keep the model of the last turn, if it was useful and is not kept yet."""

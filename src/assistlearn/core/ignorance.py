@@ -63,13 +63,16 @@ def add_where_wrong(amount: Floats, reward: Bools, model_weight: float) -> None:
         amount[block] += ~reward[block] * np.float64(model_weight)
 
 
-def sum_where(values: Floats, mask: Bools) -> float:
-    """Return the sum of the values where the mask is true, block by block, without a temporary of their length.
+def sum_where(values: Floats, mask: Bools, wanted: bool = True) -> float:
+    """Return the sum of the values where the mask is as wanted, block by block, without a temporary of their length.
 
     >>> sum_where(np.array([1.0, 2.0, 4.0]), np.array([True, False, True]))
     5.0
+    >>> sum_where(np.array([1.0, 2.0, 4.0]), np.array([True, False, True]), wanted=False)
+    2.0
     """
-    return math.fsum((values[block] * mask[block]).sum() for block in _blocks(len(values)))
+    blocks = _blocks(len(values))
+    return math.fsum((values[block] * (mask[block] if wanted else ~mask[block])).sum() for block in blocks)
 
 
 def _blocks(length: int) -> Iterator[slice]:

@@ -24,8 +24,14 @@ class RunState(Protocol):
         """Return the ignorance of the samples, which sums to one (a new array)."""
         ...
 
-    def judge(self, reward: Any, ignorance: Floats | None = None, held: Bools | None = None) -> Verdict:
+    def judge(
+        self, reward: Any, ignorance: Floats | None = None, held: Bools | None = None, overwrite: bool = False
+    ) -> Verdict:
         """Return what a model with this reward is worth, changing nothing."""
+        ...
+
+    def beginning(self) -> RunState:
+        """Return a new state as this one was before the first turn."""
         ...
 
     def apply(self, reward: Any, model_weight: float) -> None:

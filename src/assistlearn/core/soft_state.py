@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -69,6 +69,10 @@ class SoftState:
         log_start = None if sample_weight is None else start(n_samples, sample_weight)
         return cls(np.zeros(n_samples), n_classes, log_start, loss, shrinkage, score_bits)
 
+    def beginning(self) -> SoftState:
+        """Return a new state as this one was before the first turn."""
+        return replace(self, scores=np.zeros_like(self.scores))
+
     def begin_round(self) -> None:
         """Do nothing: rounds make no difference to the soft methods."""
 
@@ -79,7 +83,9 @@ class SoftState:
             logs += self.log_start
         return ignorance_of(logs, out=logs)
 
-    def judge(self, reward: SoftReward, ignorance: Floats | None = None, held: Bools | None = None) -> Verdict:
+    def judge(
+        self, reward: SoftReward, ignorance: Floats | None = None, held: Bools | None = None, overwrite: bool = False
+    ) -> Verdict:
         """Return what a model with this reward is worth, changing nothing.
 
         Its mean reward is the share of the ignorance on which it finds the truth more likely than chance. It counts as
@@ -94,6 +100,8 @@ class SoftState:
             The present ignorance where it is at hand, to save computing it again.
         held : ndarray of bool, optional
             The samples that the agent holds; it is judged on those alone.
+        overwrite : bool, default=False
+            As in :class:`~assistlearn.core.state.State`; makes no difference here.
         """
         present = self.ignorance() if ignorance is None else ignorance
         counting = present > 0.0 if held is None else held & (present > 0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -38,6 +38,14 @@ class Verdict:
         """No better than chance: its model weight is not positive, but for rounding."""
         return self.model_weight <= weight.NEGLIGIBLE
 
+    def trusted(self, share: float) -> Verdict:
+        """Return the verdict where only a share of the model's advantage is believed in.
+
+        >>> Verdict(1.0, 0.8, False, gain=0.2).trusted(0.5)
+        Verdict(model_weight=0.5, mean_reward=0.8, perfect=False, gain=0.1)
+        """
+        return self if share == 1.0 else replace(self, model_weight=share * self.model_weight, gain=share * self.gain)
+
 
 @dataclass
 class State:
@@ -54,6 +62,8 @@ class State:
         At least two.
     interchange : bool, default=True
         Whether a model's weight looks at the errors made earlier in the round (ASCII) or not (ASCII-Simple, AdaBoost).
+    log_start : ndarray of shape (n_samples,) or None
+        The logarithms of the initial weights; None where all are equal.
 
     Examples
     --------
@@ -70,6 +80,7 @@ class State:
     log_ignorance: Floats
     n_classes: int
     interchange: bool = True
+    log_start: Floats | None = None
     earlier: Floats | None = field(default=None, init=False)
 
     @classmethod
@@ -81,7 +92,13 @@ class State:
         interchange: bool = True,
     ) -> State:
         """Return the state before the first turn."""
-        return cls(start(n_samples, sample_weight), n_classes, interchange)
+        log_start = None if sample_weight is None else start(n_samples, sample_weight)
+        return cls(start(n_samples, sample_weight), n_classes, interchange, log_start)
+
+    def beginning(self) -> State:
+        """Return a new state as this one was before the first turn."""
+        logs = start(len(self.log_ignorance)) if self.log_start is None else self.log_start.copy()
+        return State(logs, self.n_classes, self.interchange, self.log_start)
 
     def begin_round(self) -> None:
         """Forget what the last round's agents got wrong: ``u`` is zero for the first agent of a round."""
@@ -91,7 +108,9 @@ class State:
         """Return the ignorance of the samples, which sums to one (a new array)."""
         return ignorance_of(self.log_ignorance)
 
-    def judge(self, reward: Bools, ignorance: Floats | None = None, held: Bools | None = None) -> Verdict:
+    def judge(
+        self, reward: Bools, ignorance: Floats | None = None, held: Bools | None = None, overwrite: bool = False
+    ) -> Verdict:
         """Return what a model with this reward is worth, changing nothing.
 
         Parameters
@@ -102,12 +121,13 @@ class State:
             The present ignorance where it is at hand, to save computing it again.
         held : ndarray of bool, optional
             The samples that the agent holds; it abstains on the others, and is judged on those it holds alone.
+        overwrite : bool, default=False
+            Whether ``ignorance`` is not needed afterwards: its memory is used again then.
         """
         present = self.ignorance() if ignorance is None else ignorance
         right = reward if held is None else reward & held
-        wrong = ~reward
-        sums = sum_where(present, right), sum_where(present, wrong)
-        odds = self._log_odds(right, wrong, sums)
+        sums = sum_where(present, right), sum_where(present, reward, wanted=False)
+        odds = self._log_odds(right, reward, sums, out=present if overwrite or ignorance is None else None)
         perfect = odds == math.inf
         if perfect:
             n_counting = int(np.count_nonzero(self.log_ignorance[right] > -math.inf))
@@ -134,14 +154,14 @@ class State:
                 self.earlier = np.zeros_like(self.log_ignorance)
             add_where_wrong(self.earlier, reward, model_weight)
 
-    def _log_odds(self, right: Bools, wrong: Bools, sums: tuple[float, float]) -> float:
+    def _log_odds(self, right: Bools, reward: Bools, sums: tuple[float, float], out: Floats | None) -> float:
         if self.earlier is not None:
-            importance = self._log_importance()
+            importance = weight.log_importance(self.log_ignorance, self.earlier, self.n_classes, out=out)
             ignorance_of(importance, out=importance)
-            sums = sum_where(importance, right), sum_where(importance, wrong)
+            sums = sum_where(importance, right), sum_where(importance, reward, wanted=False)
         odds = weight.log_odds(*sums)
         if not math.isfinite(odds):  # perfect, hopeless or underflowed: ask the logarithms
-            odds = weight.log_odds_of_logs(self._log_importance(), right, wrong)
+            odds = weight.log_odds_of_logs(self._log_importance(), right, ~reward)
         return -math.inf if math.isnan(odds) else odds  # nothing right and nothing wrong: no evidence
 
     def _log_importance(self) -> Floats:

@@ -7,26 +7,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assistlearn.core.votes import Codes
 
-def classes_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+
+def classes_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
     """Return the classes in order, and each label's position among them: as ``np.unique``, without sorting if it can.
 
-    Whole numbers that lie close together are counted instead, which is ten times faster.
+    Whole numbers that lie close together are counted instead, which is ten times faster. The positions are of the
+    smallest signed type that holds them; labels that are such positions already come back as they are.
 
     >>> classes_and_codes(np.array([7, 3, 7]))
-    (array([3, 7]), array([1, 0, 1]))
+    (array([3, 7]), array([1, 0, 1], dtype=int8))
     """
     if y.dtype.kind not in "iu" or len(y) == 0:
         return _sorted(y)
     lowest, highest = int(y.min()), int(y.max())
     if highest - lowest > len(y) or not -(2**62) < lowest <= highest < 2**62:
         return _sorted(y)
-    offsets = y.astype(np.intp) - lowest
+    offsets = y.astype(np.intp)
+    offsets -= lowest
     present = np.bincount(offsets) > 0
     classes = (np.flatnonzero(present) + lowest).astype(y.dtype)
-    return classes, (np.cumsum(present) - 1).astype(np.intp)[offsets]
+    small = _type_for(len(classes))
+    if lowest == 0 and present.all() and y.dtype == small:
+        return classes, y
+    return classes, (np.cumsum(present) - 1).astype(small)[offsets]
 
 
-def _sorted(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _sorted(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
     classes, codes = np.unique(y, return_inverse=True)
-    return classes, codes.reshape(-1)
+    return classes, codes.reshape(-1).astype(_type_for(len(classes)))
+
+
+def _type_for(n_classes: int) -> np.dtype[Any]:
+    return np.min_scalar_type(-max(n_classes, 1))

@@ -15,7 +15,15 @@ from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import LearnerError, LearnerTypeError
-from assistlearn.learners.honest import Folds, Honesty, has_bags, out_of_bag, quietly_with_bags, uninformative
+from assistlearn.learners.honest import (
+    LEAST_TRUST,
+    Folds,
+    Honesty,
+    has_bags,
+    out_of_bag,
+    quietly_with_bags,
+    uninformative,
+)
 from assistlearn.learners.seeding import seed_all
 from assistlearn.learners.trees import as_trees_see_it
 from assistlearn.learners.weighting import fit_weighted
@@ -86,6 +94,12 @@ class Learner:
         The agent's name, for error messages.
     honesty : Honesty, optional
         How it finds out where its model is right; on the training samples by default.
+
+    Attributes
+    ----------
+    trust : float
+        How much of the last model's advantage is to be believed in: one, unless ``reward="auto"`` took in-sample
+        answers and a fold that the model had not seen told otherwise.
     """
 
     def __init__(self, estimator: Any, owner: str, honesty: Honesty | None = None) -> None:
@@ -95,6 +109,7 @@ class Learner:
         self._honest = self._honesty.reward == "out-of-fold"
         self._raw: Any = None
         self._seed = 0
+        self.trust = 1.0
         self._folds: Folds | None = None
         self._front: Any = None
         self._table: Any = None
@@ -104,7 +119,8 @@ class Learner:
     def prepare(self, X: Any, codes: Codes, seed: int) -> None:
         """Take the training rows and their class codes, and do what needs doing once."""
         front, classifier = _parts(self._estimator)
-        self._codes = codes
+        # Whoever prepares its table takes class codes of any type; others may expect labels of the usual one.
+        self._codes = codes if isinstance(classifier, Prepares) else codes.astype(np.intp, copy=False)
         self._raw = X if self._honesty.may_be_honest else None
         self._honest = self._honesty.reward == "out-of-fold"
         self._folds = None
@@ -113,9 +129,9 @@ class Learner:
             if front is not None:
                 self._front = clone(front)
                 seed_all(self._front, seed)
-                X = self._front.fit_transform(X, codes)
+                X = self._front.fit_transform(X, codes.astype(np.intp, copy=False))
             if isinstance(classifier, Prepares):
-                self._table = classifier.prepare(X, codes)
+                self._table = classifier.prepare(X, self._codes)
             else:
                 self._table, self._options = as_trees_see_it(classifier, X)
 
@@ -127,9 +143,14 @@ class Learner:
         """
         model = self.fit_only(ignorance, seed, when, n_classes)
         bagged = out_of_bag(model.estimator, model.n_classes) if self._uses_bags(model.estimator) else None
+        self.trust = 1.0
         if not self._honest:
             said = self._in_sample(model, when)
-            if self._honesty.reward == "in-sample" or self._tells_something(said, ignorance, seed, when, n_classes):
+            if self._honesty.reward == "in-sample":
+                return model, said
+            trust = self._trust_in(said, ignorance, seed, when, n_classes)
+            if trust >= LEAST_TRUST:
+                self.trust = trust
                 return model, said
             self._honest = True
         if bagged is not None:
@@ -138,14 +159,14 @@ class Learner:
             return model, self._in_sample(model, when)
         return model, self._other_folds().answers(ignorance, seed, when, n_classes)
 
-    def _tells_something(self, said: Said, ignorance: Floats, seed: int, when: str, n_classes: int | None) -> bool:
-        """Whether in-sample answers are worth passing on; asks one fold.
+    def _trust_in(self, said: Said, ignorance: Floats, seed: int, when: str, n_classes: int | None) -> float:
+        """Return how far in-sample answers are to be believed; asks one fold.
 
         Which one, the turn's seed says: a count of the turns so far would be lost when the agent is started again.
         """
         if uninformative(said, self._codes, ignorance) or len(self._codes) < 2:
-            return False
-        return self._other_folds().helps(seed, ignorance, seed, when, n_classes)
+            return 0.0
+        return self._other_folds().trust(said, seed, ignorance, seed, when, n_classes)
 
     def fit_only(self, ignorance: Floats, seed: int, when: str, n_classes: int | None = None) -> Model:
         """Return a model fitted under this ignorance."""
@@ -188,6 +209,14 @@ class Learner:
     def honest(self) -> bool:
         """Whether it asks models about samples that they have not seen; with ``reward="auto"`` it may begin to."""
         return self._honest
+
+    @property
+    def strong(self) -> bool:
+        """Whether it is a bagged forest that ``reward="auto"`` found to know its samples by heart.
+
+        Such models differ by their bags even under the same ignorance, and gain little by boosting.
+        """
+        return self._honest and self._honesty.reward == "auto" and has_bags(_parts(self._estimator)[1])
 
     def become_honest(self) -> None:
         """Ask models about samples that they have not seen from now on, as before an interruption."""

@@ -20,7 +20,9 @@ def fit_weighted(
 ) -> None:
     """Fit ``estimator`` in place under an ignorance, passing further ``options`` to its ``fit``."""
     if takes_weights(estimator):
-        estimator.fit(table, codes, sample_weight=ignorance * weight_scale(len(ignorance)), **options)
+        any_scale = getattr(estimator, "any_scale", False)  # then there is no need for a copy
+        weights = ignorance if any_scale else ignorance * weight_scale(len(ignorance))
+        estimator.fit(table, codes, sample_weight=weights, **options)
     else:
         rows = resample(codes, ignorance, seed)
         estimator.fit(take_rows(table, rows), codes[rows])

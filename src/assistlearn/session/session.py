@@ -122,6 +122,7 @@ def run(
                     holdout.add(name, answer.holdout, contribution.model_weight)
             verdict = answer.verdict
             history.append(TurnFinished(n_turns, round, name, verdict.model_weight, verdict.mean_reward, contribution))
+            del taken, answer  # a reward is as long as the samples: let go of it before the next turn
             yield history[-1]
             if contribution is None and settings.weak_agent == "stop":
                 return (yield from _finish(StopReason.WEAK_AGENT, round if made else round - 1, holdout))
