@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.tree import DecisionTreeClassifier
@@ -66,9 +67,11 @@ def test_one_agent_with_histogram_trees_is_adaboost_with_them(n_classes):
     assert np.array_equal(ours.predict(X), theirs.predict(X))
 
 
-def test_a_subsample_comes_from_the_seed_and_from_nothing_else():
+@pytest.mark.parametrize("compact", [False, True])
+def test_a_subsample_comes_from_the_seed_and_from_nothing_else(compact):
     X, y = real_numbers()
-    trees = [HistTreeClassifier(subsample=0.5, random_state=seed).fit(X, y).predict_proba(X) for seed in (1, 1, 2)]
+    tree = HistTreeClassifier(subsample=0.5, compact=compact)
+    trees = [clone(tree).set_params(random_state=seed).fit(X, y).predict_proba(X) for seed in (1, 1, 2)]
     assert np.array_equal(trees[0], trees[1])
     assert not np.array_equal(trees[0], trees[2])
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assistlearn.core.votes import Codes
 from assistlearn.errors import LearnerError
-from assistlearn.learners.hist.booster import Frozen, Margins
+from assistlearn.learners.hist.booster import Frozen
 from assistlearn.learners.hist.categories import Categories
 
 
@@ -17,13 +18,14 @@ from assistlearn.learners.hist.categories import Categories
 class BinnedTable:
     """What ``prepare`` returns: XGBoost's binned form of a table, with its labels.
 
-    ``fit``, ``predict`` and ``predict_proba`` take it in place of ``X``. It costs one or two bytes per value, twice
-    (by row and by column), and is good for any number of fits.
+    ``fit``, ``predict`` and ``predict_proba`` take it in place of ``X``. XGBoost's costs one or two bytes per value,
+    twice (by row and by column), and 16 bytes per sample; the compact one costs one byte per value. It is good for any
+    number of fits.
 
     Attributes
     ----------
-    matrix : xgboost.QuantileDMatrix
-        The bins and the targets.
+    matrix : xgboost.QuantileDMatrix or Bins
+        The bins; XGBoost's with the targets.
     y : ndarray of shape (n_samples,)
         The labels it was prepared with.
     classes : ndarray of shape (n_classes,)
@@ -36,6 +38,8 @@ class BinnedTable:
         The categories of every column; None where the table is not a data frame with categories.
     categorical : bool
         Whether any column is categorical.
+    codes : ndarray of shape (n_samples,) or None
+        The labels as class codes, where the bins do not hold the targets.
     """
 
     matrix: Any
@@ -45,7 +49,8 @@ class BinnedTable:
     feature_names: NDArray[Any] | None
     categories: Categories | None
     categorical: bool
-    _latest: tuple[Frozen, Margins] | None = field(default=None, init=False, repr=False)
+    codes: Codes | None = None
+    _latest: tuple[Frozen, NDArray[Any]] | None = field(default=None, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -61,17 +66,17 @@ class BinnedTable:
             )
 
     def forget(self) -> None:
-        """Drop the margins of the model fitted last."""
+        """Drop what is known of the model fitted last."""
         self._latest = None
 
-    def remember(self, booster: Frozen, margins: Margins) -> None:
-        """Keep the margins of the model fitted last: XGBoost knows them when it has grown its trees."""
-        self._latest = booster, margins
+    def remember(self, booster: Frozen, answers: NDArray[Any]) -> None:
+        """Keep the margins (or leaves) of the model fitted last: they are known when its trees have grown."""
+        self._latest = booster, answers
 
-    def recall(self, booster: Frozen) -> Margins | None:
-        """Return the margins of this model and let go of them; None where it was not the one fitted last."""
+    def recall(self, booster: Frozen) -> NDArray[Any] | None:
+        """Return the margins (or leaves) of this model and let go of them; None where it was not fitted last."""
         if self._latest is None or self._latest[0] is not booster:
             return None
-        _, margins = self._latest
+        _, answers = self._latest
         self._latest = None
-        return margins
+        return answers

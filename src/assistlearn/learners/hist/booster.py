@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +20,13 @@ BLOCK = 16_384
 KNOWN_FORMATS = {(3, 2)}
 """Versions of XGBoost whose way of writing a model is known here. Trees of another answer one by one, and a file that
 holds them cannot be loaded."""
+
+
+def require_xgboost() -> None:
+    """Say how to install XGBoost where it is not; without loading it, which takes memory."""
+    if "xgboost" not in sys.modules and find_spec("xgboost") is not None:
+        return
+    load_xgboost()
 
 
 def load_xgboost() -> Any:

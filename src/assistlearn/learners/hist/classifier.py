@@ -45,6 +45,9 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     n_jobs: int | None
     categories_: Categories | None
 
+    # Whether the scale of the weights changes nothing: an agent then need not copy its ignorance to scale it.
+    any_scale: ClassVar[bool] = False
+
     # The smallest and largest value of each number, and whether it is a whole one.
     _ranges: ClassVar[dict[str, tuple[float, float, bool]]] = {
         "max_depth": (1, np.inf, True),
@@ -219,8 +222,12 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             The classes.
         """
         check_is_fitted(self)
-        answers = [self.classes_[self._codes(margins)] for margins in self._margins(X)]
-        return answers[0] if len(answers) == 1 else np.concatenate(answers)
+        out = np.empty(_num_samples(X), dtype=self.classes_.dtype)
+        done = 0
+        for margins in self._margins(X):
+            out[done : done + len(margins)] = self.classes_[self._codes(margins)]
+            done += len(margins)
+        return out
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class.
@@ -256,7 +263,7 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def _margins_of_table(self, table: BinnedTable) -> Margins:
         if self.booster_ is None:
             return np.zeros((len(table), 1), np.float32)
-        margins = table.recall(self.booster_)
+        margins: Margins | None = table.recall(self.booster_)
         if margins is None:
             margins = thaw(self.booster_, self._n_threads()).predict(table.matrix, output_margin=True)
         return margins
