@@ -28,6 +28,9 @@ RewardKind: TypeAlias = Literal["in-sample", "out-of-fold", "auto"]
 UNINFORMATIVE = 0.95
 """In-sample answers that are right on this share of the ignorance tell too little: ``auto`` turns to honest ones."""
 
+LEAST_TRUST = 0.25
+"""So does an agent that keeps less than this share of its advantage on samples that its model has not seen."""
+
 
 @dataclass(frozen=True)
 class Honesty:
@@ -38,8 +41,8 @@ class Honesty:
     reward : {"in-sample", "out-of-fold", "auto"}, default="in-sample"
         On the samples that the model was fitted to; on folds that it was not fitted to; or the first until it has
         become uninformative, and the second from then on. In-sample answers are uninformative when they are right
-        nearly everywhere (:data:`UNINFORMATIVE`), or when a model fitted to all folds but one is no better than chance
-        on that one, under the same ignorance: then the agent learns its samples by heart, or learns nothing any more.
+        nearly everywhere (:data:`UNINFORMATIVE`), or when a model fitted to all folds but one keeps too little of its
+        advantage on that one (:data:`LEAST_TRUST`). Until then, a model's weight is cut to the share that it keeps.
     cv : int, default=5
         The number of folds; an honest turn costs so many fits more, an in-sample one in "auto" one more.
     n_jobs : int or None, default=None
@@ -110,13 +113,22 @@ class Folds:
         ]
         self._seed = seed
 
-    def helps(self, fold: int, ignorance: Floats, seed: int, when: str, n_classes: int | None) -> bool:
-        """Whether a model that has not seen a fold (any number stands for one) is better than chance on it."""
+    def trust(
+        self, in_sample: Said, fold: int, ignorance: Floats, seed: int, when: str, n_classes: int | None
+    ) -> float:
+        """Return how much of its advantage over chance a model keeps on a fold that it has not seen, at most one.
+
+        The advantage is the mean score of the truth under the ignorance. Any number stands for a fold.
+        """
         copy = self._copies[fold % len(self._copies)]
         copy.prepare(self._seed)
-        said, codes = copy.answers(ignorance, seed, when, n_classes), self._codes[copy.aside]
-        scores = score_of_truth(said, codes, n_classes or max(len(np.unique(self._codes)), 2))
-        return float((scores * ignorance[copy.aside]).sum()) > 0.0
+        codes, count = self._codes[copy.aside], n_classes or max(len(np.unique(self._codes)), 2)
+
+        def advantage(said: Said) -> float:
+            return float((score_of_truth(said, codes, count) * ignorance[copy.aside]).sum())
+
+        unseen, seen = advantage(copy.answers(ignorance, seed, when, n_classes)), advantage(in_sample[copy.aside])
+        return 0.0 if unseen <= 0.0 else 1.0 if unseen >= seen else unseen / seen
 
     def answers(self, ignorance: Floats, seed: int, when: str, n_classes: int | None) -> Said:
         """Return what the copies answer for their own folds: class codes, or probabilities (n x K)."""
