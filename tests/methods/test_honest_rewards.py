@@ -17,6 +17,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
+from assistlearn.agents import Agent, Turn
+from assistlearn.core import SoftState, State
+from assistlearn.core.confidence import score_of_truth
+from assistlearn.core.quantise import quantise
 from assistlearn.learners import Honesty, Learner
 from assistlearn.learners.honest import deal
 from assistlearn.learners.weighting import weight_scale
@@ -142,6 +146,76 @@ def test_it_stays_honest_once_it_has_turned():
     assert np.array_equal(again, honest)
 
 
+def test_auto_believes_in_the_share_of_the_advantage_that_an_unseen_fold_keeps():
+    learner = prepared(GaussianNB(), "auto", table=X[:, :3])
+    assert learner.trust == 1.0
+    _, said = learner.fit(EQUAL, 6, "round 1", 3)  # 6: the fold is the seed's remainder by four
+    aside = deal(CODES, 4, seed=5) == 2
+    unseen = GaussianNB().fit(X[~aside, :3], CODES[~aside]).predict_proba(X[aside, :3])
+    kept = score_of_truth(unseen, CODES[aside], 3).sum() / score_of_truth(said[aside], CODES[aside], 3).sum()
+    assert 0.5 < kept < 1.0
+    assert learner.trust == pytest.approx(kept)
+
+
+def test_what_is_not_believed_in_is_cut_from_the_model_weight():
+    agents = [Agent("a", GaussianNB(), Honesty(reward, cv=4)) for reward in ("auto", "in-sample")]
+    verdicts = []
+    for agent in agents:
+        agent.begin(X[:, :3], CODES, seed=5)
+        verdicts.append(agent.take_turn(Turn(1, 1, 6), SoftState.start(N, 3)).verdict)
+    learner = prepared(GaussianNB(), "auto", table=X[:, :3])
+    learner.fit(EQUAL, 6, "round 1", 3)
+    assert verdicts[0].model_weight == learner.trust * verdicts[1].model_weight
+    assert agents[0].models[0].model_weight == verdicts[0].model_weight
+
+
+NOISY = np.where(np.random.RandomState(0).rand(N) < 0.3, (CODES + 1) % 3, CODES)
+
+
+def test_forests_that_know_their_samples_by_heart_vote_by_their_accuracy_alone():
+    model = assisted("auto", RandomForestClassifier(40), method="ascii").fit(X, NOISY)
+    assert len(model.contributions_) == 6
+    for contribution in model.contributions_:
+        right = contribution.accuracy
+        assert 0.4 < right < 0.9  # out of bag
+        assert contribution.model_weight == pytest.approx(np.log(right / (1 - right)) + np.log(2))
+
+
+@pytest.mark.parametrize(("codes", "helped"), [(NOISY, False), (CODES, True)], ids=["noisy", "clean"])
+def test_soft_forests_that_know_their_samples_by_heart_are_boosted_where_that_lowers_the_loss_more(codes, helped: bool):
+    columns, state = X[:, [0, 1, 6]], SoftState.start(N, 3)
+    forest = RandomForestClassifier(40)
+    boosting_won = []
+    for turn in (1, 2, 3, 4):
+        agent = Agent("a", forest, Honesty("auto"))
+        agent.begin(columns, codes, seed=5)
+        answer = agent.take_turn(Turn(turn, turn, turn), state)
+        gains = []
+        for ignorance in (state.ignorance(), EQUAL):
+            _, said = prepared(forest, table=columns, codes=codes, cv=5).fit(ignorance, turn, "t", 3)
+            gains.append(state.judge(quantise(score_of_truth(said, codes, 3), 8)).gain)
+        assert answer.verdict.gain == pytest.approx(max(gains))
+        boosting_won.append(gains[0] > gains[1])
+        state.apply(answer.reward, answer.verdict.model_weight)
+    assert any(boosting_won) == helped
+
+
+@pytest.mark.parametrize("kind", [State, SoftState])
+def test_a_state_remembers_how_it_began(kind):
+    weights = np.random.RandomState(0).rand(N)
+    for given in (None, weights):
+        state = kind.start(N, 3, given)
+        began = state.ignorance()
+        reward = CODES == 1 if kind is State else quantise(np.where(CODES == 1, 1.0, -0.5), 8)
+        state.apply(reward, 0.7)
+        assert np.abs(state.ignorance() - began).max() > 1e-4
+        fresh = state.beginning()
+        np.testing.assert_array_equal(fresh.ignorance(), began)
+        fresh.apply(reward, 0.7)
+        np.testing.assert_array_equal(fresh.ignorance(), state.ignorance())
+        np.testing.assert_array_equal(fresh.beginning().ignorance(), began)
+
+
 def test_folds_side_by_side_give_the_same_answers():
     tree = DecisionTreeClassifier()
     _, one = prepared(tree).fit(EQUAL, 3, "round 1", 3)
@@ -166,7 +240,7 @@ def test_every_class_is_spread_over_the_folds():
 
 
 def assisted(reward, learner=None, **settings) -> AssistedClassifier:
-    learner = learner or DecisionTreeClassifier()
+    learner = DecisionTreeClassifier() if learner is None else learner
     agents = [("a", learner, slice(0, 6)), ("b", learner, slice(6, 13))]
     return AssistedClassifier(agents, reward=reward, n_rounds=3, random_state=0, **settings)
 
