@@ -78,5 +78,9 @@ class Parties:
             files={},
             classes=classes,
             fingerprint="",
-            **{name: options[name] for name in ("reward", "score_bits", "loss", "shrinkage") if name in options},
+            **{
+                name: options[name]
+                for name in ("reward", "score_bits", "loss", "shrinkage", "absent")
+                if name in options
+            },
         )

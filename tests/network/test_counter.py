@@ -1,4 +1,4 @@
-"""A site's desk behind short calls: the work is done once, one piece at a time, however often and by whom it is asked."""
+"""A site's desk behind short calls: work is done once, one piece at a time, whoever asks, and however often."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a site can know before anything is shared: certificates, the relay, the clocks, its table; real TLS throughout."""
+"""What a site can know before anything is shared: certificates, the relay, the clocks, its table; over real TLS."""
 
 from __future__ import annotations
 

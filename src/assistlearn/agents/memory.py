@@ -130,10 +130,10 @@ class RunMemory:
         return load_model(path, self._packages)
 
     def end(self, n_rounds: int, surplus: list[int]) -> None:
-        """Remember the end, and remove the models that are not part of the result."""
-        files.write_json(self.folder / "ended.json", {"n_rounds": n_rounds})
+        """Remove the models that are not part of the result, then remember the end: after a crash it is said again."""
         for number in surplus:
             (self._turn(number) / "model.skops").unlink(missing_ok=True)
+        files.write_json(self.folder / "ended.json", {"n_rounds": n_rounds})
 
     def ended(self) -> int | None:
         """Return how many rounds the result is made of, if training is over."""

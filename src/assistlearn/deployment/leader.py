@@ -22,6 +22,7 @@ from assistlearn.errors import (
     AgentGoneError,
     AssistLearnError,
     ProtocolError,
+    RefusedError,
     RunError,
     SettingsError,
     UnreachableError,
@@ -153,9 +154,9 @@ class Leader:
         for name in self._lines:
             try:
                 kept = self._tell_end(name, n_rounds)
-            except UnreachableError:
+            except (UnreachableError, RefusedError):
                 if name in self.folder.left():
-                    continue  # it will be told when it is back, before it votes
+                    continue  # it will be told when it is back, before it votes; or it has not begun at all
                 raise
             if kept != contributors.count(name):
                 raise RunError(
