@@ -18,6 +18,7 @@ from assistlearn.errors import (
     AlignmentError,
     AssistLearnError,
     IdsError,
+    LedgerError,
     MissingExtraError,
     OutOfOrderError,
     ProtocolError,
@@ -107,6 +108,18 @@ class Desk:
         asker : str, optional
             Who asks, where the transport has made sure of that: then only the initiator of a run is answered.
         """
+        try:
+            return self._answer(request, asker)
+        except (OSError, LedgerError) as error:
+            logger.error("The ledger cannot be written", exc_info=error)
+            why = (isinstance(error, OSError) and error.strerror) or type(error).__name__
+            text = (
+                f"Agent {self._own.name!r} cannot write its ledger ({why}), and says nothing that is not recorded "
+                "there. Its owner must make room, or put it right; then go on."
+            )
+            return encode(m.Problem(run="", kind="failed", text=text))
+
+    def _answer(self, request: bytes, asker: str | None) -> bytes:
         message: m.AnyMessage | None = None
         try:
             message = decode(request, self._limits)

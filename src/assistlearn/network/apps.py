@@ -10,6 +10,7 @@ import os
 import re
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +18,12 @@ from nvflare.collab import collab
 
 from assistlearn.agents.desk import Desk
 from assistlearn.deployment.household import household_of
-from assistlearn.errors import AssistLearnError, NetworkError
+from assistlearn.errors import NetworkError
 from assistlearn.network.counter import Counter
+from assistlearn.network.environment import AGENT_FILE, LINES, SITE
 from assistlearn.network.local_line import Order, Reply, SiteEnd
 from assistlearn.protocol import encode
 from assistlearn.protocol import messages as m
-
-AGENT_FILE = "ASSISTLEARN_AGENT"
-"""Set by ``site start``: the organisation's agent file."""
-
-LINES = "ASSISTLEARN_LINES"
-"""Set by ``site start``: where commands of this organisation leave word of the line they wait at."""
 
 SECURE = True
 """Whether calls between sites are encrypted from end to end."""
@@ -115,52 +111,56 @@ class Site:
         return self._leading is not None and self._leading.is_alive()
 
     def _answer(self, asker: str, request: bytes) -> bytes:
-        if self._desk is None:
-            try:
+        try:
+            if self._desk is None:
                 self._desk = Desk(household_of(Path(os.environ[AGENT_FILE])))
-            except AssistLearnError as error:
-                logger.error("The agent cannot start: %s", error)
-                site = os.environ.get("ASSISTLEARN_SITE", "?")
-                text = f"Agent {site!r} cannot start ({type(error).__name__}). Its owner finds the reason in its log."
-                return encode(m.Problem(run="", kind="failed", text=text))
-        return self._desk.answer(request, asker)
+            return self._desk.answer(request, asker)
+        except Exception as error:  # whoever asks must hear of it; the words may quote data and stay in the log
+            logger.exception("The agent cannot answer")
+            why = type(error).__name__
+        text = f"Agent {os.environ.get(SITE, '?')!r} cannot answer ({why}). Its owner finds the reason in its site.log."
+        return encode(m.Problem(run="", kind="failed", text=text))
 
 
 def _carry(end: SiteEnd, sites: dict[str, Any]) -> None:
     """Carry requests from the local line to other sites until the command hangs up."""
     with end:
         for order in end.orders():
-            end.reply(_reply(order, sites))
+            for reply in _replies(order, sites):
+                end.reply(reply)
 
 
-def _reply(order: Order, sites: dict[str, Any]) -> Reply:
+def _replies(order: Order, sites: dict[str, Any]) -> Iterator[Reply]:
     if order.agent not in sites:
-        return Reply(b"", f"organisation {order.agent!r} is not connected to the relay")
+        yield Reply("failed", failure=f"Organisation {order.agent!r} is not connected to the relay.")
+        return
     try:
-        return Reply(_call(sites[order.agent], order.number, order.request, order.patience))
+        yield from _call(sites[order.agent], order)
     except Exception as error:  # FLARE raises many kinds; the command decides what to do
         logger.warning("%s does not answer: %s", order.agent, error)
-        return Reply(b"", f"organisation {order.agent!r} does not answer: {_why(error)}")
+        yield Reply("failed", failure=f"Organisation {order.agent!r} does not answer: {_why(error)}.")
 
 
-def _call(site: Any, number: str, request: bytes, patience: float) -> bytes:
-    """Return a site's answer; raise what FLARE raised last when nothing was heard for as long as patience lasts."""
+def _call(site: Any, order: Order) -> Iterator[Reply]:
+    """Yield how a request stands; raise what FLARE raised last when nothing is heard for as long as patience lasts."""
     heard = time.monotonic()
-    content: bytes | None = request
+    request: bytes | None = order.request
     while True:
-        left = heard + patience - time.monotonic()
+        left = heard + order.patience - time.monotonic()
         try:
-            state, answer = site(timeout=max(min(CALL, left), 1.0), secure=SECURE).ask(number, content)
+            state, answer = site(timeout=max(min(CALL, left), 1.0), secure=SECURE).ask(order.number, request)
         except Exception:
-            if time.monotonic() - heard >= patience:
+            if time.monotonic() - heard >= order.patience:
                 raise
             time.sleep(1.0)
-            content = request
+            request = order.request
             continue
         heard = time.monotonic()
         if state == "done":
-            return bytes(answer)
-        content = request if state == "unknown" else None
+            yield Reply("done", bytes(answer))
+            return
+        yield Reply("working")
+        request = order.request if state == "unknown" else None
 
 
 def _why(error: Exception) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 import msgspec
 
@@ -34,15 +34,20 @@ class Order(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Reply(msgspec.Struct, frozen=True, array_like=True):
-    """What the agent said, or why nothing came."""
+    """What the agent said; or that it is still at work, and more will come; or why nothing came."""
 
-    content: bytes
+    state: Literal["done", "working", "failed"]
+    content: bytes = b""
     failure: str = ""
 
 
 _orders = msgspec.msgpack.Decoder(Order)
 _replies = msgspec.msgpack.Decoder(Reply)
 _encoder = msgspec.msgpack.Encoder()
+
+
+class JobGoneError(NetworkError):
+    """The job has ended while its command still needs it."""
 
 
 class CommandEnd:
@@ -75,17 +80,19 @@ class CommandEnd:
         self._line.settimeout(None)
         return True
 
-    def ask(self, order: Order) -> Reply:
-        """Return the reply to an order; raise ``NetworkError`` when the job is gone."""
+    def ask(self, order: Order) -> Iterator[Reply]:
+        """Yield the replies to an order, the last of which is not ``working``; raise when the job is gone."""
         assert self._line is not None
         try:
             send(self._line, _encoder.encode(order))
-            answer = receive(self._line)
+            while (answer := receive(self._line)) is not None:
+                reply = _replies.decode(answer)
+                yield reply
+                if reply.state != "working":
+                    return
         except OSError:
-            answer = None
-        if answer is None:
-            raise NetworkError("The job at this organisation's own site has ended.")
-        return _replies.decode(answer)
+            pass
+        raise JobGoneError("The job that carries the messages has ended: some organisation's part in it has died.")
 
     def close(self) -> None:
         """Hang up; the job ends."""

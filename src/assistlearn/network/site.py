@@ -16,6 +16,7 @@ from typing import IO
 
 from assistlearn.errors import NetworkError
 from assistlearn.network.flare import require_flare
+from assistlearn.network.environment import AGENT_FILE, LINES, SITE
 from assistlearn.network.kit import Kit
 from assistlearn.network.local_line import lines_folder
 
@@ -78,9 +79,9 @@ def command_of(kit: Kit) -> list[str]:
 
 def environment_of(kit: Kit, agent_file: Path | None) -> dict[str, str]:
     """Return the environment of a site's processes, those of its jobs included."""
-    environment = os.environ | {"ASSISTLEARN_SITE": kit.name, "ASSISTLEARN_LINES": str(lines_folder(kit.folder))}
+    environment = os.environ | {SITE: kit.name, LINES: str(lines_folder(kit.folder))}
     if agent_file is not None:
-        environment["ASSISTLEARN_AGENT"] = str(agent_file.resolve())
+        environment[AGENT_FILE] = str(agent_file.resolve())
     return environment
 
 

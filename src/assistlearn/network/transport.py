@@ -15,7 +15,7 @@ from assistlearn.errors import NetworkError, UnreachableError
 from assistlearn.network.control import Control, missing
 from assistlearn.network.job import write_job
 from assistlearn.network.kit import Kit
-from assistlearn.network.local_line import CommandEnd, Order, lines_folder
+from assistlearn.network.local_line import CommandEnd, JobGoneError, Order, lines_folder
 
 STARTING = 60.0
 """Seconds that a job has to start."""
@@ -27,6 +27,10 @@ RETRY = 2.0
 """Seconds between two tries."""
 
 OVER = ("FINISHED:", "FAILED_TO_RUN", "ABANDONED")
+
+
+class AbsentError(NetworkError):
+    """The organisation that is asked cannot be reached now."""
 
 
 class FlareTransport:
@@ -42,7 +46,7 @@ class FlareTransport:
     agents : sequence of str
         The other organisations.
     patience : float, default=120
-        Seconds to go on trying to reach an organisation before giving up.
+        Seconds without a sign of life of an organisation before giving up; meanwhile broken jobs are started again.
     tell : callable, optional
         Told what is waited for, in words.
     """
@@ -62,61 +66,92 @@ class FlareTransport:
         self._control = Control(admin)
         self._line: CommandEnd | None = None
         self._job = ""
+        self._heard = 0.0
+        self._sites: list[str] = []
+        self._careful = False
+        self._good: set[str] = set()
         self._lock = threading.Lock()
 
     def ask(self, agent: str, request: bytes) -> bytes:
-        """Return the agent's reply; raise ``UnreachableError`` when patience is at its end."""
+        """Return the agent's reply, however long its work takes: it gives a sign of life every few seconds.
+
+        Raises
+        ------
+        UnreachableError
+            Nothing was heard of the agent for too long.
+        NetworkError
+            The relay, or the initiator's own site, could not be reached for too long.
+        """
         if agent not in self._agents:
             raise UnreachableError(f"There is no organisation {agent!r} in this run. There are {self._agents}.")
-        number = hashlib.sha256(request).hexdigest()
-        until = time.monotonic() + self._patience
+        order = Order(agent, hashlib.sha256(request).hexdigest(), min(SILENCE, self._patience), request)
         with self._lock:
+            self._heard = time.monotonic()
             while True:
                 try:
-                    return self._try(Order(agent, number, min(SILENCE, self._patience), request))
+                    return self._try(order)
                 except NetworkError as error:
                     self._hang_up()
-                    left = until - time.monotonic()
+                    left = self._heard + self._patience - time.monotonic()
                     if left <= RETRY:
-                        raise UnreachableError(self._given_up(agent, error)) from None
+                        raise self._given_up(agent, error) from None
                     self._tell(f"{error} Trying again for {left:.0f} s.")
                     time.sleep(RETRY)
 
-    def _given_up(self, agent: str, error: NetworkError) -> str:
-        return (
-            f"Organisation {agent!r} could not be reached for {self._patience:g} seconds. {error} Ask it whether its "
-            "site runs ('assistlearn site check' there says what is wrong)."
-        )
+    def _given_up(self, agent: str, error: NetworkError) -> NetworkError | UnreachableError:
+        if isinstance(error, AbsentError | JobGoneError):
+            return UnreachableError(
+                f"Organisation {agent!r} could not be reached for {self._patience:g} seconds. {error} Ask it whether "
+                "its site runs: 'assistlearn site check' there says what is wrong."
+            )
+        return error
 
     def _try(self, order: Order) -> bytes:
+        if self._line is not None and order.agent not in self._sites:
+            self._hang_up()
         line = self._line or self._open(order.agent)
-        reply = line.ask(order)
-        if reply.failure:
-            raise NetworkError(f"{reply.failure[0].upper()}{reply.failure[1:]}.")
+        for reply in line.ask(order):
+            if reply.state == "failed":
+                self._careful = True
+                self._good.discard(order.agent)
+                raise AbsentError(reply.failure)
+            self._heard = time.monotonic()
+        self._good.add(order.agent)
         return reply.content
 
     def _open(self, needed: str) -> CommandEnd:
-        """Start a job with every organisation that is connected; the one that is needed now must be among them."""
-        connected = self._control.connected()
-        for name in missing([self._site.name, needed], connected):
-            raise NetworkError(f"Organisation {name!r} is not connected to the relay.")
+        """Start a job with everybody who is connected; after trouble, with those only who have answered since."""
+        wanted = [name for name in self._agents if name == needed or name in self._good or not self._careful]
+        absent = missing([self._site.name, *wanted], self._control.connected())
+        if self._site.name in absent:
+            raise NetworkError(
+                f"The site of {self._site.name!r} itself is not connected to the relay. Start it here: "
+                f"assistlearn site start {self._site.folder}"
+            )
+        if needed in absent:
+            raise AbsentError(f"Organisation {needed!r} is not connected to the relay.")
+        self._sites = [name for name in wanted if name not in absent]
         line = CommandEnd(lines_folder(self._site.folder))
         try:
-            with tempfile.TemporaryDirectory() as folder:
-                sites = [self._site.name, *self._agents]
-                self._job = self._control.submit(write_job(Path(folder) / "job", line.name, self._site.name, sites))
-            self._tell("Starting the job.")
-            until = time.monotonic() + STARTING
-            while not line.wait(1.0):
-                status = self._control.status(self._job)
-                if status.startswith(OVER) or time.monotonic() > until:
-                    raise NetworkError(f"The job {self._job} did not start: {status}. {self._refusals()}")
+            self._start_job(line)
         except BaseException:
+            self._careful, self._good = True, set()
             line.close()
             self._end_job()
             raise
         self._line = line
         return line
+
+    def _start_job(self, line: CommandEnd) -> None:
+        self._tell("Starting the job.")
+        with tempfile.TemporaryDirectory() as folder:
+            sites = [self._site.name, *self._sites]
+            self._job = self._control.submit(write_job(Path(folder) / "job", line.name, self._site.name, sites))
+        until = time.monotonic() + STARTING
+        while not line.wait(0.5):
+            status = self._control.status(self._job)
+            if status.startswith(OVER) or time.monotonic() > until:
+                raise AbsentError(f"The job with {self._sites} did not start: {status}. {self._refusals()}".strip())
 
     def _refusals(self) -> str:
         """Return what sites said that did not take the job."""
