@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import IO
 
 from assistlearn.errors import NetworkError
-from assistlearn.network.flare import require_flare
 from assistlearn.network.environment import AGENT_FILE, LINES, SITE
+from assistlearn.network.flare import require_flare
 from assistlearn.network.kit import Kit
 from assistlearn.network.local_line import lines_folder
 
