@@ -1,5 +1,7 @@
 """Orders that look at what has happened: greedy, strongest, and one's own."""
 
+import threading
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
@@ -65,6 +67,31 @@ def test_greedy_lowers_the_loss_in_one_round_at_least_as_far_as_any_order():
 def test_greedy_candidates_side_by_side_are_the_same():
     one, two = assisted("greedy").fit(X, Y), assisted("greedy", n_jobs=2).fit(X, Y)
     assert one.contributions_ == two.contributions_
+
+
+@pytest.mark.parametrize("settings", [{}, {"holdout": 0.3, "patience": 1}, {"weak_agent": "stop"}])
+@pytest.mark.parametrize("order", ["chain", "random", "strongest", lambda round, agents, rng: ["good", "good"]])
+def test_agents_that_boost_alone_learn_the_same_side_by_side(order, settings):
+    learner = DecisionTreeClassifier(
+        max_depth=1, max_features=1, splitter="random"
+    )  # chance comes from the turn's seed
+    one, two = (assisted(order, "ensemble", learner, n_rounds=6, n_jobs=n, **settings).fit(X, Y) for n in (None, 2))
+    assert one.contributions_ == two.contributions_
+    assert (one.n_rounds_, one.stop_reason_) == (two.n_rounds_, two.stop_reason_)
+    assert np.array_equal(one.decision_function(X), two.decision_function(X))
+
+
+@pytest.mark.parametrize(("method", "order"), [("simple", "greedy"), ("ensemble", "chain")])
+def test_agents_are_fitted_at_the_same_time(method, order):
+    meeting = threading.Barrier(3, timeout=20)  # broken, with an error, unless three come
+
+    class Meets(DecisionTreeClassifier):
+        def fit(self, *args, **kwargs):
+            meeting.wait()
+            return super().fit(*args, **kwargs)
+
+    model = assisted(order, method, Meets(max_depth=1), n_rounds=1, n_jobs=3).fit(X, Y)
+    assert model.contributions_
 
 
 @pytest.mark.filterwarnings("ignore:No model was kept")

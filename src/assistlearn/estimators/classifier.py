@@ -122,7 +122,8 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         All chance comes from it: the order, the hold-out samples, resampling, and every ``random_state`` of the agents'
         estimators.
     n_jobs : int, default=None
-        How many folds (honest rewards) or agents (greedy order) are fitted side by side, in threads.
+        How many folds (honest rewards) or agents (greedy order, or ``method="ensemble"``) are fitted side by side, in
+        threads.
     verbose : bool, default=False
         Show a progress bar.
 

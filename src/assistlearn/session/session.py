@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -65,7 +65,8 @@ class Settings:
     seed : int
         Where all chance comes from.
     n_jobs : int or None
-        How many agents try their models side by side, in threads, where the order is greedy.
+        How many agents take their turns side by side, in threads: those who try where the order is greedy, and those
+        of a round where every agent boosts alone. For agents in this process, who are never gone.
     """
 
     n_rounds: int
@@ -105,9 +106,18 @@ def run(
         for state in states.values():
             state.begin_round()
         made: list[Contribution] = []
-        for planned in _turns(settings.order, round, list(by_name), order_rng, history):
-            seed = int(seeds.randint(MAX_SEED)) if seed is None else seed
-            taken = yield from _take(by_name, planned, Turn(n_turns + 1, round, seed), settings.n_jobs)
+        plan: Iterable[Sequence[str]] = _turns(settings.order, round, list(by_name), order_rng, history)
+        ahead: Iterator[tuple[str, Answer]] = iter(())
+        if _independent(settings, states):
+            plan = list(plan)
+            if len({name for (name,) in plan}) == len(plan):
+                turns = [Turn(n_turns + i, round, int(seeds.randint(MAX_SEED))) for i in range(1, len(plan) + 1)]
+                ahead = _side_by_side([by_name[name] for (name,) in plan], turns, settings.n_jobs)
+        for planned in plan:
+            taken: tuple[str, Answer] | None = next(ahead, None)
+            if taken is None:
+                seed = int(seeds.randint(MAX_SEED)) if seed is None else seed
+                taken = yield from _take(by_name, planned, Turn(n_turns + 1, round, seed), settings.n_jobs)
             if taken is None:
                 continue  # whoever was to take it is gone: the next agent takes this turn
             name, answer = taken
@@ -151,6 +161,19 @@ def _turns(
         while (following := order.next(taken, list(names), history)) is not None:
             taken += checked([following], names, round)
             yield taken[-1:]
+
+
+def _independent(settings: Settings, states: Mapping[str, RunState]) -> bool:
+    """Whether the turns of a round can be taken at the same time: they are known, and every agent boosts alone."""
+    alone = len({id(state) for state in states.values()}) == len(states)
+    return alone and len(states) > 1 and settings.n_jobs not in (None, 1) and callable(settings.order)
+
+
+def _side_by_side(parties: Sequence[Party], turns: Sequence[Turn], n_jobs: int | None) -> Iterator[tuple[str, Answer]]:
+    """Let each party take its own turn, all at the same time; return who it was, and the answers."""
+    pairs = zip(parties, turns, strict=True)
+    answers = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(party.take_turn)(turn) for party, turn in pairs)
+    return zip((party.name for party in parties), answers, strict=True)
 
 
 def _take(
