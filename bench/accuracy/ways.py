@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
@@ -21,8 +21,9 @@ LEARNERS: dict[str, tuple[Any, ...]] = {  # a mix is given to the agents in turn
     "boosted": (HistGradientBoostingClassifier(max_iter=20, max_leaf_nodes=15, early_stopping=False),),
     "network": (make_pipeline(StandardScaler(), MLPClassifier((32,), max_iter=60)),),
 }
+LEARNERS["5 trees"] = (AdaBoostClassifier(LEARNERS["tree-3"][0], n_estimators=5),)
 LEARNERS["mix"] = (LEARNERS["forest"][0], LEARNERS["logistic"][0])
-ROUNDS = {"forest": 3, "boosted": 3, "network": 2, "mix": 3}
+ROUNDS = {"forest": 3, "boosted": 3, "network": 2, "mix": 3, "5 trees": 2}
 """Rounds, where fewer than :data:`MOST_ROUNDS`."""
 MOST_ROUNDS = 10
 
@@ -48,12 +49,17 @@ ORDERS: dict[str, dict[str, Any]] = {
     for method, base in (("ascii", {"method": "ascii"}), ("soft", {"method": "soft", "reward": "auto"}))
     for order in ("greedy", "strongest")
 }
+REWARDS = ("ascii", "ascii, out-of-fold", "ascii, auto", "soft", "soft, in-sample", "soft, out-of-fold")
 FEW = {
     "network": ("ascii", "ascii, auto", "soft"),
     "mix": ("ascii", "ascii, auto", "soft"),
-    "forest": ("ascii", "ascii, out-of-fold", "ascii, auto", "soft", "soft, in-sample", "soft, out-of-fold"),
+    "boosted": ("ascii", "ascii, auto", "soft", "soft, in-sample"),
+    "forest": REWARDS,
+    "tree": REWARDS,
 }
-"""Slow learners are tried with some of the ways only."""
+"""Slow learners, and those that need honest rewards anyway, are tried with some of the ways only."""
+FIVE_TREES = "soft, 5 trees a turn"
+"""Not the same learner: five small trees, boosted by the agent itself, are one model, and one message."""
 
 POOLED = {
     "pooled boosting": HistGradientBoostingClassifier(max_iter=100, early_stopping=False),
