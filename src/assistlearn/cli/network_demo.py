@@ -51,7 +51,7 @@ def run_demo(out: Path, rounds: int, as_json: bool) -> None:
         if not as_json:
             say(f"[dim]{time.monotonic() - begun:5.1f} s[/]  {words}")
 
-    task = _write(out, rounds)
+    task = write_demo(out, rounds)
     tell("Three organisations' tables and agent files are in " + plain(out / "data"))
     agent_files = {name: out / "data" / f"{name}.toml" for name in ("clinic", *HELPERS)}
     network = LocalNetwork(out, agent_files)
@@ -67,7 +67,8 @@ def run_demo(out: Path, rounds: int, as_json: bool) -> None:
         say_json({"folder": str(out), "seconds": round(time.monotonic() - begun, 1)})
 
 
-def _write(out: Path, rounds: int) -> Path:
+def write_demo(out: Path, rounds: int) -> Path:
+    """Write tables, agent files and a task into a folder; return the task."""
     write_example(out / "data")
     for name in HELPERS:
         with (out / "data" / f"{name}.toml").open("a", encoding="utf-8") as file:
