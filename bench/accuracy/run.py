@@ -120,7 +120,7 @@ def one_thread() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replications", type=int, default=6)
+    parser.add_argument("--replications", type=int, default=10)
     parser.add_argument("--first", type=int, default=FIRST, help="seed of the first replication")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=HERE)
