@@ -115,7 +115,7 @@ class Bins:
                 part = column[rows].astype(np.float32)
                 out[rows] = np.where(np.isnan(part), max_bin, np.searchsorted(cuts[:-1], part, side="right"))
             self.cuts.append(cuts)
-        self._any_missing = [bool(column.max(initial=0) == max_bin) for column in self.values]
+        self._some_missing = bool(self.values.max(initial=0) == max_bin)
 
     def grow(self, codes: Codes, weights: Floats, n_classes: int, max_depth: int) -> tuple[CompactTree, Nodes]:
         """Return a tree for samples of these weights, and the leaf of each of them."""
@@ -153,23 +153,25 @@ class Bins:
 
     def _descend(self, nodes: Nodes, splits: Sequence[Split | None], first: int) -> None:
         """Move samples to the children that are numbered from ``first`` on, in place."""
-        n_nodes = len(splits)
-        column = np.full(n_nodes, -1, dtype=np.int32)
-        bin, left, missing_left = np.zeros(n_nodes, np.uint8), np.zeros(n_nodes, nodes.dtype), np.zeros(n_nodes, bool)
+        n_samples = len(nodes)
+        begin = np.zeros(len(splits), dtype=np.intp)  # where the node's column begins among all values
+        bin = np.full(len(splits), MOST_BINS + 1, dtype=np.int16)  # nothing goes to the right of a node that stays
+        left = np.arange(len(splits)).astype(nodes.dtype)
+        missing_left = np.zeros(len(splits), dtype=bool)
         for node, split in enumerate(splits[:first]):
             if split is not None and split.left >= first:
-                column[node], bin[node] = split.column, split.bin
-                left[node], missing_left[node] = split.left, split.missing_left
-        for rows in blocks(len(nodes)):
+                begin[node], bin[node], left[node] = split.column * n_samples, split.bin, split.left
+                missing_left[node] = split.missing_left
+        values = self.values.reshape(-1)
+        for rows in blocks(n_samples):
             here = nodes[rows]
-            by, begins, following = column[here], bin[here], left[here]
-            lost = missing_left[here]
-            for number in np.unique(column[column >= 0]):
-                values = self.values[number, rows]
-                right = values >= begins
-                if self._any_missing[number]:
-                    right &= ~((values == self.max_bin) & lost)
-                np.add(following, right, out=here, where=by == number)
+            cell = begin[here]
+            cell += np.arange(rows.start, rows.start + len(here))
+            own = values[cell]
+            right = own >= bin[here]
+            if self._some_missing:
+                right &= ~((own == self.max_bin) & missing_left[here])
+            np.add(left[here], right, out=here)
 
     def _best_splits(
         self, nodes: Nodes, level: list[int], codes: Codes, weights: Floats, scale: float, n_classes: int
