@@ -31,7 +31,7 @@ LEAVES_THE_INITIATOR = {
         "score_bits",
     ],
     "TakeTurn": ["turn", "round", "seed", "since", "news", "state"],
-    "End": ["n_rounds"],
+    "End": ["n_rounds", "last_turn"],
     "Predict": ["start", "stop"],
     "Forget": [],
 }

@@ -68,7 +68,7 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 |           |          | holdout                   | what the model answers for the hold-out samples: 1 or 2 bytes     |
 |           |          |                           | each (soft: K quantised scores)                                   |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
-| End       | I to H   | n_rounds                  | how many rounds the result is made of                             |
+| End       | I to H   | n_rounds, last_turn       | how many rounds, and turns, the result is made of                 |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Ended     | H to I   | n_models                  | how many models the helper keeps                                  |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
@@ -204,7 +204,7 @@ class TurnTaken(Message, frozen=True, tag="turn-taken"):
     holdout: ClassCodes | Levels | None = None
 
 
-class End(Message, frozen=True, tag="end"):
+class End(Message, frozen=True, tag="end", omit_defaults=True):
     """Training is over; what counts are the models of the first rounds, and of turns up to ``last_turn`` if given."""
 
     n_rounds: int
