@@ -7,9 +7,18 @@ slow.
 import os
 import signal
 import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
+
+from assistlearn.network.kit import load_kit
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
+from slow_line import SlowLine
+
+from network import lead_through
 
 pytestmark = [pytest.mark.network, pytest.mark.xdist_group("failures")]
 slow = pytest.mark.slow
@@ -180,3 +189,23 @@ def test_a_full_disk_at_a_helper_stops_the_run_and_loses_nothing(world, tmp_path
         subprocess.run(["umount", "-l", str(home)], check=True)
         home.rmdir()
         kept.rename(home)
+
+
+@slow
+@pytest.mark.parametrize("cut", [0, 20], ids=["slow", "slow and cut for 20 s"])
+def test_a_slow_line_that_is_cut_for_a_while_changes_nothing(world, cut):
+    kit = load_kit(world.network.kit("lab"))
+    with SlowLine(kit.port, delay=0.05, bits_per_second=10e6) as line:
+        world.network.stop("lab")
+        lead_through(kit.folder, line.port)
+        try:
+            world.network.start("lab")
+            world.network.wait()
+            training = world.train(patience=120)
+            training.wait_for_turns(3)
+            line.cut(cut)
+            training.check_same()
+            assert sum(line.passed) > 0
+        finally:
+            world.network.stop("lab")
+            lead_through(kit.folder, kit.port)
