@@ -17,7 +17,7 @@ def opened(folder: RunFolder, asking: Asking, timeout: float) -> AbstractContext
     if folder.settings().kits:
         from assistlearn.network import runs
 
-        return runs.opened_run(folder, training=False, progress=asking.tell, tell=asking.say)
+        return runs.opened_run(folder, training=False, progress=asking.tell, tell=asking.say, watch=asking.watch)
     from assistlearn.deployment.simulation import opened_run
 
     return opened_run(folder, training=False, timeout=timeout, progress=asking.tell)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from assistlearn.cli.output import complaints, plain
+from assistlearn.cli.output import complaints, plain, size
 from assistlearn.session import AgentLeft, Event, RoundFinished, TurnFinished
 
 if TYPE_CHECKING:
@@ -62,6 +62,11 @@ class Asking(_Bar):
         words = f"samples with {plain(agent)}" if total else f"waiting for {plain(agent)}"
         self.progress.update(self._asking, description=words, completed=done, total=total or None)
 
+    def watch(self, agent: str, n_bytes: int) -> None:
+        """Show who is being waited for, and how many bytes have gone to and fro."""
+        note = f"{size(n_bytes)} exchanged"
+        self.progress.update(self._asking, description=f"waiting for {plain(agent)}", note=note)
+
     def say(self, words: str) -> None:
         """Print a line above the bar, or on standard error where there is none."""
         if not self._quiet:
@@ -87,6 +92,8 @@ class Training(Asking):
         self._n_turns = settings.n_rounds * len(settings.agents)
         self._turns: TaskID | None = None
         self._together = ""
+        self._said = ""
+        self._waiting = ""
 
     def show(self, event: Event) -> None:
         """Show what has happened."""
@@ -99,8 +106,16 @@ class Training(Asking):
             self.say(f"{event.agent} is gone from turn {event.turn} on; the run goes on without it. {event.reason}")
         elif isinstance(event, TurnFinished):
             words = f"round {event.round} of {self._n_rounds}"
-            note = _turn(event) + self._together
-            self.progress.update(self._turns, advance=1, description=words, note=note)
+            self._said = _turn(event) + self._together
+            self.progress.update(self._turns, advance=1, description=words, note=self._said + self._waiting)
+
+    def watch(self, agent: str, n_bytes: int) -> None:
+        """Show who is being waited for, and how many bytes have gone to and fro."""
+        if self._turns is None:
+            super().watch(agent, n_bytes)
+            return
+        self._waiting = f"; waiting for {plain(agent)}; {size(n_bytes)} exchanged"
+        self.progress.update(self._turns, note=self._said + self._waiting)
 
 
 def _turn(event: TurnFinished) -> str:

@@ -67,7 +67,7 @@ def _train(folder: RunFolder, quiet: bool) -> None:
         return
     try:
         with Training(folder.settings(), quiet) as bar:
-            for event in events(folder, bar.tell, bar.say):
+            for event in events(folder, bar.tell, bar.say, bar.watch):
                 bar.show(event)
     except KeyboardInterrupt:
         interrupted = InterruptedRunError(

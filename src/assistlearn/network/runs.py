@@ -18,6 +18,7 @@ from assistlearn.session import Event
 from assistlearn.tables import LoadedAgent, load_description
 
 Tell = Callable[[str], None]
+Watch = Callable[[str, int], None]
 
 
 def create_run(folder: Path, run: str, task_file: Path) -> RunFolder:
@@ -67,17 +68,36 @@ def create_run(folder: Path, run: str, task_file: Path) -> RunFolder:
 
 @contextmanager
 def opened_run(
-    folder: RunFolder, *, training: bool, progress: Progress | None = None, tell: Tell | None = None
+    folder: RunFolder,
+    *,
+    training: bool,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
+    watch: Watch | None = None,
 ) -> Iterator[tuple[Leader, LoadedAgent]]:
-    """Yield the run's leader and the initiator's own agent, with lines to the other organisations."""
+    """Yield the run's leader and the initiator's own agent, with lines to the other organisations.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        Where the run lives.
+    training : bool
+        Whether to train: then the initiator's table must be as it was.
+    progress : callable, optional
+        Told how far it is with an agent, in alignment and in prediction.
+    tell, watch : callable, optional
+        As for :class:`~assistlearn.network.transport.FlareTransport`.
+    """
     require_flare()
     settings = folder.settings()
     site, admin = load_kit(Path(settings.kits["site"]), "site"), load_kit(Path(settings.kits["admin"]), "admin")
-    with FlareTransport(site, admin, settings.agents[1:], settings.patience_seconds, tell) as transport:
+    with FlareTransport(site, admin, settings.agents[1:], settings.patience_seconds, tell, watch) as transport:
         yield leader_of(folder, transport, training=training, progress=progress)
 
 
-def train(folder: RunFolder, progress: Progress | None = None, tell: Tell | None = None) -> Iterator[Event]:
+def train(
+    folder: RunFolder, progress: Progress | None = None, tell: Tell | None = None, watch: Watch | None = None
+) -> Iterator[Event]:
     """Train from wherever the run was left, yielding what happens."""
-    with opened_run(folder, training=True, progress=progress, tell=tell) as (leader, _):
+    with opened_run(folder, training=True, progress=progress, tell=tell, watch=watch) as (leader, _):
         yield from follow(leader)

@@ -48,7 +48,9 @@ class FlareTransport:
     patience : float, default=120
         Seconds without a sign of life of an organisation before giving up; meanwhile broken jobs are started again.
     tell : callable, optional
-        Told what is waited for, in words.
+        Told of trouble, in words.
+    watch : callable, optional
+        Told, whenever an agent is asked, who it is and how many bytes have gone to and fro by then.
     """
 
     def __init__(
@@ -58,11 +60,14 @@ class FlareTransport:
         agents: Sequence[str],
         patience: float = 120.0,
         tell: Callable[[str], None] | None = None,
+        watch: Callable[[str, int], None] | None = None,
     ) -> None:
         self._site = site
         self._agents = list(agents)
         self._patience = patience
         self._tell = tell or (lambda words: None)
+        self._watch = watch or (lambda agent, n_bytes: None)
+        self._bytes = 0
         self._control = Control(admin)
         self._line: CommandEnd | None = None
         self._job = ""
@@ -86,10 +91,14 @@ class FlareTransport:
             raise UnreachableError(f"There is no organisation {agent!r} in this run. There are {self._agents}.")
         order = Order(agent, hashlib.sha256(request).hexdigest(), min(SILENCE, self._patience), request)
         with self._lock:
+            self._bytes += len(request)
+            self._watch(agent, self._bytes)
             self._heard = time.monotonic()
             while True:
                 try:
-                    return self._try(order)
+                    answer = self._try(order)
+                    self._bytes += len(answer)
+                    return answer
                 except NetworkError as error:
                     self._hang_up()
                     left = self._heard + self._patience - time.monotonic()
