@@ -8,8 +8,9 @@ from pathlib import Path
 
 from assistlearn.cli.example import write_example
 from assistlearn.cli.output import command, plain, say, say_json
-from assistlearn.cli.predict import predict
-from assistlearn.cli.train import train
+from assistlearn.cli.predict import predicted, show_predicted
+from assistlearn.cli.show import outcome, show_result
+from assistlearn.cli.train import new_run, train_run
 from assistlearn.errors import SettingsError
 
 PURPOSE = "try assistlearn on one machine"
@@ -59,12 +60,18 @@ def run_demo(out: Path, rounds: int, as_json: bool) -> None:
     with network:
         tell("The relay and three sites run, each in its own processes: " + _pids(network))
         tell("Training: " + command("train", task))
-        train(task, out / "run", None, None, as_json)
+        run = new_run(task, None, out / "run")
+        train_run(run, quiet=as_json)
+        if not as_json:
+            show_result(run)
         tell("Predicting patients without a diagnosis: " + command("predict", out / "run"))
-        predict(out / "run", out / "data" / "new-patients.csv", out / "predictions.csv", 3600.0, as_json)
+        facts = predicted(run.path, out / "data" / "new-patients.csv", out / "predictions.csv", 3600.0, quiet=as_json)
+        if not as_json:
+            show_predicted(facts)
     tell("Everything is stopped. Look around: " + command("show", out / "run"))
     if as_json:
-        say_json({"folder": str(out), "seconds": round(time.monotonic() - begun, 1)})
+        seconds = round(time.monotonic() - begun, 1)
+        say_json({"folder": str(out), "seconds": seconds, "predictions": facts} | outcome(run))
 
 
 def write_demo(out: Path, rounds: int) -> Path:

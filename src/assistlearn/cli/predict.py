@@ -41,6 +41,15 @@ def predict(
 
     Agents that cannot be reached, and samples that nobody knows, are reported; the others' votes count.
     """
+    facts = predicted(run, ids, out, timeout, quiet=json)
+    if json:
+        say_json(facts)
+    else:
+        show_predicted(facts)
+
+
+def predicted(run: Path, ids: Path | None, out: Path, timeout: float, quiet: bool) -> dict[str, Any]:
+    """Predict, write the file, and return how it went."""
     from assistlearn.alignment import Ids
     from assistlearn.cli.opening import opened
     from assistlearn.cli.progress import Asking
@@ -49,7 +58,7 @@ def predict(
 
     folder = RunFolder(run)
     asked = None if ids is None else _in_file(ids, folder)  # before any process starts
-    with Asking(quiet=json) as asking, opened(folder, asking, timeout) as (leader, own):
+    with Asking(quiet) as asking, opened(folder, asking, timeout) as (leader, own):
         if asked is None:
             asked = _without_label(own)
         samples = Ids(asked, f"Agent {own.description.name!r}")
@@ -57,11 +66,7 @@ def predict(
     if not prediction.known:
         raise UnreachableError("No agent can vote. " + " ".join(f"{n}: {why}" for n, why in prediction.absent.items()))
     _write(out, own.description.id, asked, prediction, _shares(prediction, folder))
-    facts = _facts(out, prediction)
-    if json:
-        say_json(facts)
-    else:
-        _show(facts)
+    return _facts(out, prediction)
 
 
 def _without_label(own: LoadedAgent) -> pl.Series:
@@ -138,7 +143,8 @@ def _facts(out: Path, prediction: Prediction) -> dict[str, Any]:
     }
 
 
-def _show(facts: dict[str, Any]) -> None:
+def show_predicted(facts: dict[str, Any]) -> None:
+    """Print for people how a prediction went."""
     n, unknown = facts["samples"], facts["unknown_to_all"]
     say(f"{counted(n - unknown, 'sample')} predicted, in {plain(facts['file'])}.")
     for name, count in facts["known"].items():

@@ -61,7 +61,8 @@ def show_result(folder: RunFolder) -> None:
         best = accuracy[max(result["n_rounds"], 1) - 1]
         say(f"Accuracy of all together on the hold-out samples, after {rounds}: [bold]{best:.1%}[/]")
     else:
-        say("There are no hold-out samples to tell the accuracy of all together (simulate --holdout 0.2).")
+        how = "holdout = 0.2 under [training] in the task" if settings.kits else "simulate --holdout 0.2"
+        say(f"There are no hold-out samples to tell the accuracy of all together ({plain(how)}).")
     say_table(_traffic(result))
 
 

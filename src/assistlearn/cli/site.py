@@ -70,8 +70,9 @@ def check(kit: Folder = Path(), agent: AgentFile = None, json: Json = False) -> 
         say_json({"kit": str(kit), "name": found.name, "right": right, "findings": [asdict(f) for f in findings]})
     elif right and found.kind == "site":
         say("What would leave this organisation: " + command("check", agent or found.agent_file))
-    if not right:
-        raise typer.Exit(2)
+    wrong = {finding.what for finding in findings if not finding.right}
+    if wrong:
+        raise typer.Exit(3 if wrong <= {"relay", "clocks"} else 2)
 
 
 def _title(kind: str) -> str:

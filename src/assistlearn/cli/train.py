@@ -44,12 +44,13 @@ def train(
             )
     else:
         assert file is not None
-        folder = _new_run(file, run, out)
-    _train(folder, quiet=json)
+        folder = new_run(file, run, out)
+    train_run(folder, quiet=json)
     _report(folder, json)
 
 
-def _new_run(file: Path, run: str | None, out: Path | None) -> RunFolder:
+def new_run(file: Path, run: str | None, out: Path | None) -> RunFolder:
+    """Create the run that a task's file describes."""
     from assistlearn.network.runs import create_run
     from assistlearn.network.task import load_task
 
@@ -57,7 +58,7 @@ def _new_run(file: Path, run: str | None, out: Path | None) -> RunFolder:
     return create_run(out or Path("runs") / name, name, file)
 
 
-def _train(folder: RunFolder, quiet: bool) -> None:
+def train_run(folder: RunFolder, quiet: bool) -> None:
     """Train, unless the run is finished."""
     from assistlearn.cli.progress import Training
     from assistlearn.deployment.simulation import resuming

@@ -318,7 +318,7 @@ class Leader:
             The initiator's row of each, or -1 where it has none.
         """
         if self.folder.result() is None:
-            raise RunError(f"Run {self.settings.run!r} is not finished. Finish it first: simulate with --resume.")
+            raise RunError(f"Run {self.settings.run!r} is not finished. Finish it first, with --resume.")
         n, n_classes = len(ids), len(self.settings.classes)
         scores: dict[str, Floats] = {}
         weights: dict[str, float] = {}

@@ -164,13 +164,15 @@ def follow(leader: Leader) -> Iterator[Event]:
     """Train, yielding what happens.
 
     A run that fails before its samples are settled is removed at every agent, so that it can be started again under the
-    same name. One that fails later is kept, to go on with. The error says which.
+    same name. One that fails later, or because another machine cannot be reached, is kept, to go on with. The error
+    says which.
     """
     folder = leader.folder
     try:
         yield from leader.train()
     except AssistLearnError as error:
-        if folder.samples() is None:
+        unreachable = bool(folder.settings().kits) and isinstance(error, ConnectionError)
+        if folder.samples() is None and not unreachable:
             leader.forget()
             folder.remove()
             error.add_note("Nothing was trained, and nothing of the run is kept: put this right and start again.")
@@ -258,7 +260,8 @@ def check_matching(alignment: str, descriptions: Sequence[AgentDescription]) -> 
         if description.secret is None:
             raise SettingsError(
                 f"{description.file}: agent {description.name!r} has no secret for matching ids by keyed hashes. Name "
-                "one (secret = ...), the same for all agents, or match by private set intersection (--align psi)."
+                "one (secret = ...), the same for all agents, or match by private set intersection (--align "
+                'psi; in a task: alignment = "psi").'
             )
 
 

@@ -11,14 +11,15 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from nvflare.collab import collab
 
-from assistlearn.agents.desk import Desk
+from assistlearn.agents.desk import Desk, Household
 from assistlearn.deployment.household import household_of
-from assistlearn.errors import NetworkError
+from assistlearn.errors import NetworkError, RefusedError
 from assistlearn.network.counter import Counter
 from assistlearn.network.environment import AGENT_FILE, LINES, SITE
 from assistlearn.network.local_line import Order, Reply, SiteEnd
@@ -113,13 +114,24 @@ class Site:
     def _answer(self, asker: str, request: bytes) -> bytes:
         try:
             if self._desk is None:
-                self._desk = Desk(household_of(Path(os.environ[AGENT_FILE])))
+                self._desk = Desk(_guarded(household_of(Path(os.environ[AGENT_FILE]))))
             return self._desk.answer(request, asker)
         except Exception as error:  # whoever asks must hear of it; the words may quote data and stay in the log
             logger.exception("The agent cannot answer")
             why = type(error).__name__
         text = f"Agent {os.environ.get(SITE, '?')!r} cannot answer ({why}). Its owner finds the reason in its site.log."
         return encode(m.Problem(run="", kind="failed", text=text))
+
+
+def _guarded(household: Household) -> Household:
+    """Return a household that answers nobody where its owner has not said who may ask; an initiator's, mostly."""
+
+    def nobody(opening: m.Open, n_runs: int) -> None:
+        raise RefusedError(
+            f"Agent {household.name!r} works for nobody: its file does not say who may start runs with it ([allow])."
+        )
+
+    return household if household.allow is not None else replace(household, allow=nobody)
 
 
 def _carry(end: SiteEnd, sites: dict[str, Any]) -> None:

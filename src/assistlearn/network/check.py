@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 from assistlearn.deployment.household import from_loaded
-from assistlearn.errors import AssistLearnError, NetworkError
+from assistlearn.errors import AssistLearnError, DescriptionError, NetworkError
 from assistlearn.network.flare import VERSION, require_flare
 from assistlearn.network.kit import Kit
 from assistlearn.tables import AgentDescription, load_agent, load_description
@@ -193,12 +193,12 @@ def check_agent(kit: Kit, file: Path) -> str:
 def check_described(kit: Kit, description: AgentDescription) -> None:
     """Refuse an agent's file that does not belong to a site, or does not say who may ask the agent."""
     if description.name != kit.name:
-        raise NetworkError(
+        raise DescriptionError(
             f"{description.file} describes agent {description.name!r}, but the kit is that of {kit.name!r}. The names "
             f"must be the same: name = {kit.name!r}"
         )
     if not description.is_initiator and description.allow is None:
-        raise NetworkError(
+        raise DescriptionError(
             f"{description.file} does not say who may start runs with this agent. Add, for example:\n"
             '[allow]\ninitiators = ["bank"]\npurpose = "credit pilot"\nmax_runs = 5\nexpires = 2030-12-31'
         )

@@ -82,7 +82,8 @@ def load_kit(folder: Path, *kinds: Kind) -> Kit:
             "Name one of the folders that 'assistlearn network create' made."
         )
     if kinds and kind not in kinds:
-        raise NetworkError(f"{folder} is the kit of {_article(kind)}; {' or '.join(map(_article, kinds))} is needed.")
+        wanted = " or ".join(map(_article, kinds))
+        raise NetworkError(f"{folder} is the kit of {_article(kind)}. Name that of {wanted}.")
     try:
         kit = _read(folder, kind, json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, IndexError, TypeError) as error:

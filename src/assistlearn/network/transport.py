@@ -73,6 +73,8 @@ class FlareTransport:
         self._job = ""
         self._heard = 0.0
         self._sites: list[str] = []
+        self._lost: set[str] = set()
+        self._told = ""
         self._careful = False
         self._good: set[str] = set()
         self._lock = threading.Lock()
@@ -90,6 +92,7 @@ class FlareTransport:
         if agent not in self._agents:
             raise UnreachableError(f"There is no organisation {agent!r} in this run. There are {self._agents}.")
         order = Order(agent, hashlib.sha256(request).hexdigest(), min(SILENCE, self._patience), request)
+        patience = RETRY if agent in self._lost else self._patience  # once is enough, until it is heard of again
         with self._lock:
             self._bytes += len(request)
             self._watch(agent, self._bytes)
@@ -98,16 +101,23 @@ class FlareTransport:
                 try:
                     answer = self._try(order)
                     self._bytes += len(answer)
+                    self._lost.discard(agent)
                     return answer
                 except NetworkError as error:
                     self._hang_up()
-                    left = self._heard + self._patience - time.monotonic()
+                    left = self._heard + patience - time.monotonic()
                     if left <= RETRY:
                         raise self._given_up(agent, error) from None
-                    self._tell(f"{error} Trying again for {left:.0f} s.")
+                    self._say_once(f"{error} Trying again.")
                     time.sleep(RETRY)
 
+    def _say_once(self, words: str) -> None:
+        if words != self._told:
+            self._tell(words)
+        self._told = words
+
     def _given_up(self, agent: str, error: NetworkError) -> NetworkError | UnreachableError:
+        self._lost.add(agent)
         if isinstance(error, AbsentError | JobGoneError):
             return UnreachableError(
                 f"Organisation {agent!r} could not be reached for {self._patience:g} seconds. {error} Ask it whether "
@@ -135,7 +145,7 @@ class FlareTransport:
         if self._site.name in absent:
             raise NetworkError(
                 f"The site of {self._site.name!r} itself is not connected to the relay. Start it here: "
-                f"assistlearn site start {self._site.folder}"
+                f"'assistlearn site start {self._site.folder}'."
             )
         if needed in absent:
             raise AbsentError(f"Organisation {needed!r} is not connected to the relay.")
@@ -152,7 +162,7 @@ class FlareTransport:
         return line
 
     def _start_job(self, line: CommandEnd) -> None:
-        self._tell("Starting the job.")
+        self._say_once("Starting the job.")
         with tempfile.TemporaryDirectory() as folder:
             sites = [self._site.name, *self._sites]
             self._job = self._control.submit(write_job(Path(folder) / "job", line.name, self._site.name, sites))
