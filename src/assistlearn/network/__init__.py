@@ -11,6 +11,7 @@
     check.py         what a site can know before anything is shared
     apps.py          what FLARE runs in a job: at the relay (which only starts it) and at a site
     environment.py   what a site tells its jobs' processes
+    sealing.py       refuses what is not encrypted from end to end, and certificates in another's name
     counter.py       a site's desk behind short calls, so that silence is noticed and long work is not
     local_line.py    from the command at the initiator to its site's job
     job.py           a job: which of our classes to run, no code

@@ -23,6 +23,7 @@ from assistlearn.errors import NetworkError, RefusedError
 from assistlearn.network.counter import Counter
 from assistlearn.network.environment import AGENT_FILE, LINES, SITE
 from assistlearn.network.local_line import Order, Reply, SiteEnd
+from assistlearn.network.sealing import seal
 from assistlearn.protocol import encode
 from assistlearn.protocol import messages as m
 
@@ -39,6 +40,7 @@ MISSES = 5
 """How many looks in a row may fail before the relay ends the job."""
 
 logger = logging.getLogger("assistlearn.network")
+seal(lambda: SECURE)  # before any message can come: FLARE imports this module when it builds the job's parts
 
 
 class Relay:
