@@ -12,7 +12,7 @@ STARTING = 240.0
 """Seconds that all sites have to connect; a quiet machine needs fifteen, one that does much else may need minutes."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def organisations(tmp_path_factory) -> Iterator[Organisations]:
     made = Organisations(tmp_path_factory.mktemp("organisations"))
     try:
