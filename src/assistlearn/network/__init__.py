@@ -13,6 +13,8 @@
     environment.py   what a site tells its jobs' processes
     sealing.py       refuses what is not encrypted from end to end, and certificates in another's name
     counter.py       a site's desk behind short calls, so that silence is noticed and long work is not
+    asking.py        short calls to another site, until the answer is there
+    pieces.py        large requests and answers, in pieces
     local_line.py    from the command at the initiator to its site's job
     job.py           a job: which of our classes to run, no code
     control.py       jobs: submitted, watched, ended

@@ -20,18 +20,17 @@ from nvflare.collab import collab
 from assistlearn.agents.desk import Desk, Household
 from assistlearn.deployment.household import household_of
 from assistlearn.errors import NetworkError, RefusedError
+from assistlearn.network.asking import CALL, Asking
 from assistlearn.network.counter import Counter
 from assistlearn.network.environment import AGENT_FILE, LINES, SITE
 from assistlearn.network.local_line import Order, Reply, SiteEnd
+from assistlearn.network.pieces import PIECE, Arrivals
 from assistlearn.network.sealing import seal
 from assistlearn.protocol import encode
 from assistlearn.protocol import messages as m
 
 SECURE = True
 """Whether calls between sites are encrypted from end to end."""
-
-CALL = 30.0
-"""Seconds for one call; the other side holds none for longer than a third of it."""
 
 WATCH = 2.0
 """Seconds between two looks of the relay at the initiator's site."""
@@ -89,13 +88,29 @@ class Site:
             raise NetworkError(f"{line!r} does not name a line.")
         self._line = line
         self._counter = Counter(self._answer)
+        self._arrivals = Arrivals()
         self._desk: Desk | None = None
         self._leading: threading.Thread | None = None
 
     @collab.publish  # type: ignore[untyped-decorator]
     def ask(self, number: str, request: bytes | None) -> list[Any]:
-        """Return how a request of another site stands, and its answer."""
-        return list(self._counter.ask(collab.caller, number, request))
+        """Return how a request of another site stands, how long its answer is, and the answer's first piece."""
+        asker = collab.caller
+        state, answer = self._counter.ask(asker, number, request or self._arrivals.take(asker, number))
+        return [state, len(answer), answer[:PIECE]]
+
+    @collab.publish  # type: ignore[untyped-decorator]
+    def bring(self, number: str, at: int, total: int, piece: bytes) -> int:
+        """Take a piece of a large request; return how many bytes of it are here."""
+        return self._arrivals.bring(collab.caller, number, at, total, piece)
+
+    @collab.publish  # type: ignore[untyped-decorator]
+    def fetch(self, number: str, start: int) -> bytes:
+        """Return a piece of a large answer."""
+        state, answer = self._counter.ask(collab.caller, number, None)
+        if state != "done" or not 0 <= start < len(answer):
+            raise NetworkError("There is no such piece of an answer.")
+        return answer[start : start + PIECE]
 
     @collab.publish  # type: ignore[untyped-decorator]
     def lead(self) -> None:
@@ -149,32 +164,10 @@ def _replies(order: Order, sites: dict[str, Any]) -> Iterator[Reply]:
         yield Reply("failed", failure=f"Organisation {order.agent!r} is not connected to the relay.")
         return
     try:
-        yield from _call(sites[order.agent], order)
+        yield from Asking(sites[order.agent], order, SECURE).replies()
     except Exception as error:  # FLARE raises many kinds; the command decides what to do
         logger.warning("%s does not answer: %s", order.agent, error)
         yield Reply("failed", failure=f"Organisation {order.agent!r} does not answer: {_why(error)}.")
-
-
-def _call(site: Any, order: Order) -> Iterator[Reply]:
-    """Yield how a request stands; raise what FLARE raised last when nothing is heard for as long as patience lasts."""
-    heard = time.monotonic()
-    request: bytes | None = order.request
-    while True:
-        left = heard + order.patience - time.monotonic()
-        try:
-            state, answer = site(timeout=max(min(CALL, left), 1.0), secure=SECURE).ask(order.number, request)
-        except Exception:
-            if time.monotonic() - heard >= order.patience:
-                raise
-            time.sleep(1.0)
-            request = order.request
-            continue
-        heard = time.monotonic()
-        if state == "done":
-            yield Reply("done", bytes(answer))
-            return
-        yield Reply("working")
-        request = order.request if state == "unknown" else None
 
 
 def _why(error: Exception) -> str:
