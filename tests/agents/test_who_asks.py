@@ -117,14 +117,14 @@ def test_nobody_opens_a_run_in_anothers_name(tmp_path):
     assert ask(at, opening, BANK).kind == "refused"
 
 
-def test_a_refusal_is_in_the_ledger(tmp_path):
+def test_a_refusal_is_in_the_ledger_under_the_name_of_whoever_asked(tmp_path):
     at = told(tmp_path, messages())
     before = len(list(read(tmp_path / "ledger.jsonl")))
     ask(at, m.Forget(run=RUN), SHOP)
     entries = list(read(tmp_path / "ledger.jsonl"))[before:]
-    assert [(entry.direction, entry.type, entry.run) for entry in entries] == [
-        ("received", "forget", RUN),
-        ("sent", "problem", RUN),
+    assert [(entry.direction, entry.peer, entry.type, entry.run) for entry in entries] == [
+        ("received", SHOP, "forget", RUN),
+        ("sent", SHOP, "problem", RUN),
     ]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from assistlearn.errors import DescriptionError
 from assistlearn.network.description import Network, load_network
+from assistlearn.network.provision import create_kits
 
 LINES = {
     "name": 'name = "credit"',
@@ -55,6 +56,7 @@ def test_a_key_that_is_missing_is_named_with_an_example(tmp_path, key):
         ("relay", 'relay = "https://relay.example.org"', "must be a host name"),
         ("relay", 'relay = "10.0.0.1"', "must be a host name"),
         ("relay", 'relay = "-relay.org"', "must be a host name"),
+        ("relay", 'relay = "SHOP"', "is the name of an organisation, too"),
         ("port", "port = 65536", "at most 65535"),
         ("port", "port = 0", "port"),
         ("port", 'port = "8002"', "port"),
@@ -76,6 +78,18 @@ def test_a_value_that_cannot_be_is_named_with_its_line(tmp_path, key, line, word
         load_network(file)
     assert str(raised.value).startswith(f"{file}, line {list(LINES).index(key) + 1}: ")
     assert words in str(raised.value)
+
+
+def test_an_initiators_name_fits_into_the_certificate_of_its_admin(tmp_path):
+    for n in (54, 55):
+        name = "b" * n
+        organisations = f'organisations = ["{name}", "shop"]'
+        file = written(tmp_path, organisations=organisations, initiator=f'initiator = "{name}"')
+        if n == 54:
+            assert "admin" in create_kits(load_network(file), tmp_path / "kits")
+            continue
+        with pytest.raises(DescriptionError, match=r"line 5: the initiator's name has 55 letters; use at most 54"):
+            load_network(file)
 
 
 def test_an_unknown_key_is_named_with_the_one_that_was_meant(tmp_path):

@@ -186,8 +186,8 @@ def test_runs_and_samples_are_counted_and_another_organisation_cannot_ask_in_the
             assert f"is one of {INITIATOR!r}; {lab!r} has no part in it" in reply.text
     assert "r1" in runs_at(home(small, shop))
     assert "r2" not in runs_at(home(small, shop))
-    types = [entry.type for entry in entries(small, shop)[-6:]]
-    assert types == ["open", "problem", "forget", "problem", "open", "problem"]
+    said = [(entry.peer, entry.type) for entry in entries(small, shop)[-6:]]
+    assert said == [(lab, type_) for type_ in ("open", "problem", "forget", "problem", "open", "problem")]
 
 
 def home(made: Organisations, name: str) -> Path:

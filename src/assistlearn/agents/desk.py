@@ -127,7 +127,7 @@ class Desk:
             kind: m.ProblemKind = "version" if isinstance(error, VersionError) else "malformed"
             reply: m.Reply = m.Problem(run="", kind=kind, text=f"Agent {self._own.name!r}: {error}")
         run, type_ = ("", "unreadable") if message is None else (message.run[:80], _type(message))
-        peer = self._initiator(message) or "unknown"
+        peer = asker or self._initiator(message) or "unknown"
         self._record("received", peer, run, type_, request)
         if message is not None:
             reply = self._reply(message, request, asker)

@@ -15,6 +15,8 @@ KEYS = ("name", "relay", "port", "organisations", "initiator", "valid_days")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 HOST = re.compile(r"(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*")
 RESERVED = ("server", "relay", "admin")
+LONGEST_INITIATOR = 54
+"""Letters of the initiator's name: its admin's, which is made of it, must fit into a certificate."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def load_network(file: Path) -> Network:
     _check_names(keys, organisations)
     return Network(
         name=_name(keys),
-        relay=_host(keys),
+        relay=_host(keys, organisations),
         organisations=organisations,
         initiator=_initiator(keys, organisations),
         port=_port(keys),
@@ -109,8 +111,10 @@ def _name(keys: Keys) -> str:
     return name
 
 
-def _host(keys: Keys) -> str:
+def _host(keys: Keys, organisations: tuple[str, ...]) -> str:
     host = keys.text("relay") or ""
+    if host.lower() in [name.lower() for name in organisations]:
+        raise keys.error("relay", f"relay = {host!r} is the name of an organisation, too. Rename the organisation.")
     if not HOST.fullmatch(host) or host.replace(".", "").isdecimal():
         raise keys.error(
             "relay", f"relay = {host!r} must be a host name, such as relay.example.org; the port has a key of its own."
@@ -129,4 +133,8 @@ def _initiator(keys: Keys, organisations: tuple[str, ...]) -> str:
     initiator = keys.text("initiator") or ""
     if initiator not in organisations:
         raise keys.error("initiator", f"initiator = {initiator!r} is none of the organisations {list(organisations)}.")
+    if len(initiator) > LONGEST_INITIATOR:
+        raise keys.error(
+            "initiator", f"the initiator's name has {len(initiator)} letters; use at most {LONGEST_INITIATOR}."
+        )
     return initiator
