@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assistlearn.errors import NetworkError
-from assistlearn.network.local_line import CommandEnd, Order, Reply, SiteEnd, lines_folder
+from assistlearn.network.local_line import CommandEnd, JobGoneError, Order, Reply, SiteEnd, lines_folder
 
 
 class Job(threading.Thread):
@@ -28,7 +28,12 @@ class Job(threading.Thread):
                 self.carried.append(order)
                 if len(self.carried) == self._most:
                     return
-                self._end.reply(Reply(order.request.upper()) if order.agent == "shop" else Reply(b"", "nobody there"))
+                if order.agent != "shop":
+                    self._end.reply(Reply("failed", failure="nobody there"))
+                    continue
+                for _ in range(int(order.number) % 3):
+                    self._end.reply(Reply("working"))
+                self._end.reply(Reply("done", order.request.upper()))
 
 
 @pytest.fixture
@@ -45,18 +50,19 @@ def connected(command: CommandEnd, notes: Path, **options: int) -> Job:
     return job
 
 
-def test_orders_arrive_as_they_were_given_and_replies_come_back(command, tmp_path):
+def test_orders_arrive_as_they_were_given_and_signs_of_life_come_before_the_replies(command, tmp_path):
     job = connected(command, tmp_path / "lines")
     large = os.urandom(3_000_000).lower()
     orders = [Order("shop", f"{i}", 1.5 * i, request) for i, request in enumerate([b"hello", b"", large])]
-    assert [command.ask(order) for order in orders] == [Reply(order.request.upper()) for order in orders]
-    assert command.ask(Order("baker", "9", 1.0, b"x")) == Reply(b"", "nobody there")
+    for n_signs, order in enumerate(orders):
+        assert list(command.ask(order)) == [Reply("working")] * n_signs + [Reply("done", order.request.upper())]
+    assert list(command.ask(Order("baker", "9", 1.0, b"x"))) == [Reply("failed", failure="nobody there")]
     assert job.carried[:3] == orders
 
 
 def test_when_the_command_hangs_up_the_orders_end_and_nothing_is_left(command, tmp_path):
     job = connected(command, tmp_path / "lines")
-    command.ask(Order("shop", "1", 1.0, b"x"))
+    list(command.ask(Order("shop", "1", 1.0, b"x")))
     socket_folder = Path((tmp_path / "lines" / command.name).read_text()).parent
     command.close()
     job.join(10)
@@ -67,10 +73,10 @@ def test_when_the_command_hangs_up_the_orders_end_and_nothing_is_left(command, t
 
 def test_a_job_that_is_gone_is_noticed_before_and_while_it_works(command, tmp_path):
     job = connected(command, tmp_path / "lines", orders=2)
-    command.ask(Order("shop", "1", 1.0, b"x"))
+    list(command.ask(Order("shop", "1", 1.0, b"x")))
     for _ in range(2):  # the second order is taken and never answered; for the third, nobody is there
-        with pytest.raises(NetworkError, match="The job at this organisation's own site has ended"):
-            command.ask(Order("shop", "2", 1.0, b"y"))
+        with pytest.raises(JobGoneError, match="The job that carries the messages has ended"):
+            list(command.ask(Order("shop", "2", 1.0, b"y")))
     job.join(10)
 
 
@@ -102,7 +108,7 @@ def test_two_commands_have_two_lines(tmp_path):
     ends = [CommandEnd(tmp_path / "lines") for _ in range(2)]
     jobs = [connected(end, tmp_path / "lines") for end in reversed(ends)]
     for number, end in enumerate(ends):
-        end.ask(Order("shop", str(number), 1.0, b""))
+        list(end.ask(Order("shop", str(number), 1.0, b"")))
         end.close()
     for job in jobs:
         job.join(10)
