@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from assistlearn.network.kit import load_kit
@@ -54,6 +55,17 @@ def test_a_power_cut_of_a_site_is_survived(world, name):
     world.kill_site(name)
     world.network.start(name)
     training.check_same()
+
+
+@slow
+def test_nothing_is_left_of_a_site_whose_command_is_killed(world):
+    command = world.network.processes.pop("scans")
+    below = psutil.Process(command.pid).children(recursive=True)
+    assert below
+    command.kill()
+    command.wait()
+    _, alive = psutil.wait_procs(below, timeout=20)
+    assert alive == []
 
 
 @slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import signal
@@ -27,6 +28,11 @@ RESTARTS = 5
 """How often a process that dies is started again, at the most within :data:`PERIOD` seconds."""
 
 PERIOD = 600.0
+
+PARENT_DEATH_SIGNAL = 1
+"""Linux's name for it in ``prctl``."""
+
+_LIBRARY = ctypes.CDLL(None)  # loaded before any fork
 
 
 def run_site(kit: Kit, agent_file: Path | None, say: Callable[[str], None] | None = None) -> int:
@@ -95,6 +101,7 @@ def _run_once(kit: Kit, agent_file: Path | None, stopping: threading.Event, say:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             process_group=0,
+            preexec_fn=_die_with_parent if sys.platform == "linux" else None,
         )
         assert process.stdout is not None
         reader = threading.Thread(target=_pass_on, args=(process.stdout, log, say), daemon=True)
@@ -105,6 +112,11 @@ def _run_once(kit: Kit, agent_file: Path | None, stopping: threading.Event, say:
         finally:
             _stop(process)
             reader.join(STOPPING)
+
+
+def _die_with_parent() -> None:
+    """Ask the kernel to end this process when ``site start`` is killed: nobody would be left to stop it."""
+    _LIBRARY.prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
 
 
 def _pass_on(source: IO[bytes], log: IO[bytes], say: Callable[[str], None] | None) -> None:
