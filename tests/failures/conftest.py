@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -94,9 +95,13 @@ class World:
 
     def jobs(self, name: str) -> list[psutil.Process]:
         """Return the processes of a site's jobs."""
-        below = psutil.Process(self.network.processes[name].pid).children(recursive=True)
         words = ("worker_process", "runner_process")
-        return [process for process in below if any(word in " ".join(process.cmdline()) for word in words)]
+        found = []
+        for process in psutil.Process(self.network.processes[name].pid).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):  # gone in the meantime, or nearly so
+                if any(word in " ".join(process.cmdline()) for word in words):
+                    found.append(process)
+        return found
 
     def kill_jobs(self, name: str) -> None:
         """Kill a site's job processes, as a machine short of memory does."""
@@ -107,10 +112,12 @@ class World:
 
     def kill_site(self, name: str) -> None:
         """Kill all processes of a site or of the relay, as a power cut does."""
-        top = psutil.Process(self.network.processes.pop(name).pid)
+        command = self.network.processes.pop(name)
+        top = psutil.Process(command.pid)
         for process in [top, *top.children(recursive=True)]:
-            process.kill()
-        top.wait(10)
+            with contextlib.suppress(psutil.NoSuchProcess):  # it died with its parent
+                process.kill()
+        command.wait(10)
 
     def repair(self) -> None:
         """Bring back what tests have broken."""
@@ -120,7 +127,8 @@ class World:
             if name not in self.network.processes:
                 self.network.start(name)
             for process in self.jobs(name):
-                process.resume()
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.resume()
         self.network.wait()
 
 
