@@ -20,7 +20,7 @@ from assistlearn.network.description import Network
 from assistlearn.network.kit import load_kit
 from assistlearn.network.provision import ADMIN, RELAY, create_kits
 
-STARTING = 60.0
+STARTING = 180.0
 """Seconds until all sites must be connected."""
 
 STOPPING = 25.0

@@ -24,6 +24,10 @@ from assistlearn.deployment.processes import receive, send
 from assistlearn.errors import NetworkError
 
 
+GRACE = 45.0
+"""Seconds beyond an order's patience after which the job itself counts as gone; one call may be under way."""
+
+
 class Order(msgspec.Struct, frozen=True, array_like=True):
     """Ask an agent something; give up when nothing is heard for so many seconds."""
 
@@ -83,6 +87,7 @@ class CommandEnd:
     def ask(self, order: Order) -> Iterator[Reply]:
         """Yield the replies to an order, the last of which is not ``working``; raise when the job is gone."""
         assert self._line is not None
+        self._line.settimeout(order.patience + GRACE)
         try:
             send(self._line, _encoder.encode(order))
             while (answer := receive(self._line)) is not None:

@@ -18,7 +18,10 @@ from assistlearn.network.kit import Kit
 from assistlearn.network.local_line import CommandEnd, JobGoneError, Order, lines_folder
 
 STARTING = 60.0
-"""Seconds that a job has to start."""
+"""Seconds that a job has to start, if patience lasts as long."""
+
+SOONEST = 30.0
+"""Seconds that it has in any case."""
 
 SILENCE = 30.0
 """Seconds without a sign of life after which an organisation counts as gone."""
@@ -166,7 +169,7 @@ class FlareTransport:
         with tempfile.TemporaryDirectory() as folder:
             sites = [self._site.name, *self._sites]
             self._job = self._control.submit(write_job(Path(folder) / "job", line.name, self._site.name, sites))
-        until = time.monotonic() + STARTING
+        until = time.monotonic() + min(STARTING, max(self._patience, SOONEST))
         while not line.wait(0.5):
             status = self._control.status(self._job)
             if status.startswith(OVER) or time.monotonic() > until:
