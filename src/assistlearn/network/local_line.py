@@ -23,7 +23,6 @@ import msgspec
 from assistlearn.deployment.processes import receive, send
 from assistlearn.errors import NetworkError
 
-
 GRACE = 45.0
 """Seconds beyond an order's patience after which the job itself counts as gone; one call may be under way."""
 
