@@ -10,6 +10,7 @@ import pytest
 
 from assistlearn.alignment import Ids
 from assistlearn.alignment.keyed_hash import digests, key_from
+from assistlearn.errors import UnreachableError
 from assistlearn.network import runs
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
@@ -169,3 +170,21 @@ def test_no_private_key_passes_the_relay(organisations, encrypted):
         body = path.read_bytes()
         assert slices(body)
         assert not any(part in encrypted.relay for part in slices(body)[:50])
+
+
+@pytest.mark.slow
+def test_a_site_answers_no_call_that_was_not_encrypted(organisations):
+    """As a relay that was changed could send them, in the initiator's name."""
+    organisations.small_tables()
+    switch = organisations.taps / f"plain-{INITIATOR}"
+    switch.touch()
+    before = set(organisations.taps.glob("*.msg"))
+    try:
+        task = organisations.task("unsealed", HELPERS[:1], rounds=1, seed=1, holdout=0.2)
+        task.write_text(task.read_text().replace("[training]", "patience = 6\n[training]"))
+        folder = runs.create_run(organisations.folder / "unsealed", "unsealed", task)
+        with runs.opened_run(folder, training=True) as (leader, _), pytest.raises(UnreachableError, match=HELPERS[0]):
+            list(leader.train())
+    finally:
+        switch.unlink()
+    assert set(organisations.taps.glob("*.msg")) == before  # no desk has seen a message
