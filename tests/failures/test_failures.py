@@ -87,7 +87,7 @@ def test_a_killed_command_is_gone_on_with(world, turns):
     else:
         training.wait_for_message("lab", "align")
     training.process.send_signal(signal.SIGKILL)
-    training.process.wait()
+    assert training.end()[0] == -signal.SIGKILL
     world.resume(training).check_same()
 
 
