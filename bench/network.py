@@ -19,6 +19,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import polars as pl
@@ -31,13 +32,17 @@ from assistlearn.network.local import LocalNetwork
 from assistlearn.network.transport import FlareTransport
 
 HERE = Path(__file__).parent
+ECHO = "network_apps.EchoSite"
 SIZES = (10_000, 1_000_000, 10_000_000)
 
 
 def hops(folder: Path, small: bool) -> dict[str, Any]:
     """Our hop against a bare call with as many bytes, in turn, in one job."""
-    policy.SITE_CLASS = "network_apps.EchoSite"
-    policy.CLASSES = (policy.RELAY_CLASS, policy.SITE_CLASS, policy.CONTROLLER_CLASS, policy.EXECUTOR_CLASS)
+    with mock.patch.multiple(policy, SITE_CLASS=ECHO, CLASSES=(*policy.CLASSES, ECHO)):
+        return _hops(folder, small)
+
+
+def _hops(folder: Path, small: bool) -> dict[str, Any]:
     files = {name: write_agent(folder, name, 100, 1, 2, "sklearn.naive_bayes.GaussianNB") for name in ("bank", "shop")}
     found: dict[str, Any] = {}
     with LocalNetwork(folder, files) as network, FlareTransport(*kits(network), ["shop"]) as transport:
