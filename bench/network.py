@@ -3,7 +3,7 @@
 hops   our way of asking another organisation, against a bare call of FLARE's with as many bytes, side by side
 run    three organisations, a million samples, twenty rounds of depth-3 trees: where the time goes
 line   the same, shorter, over a line of 10 Mbit/s and 50 ms at every site
-soak   500 rounds with five sites: memory, files and processes
+soak   2,000 rounds with five sites: memory, files and processes
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ from assistlearn.network.transport import FlareTransport
 
 HERE = Path(__file__).parent
 ECHO = "network_apps.EchoSite"
+RATE, DELAY = 10e6, 0.05
+"""Bits per second and seconds of a slow line."""
+
 SIZES = (10_000, 1_000_000, 10_000_000)
 
 
@@ -84,17 +87,19 @@ def run(folder: Path, small: bool, n: int = 1_000_000, rounds: int = 20, lines: 
         slow = []
         if lines:
             for name in names:
-                slow.append(stack.enter_context(SlowLine(load_kit(network.kit(name)).port, 0.05, 10e6)))
+                slow.append(stack.enter_context(SlowLine(load_kit(network.kit(name)).port, DELAY, RATE)))
                 lead_through(network.kit(name), slow[-1].port)
         stack.enter_context(network)
         task = write_task(folder, network, names[1:], rounds)
-        passed = sum(sum(line.passed) for line in slow)
+        before = [list(line.passed) for line in slow]
         begun = time.time()
         out = folder / "run"
         command = [sys.executable, "-m", "assistlearn", "train", str(task), "--out", str(out), "--json"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         total = time.time() - begun
-        passed = sum(sum(line.passed) for line in slow) - passed
+        passed = [
+            [a - b for a, b in zip(line.passed, old, strict=True)] for line, old in zip(slow, before, strict=True)
+        ]
     turns = sorted((out / "turns").glob("*.msg"))
     first = turns[0].stat().st_mtime - begun
     learners = sum(float(line) for file in times.iterdir() for line in file.read_text().split())
@@ -109,14 +114,23 @@ def run(folder: Path, small: bool, n: int = 1_000_000, rounds: int = 20, lines: 
         "learners": learners,
         "beyond": (total - learners) / total,
         "bytes": sent,
-        "bytes_on_lines": passed,
+        "bytes_on_lines": dict(zip(names, passed, strict=False)),
     }
     print(
         f"n = {n:,}, {rounds} rounds, {len(turns)} turns: {total:.1f} s in all, {first:.1f} s to the first turn, "
         f"{learners:.1f} s in the learners, {total - learners:.1f} s ({found['beyond']:.1%}) beyond; "
-        f"{sent / 1e6:.1f} MB of messages" + (f", {passed / 1e6:.1f} MB through the lines" if lines else ""),
+        f"{sent / 1e6:.1f} MB of messages",
         flush=True,
     )
+    for name, (there, back) in zip(names, passed, strict=False):
+        seconds = max(there, back) * 8 / RATE
+        print(
+            f"  line of {name}: {there / 1e6:.1f} MB out, {back / 1e6:.1f} MB in, {seconds:.0f} s at the least",
+            flush=True,
+        )
+    helpers = len(turns) * 2 // 3
+    after = total - first - (learners - learners / len(turns))
+    print(f"  after the first turn: {after:.1f} s beyond the learners for {helpers} turns of helpers", flush=True)
     return found
 
 
@@ -126,8 +140,11 @@ def line(folder: Path, small: bool) -> dict[str, Any]:
 
 
 def soak(folder: Path, small: bool) -> dict[str, Any]:
-    """Many rounds: memory of every process, open files, processes left over."""
-    rounds = 20 if small else 500
+    """Many rounds: memory of every process, open files, processes left over.
+
+    FLARE keeps what it received for a minute, and 500 rounds take less: so there are more.
+    """
+    rounds = 20 if small else 2_000
     names = ("bank", "shop", "telco", "clinic", "lab")
     files = {
         name: write_agent(folder, name, 1_000, 3, 2, "sklearn.tree.DecisionTreeClassifier", "max_depth = 1")
@@ -139,7 +156,7 @@ def soak(folder: Path, small: bool) -> dict[str, Any]:
         command = [sys.executable, "-m", "assistlearn", "train", str(task), "--out", str(folder / "run"), "--json"]
         training = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         seen: list[tuple[int, dict[str, tuple[float, int]]]] = []
-        wanted = [rounds // 5, rounds // 2, rounds - 1]
+        wanted = [rounds // 4, rounds // 2, rounds * 3 // 4, rounds - 1]
         begun = time.time()
         while training.poll() is None:
             done = len(list((folder / "run" / "turns").glob("*.msg"))) // len(names)
@@ -148,7 +165,7 @@ def soak(folder: Path, small: bool) -> dict[str, Any]:
                 wanted.pop(0)
             time.sleep(0.2)
         seconds = time.time() - begun
-        time.sleep(5)
+        time.sleep(20)
         after = processes(network)
     assert training.returncode == 0
     for done, uses in seen:
