@@ -309,11 +309,9 @@ def _draw(found: Results, path: Path) -> None:
     for axis in axes.ravel()[len(pairs) :]:
         axis.set_visible(False)
     for axis, (problem, learner) in zip(axes.ravel(), pairs, strict=False):
-        for way in SHOWN:
-            runs = found.curves.get((problem, learner, way), {})
-            if not runs:
-                continue
-            longest = max(len(curve) for curve in runs.values())
+        shown = {way: found.curves[problem, learner, way] for way in SHOWN if found.has(problem, learner, way)}
+        longest = max(len(curve) for runs in shown.values() for curve in runs.values())
+        for way, runs in shown.items():
             padded = np.array([curve + curve[-1:] * (longest - len(curve)) for curve in runs.values()])
             axis.plot(range(1, longest + 1), padded.mean(axis=0), color=COLOURS[way], label=way, lw=1.3)
         axis.set_title(f"{problem}, {learner}", fontsize=8)
