@@ -69,4 +69,5 @@ def _answer(self, request, asker=None):
     return said
 
 
-Desk.answer = _answer
+if "ASSISTLEARN_SITE" in os.environ and "MISBEHAVE" in os.environ:  # in a site's process, and nowhere else
+    Desk.answer = _answer
