@@ -83,6 +83,10 @@ class RefusedError(AssistLearnError):
     """Another agent refused a request; says why."""
 
 
+class StartedAnewError(RefusedError):
+    """Another agent has started anew in the middle of something, and has forgotten what was not on its disk."""
+
+
 class UnreachableError(AssistLearnError, ConnectionError):
     """An agent does not answer: its process ended, hangs, or cannot be reached."""
 

@@ -25,6 +25,7 @@ from assistlearn.errors import (
     RefusedError,
     RunError,
     SettingsError,
+    StartedAnewError,
     UnreachableError,
 )
 from assistlearn.learners.seeding import MAX_SEED
@@ -40,6 +41,9 @@ BLOCK = 100_000
 
 BLOCK_SCORES = 10_000_000
 """How many numbers these votes are at the most: samples times classes."""
+
+STARTS_ANEW = 3
+"""How often a helper may start anew while samples are matched or votes are asked for."""
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with an agent, how many samples are done with it, and of how many; of 0 while that is not known."""
@@ -257,7 +261,7 @@ class Leader:
         if held:
             kept = samples_of_run(held, self.settings.overlap, self._minimum)  # type: ignore[arg-type]
         for name, aligner in aligners.items():
-            self._settle(name, aligner, kept, "train")
+            self._settle_anew(name, aligner, ids, held[name], kept)
         rows = labelled[kept]
         self._check_classes(rows)
         self._own.place(self.settings.run, rows, "train")
@@ -302,6 +306,20 @@ class Leader:
         request = m.Align(run=self.settings.run, purpose=purpose, step=2, data=aligner.settle(kept))
         aligner.confirm(self._lines[name].ask(request, m.Aligned).data)
 
+    def _settle_anew(self, name: str, aligner: Initiator, ids: Ids, held: Bools, kept: Bools) -> None:
+        """Settle the samples with a helper; one that has started anew since the first step takes it again."""
+        for _ in range(STARTS_ANEW):
+            try:
+                return self._settle(name, aligner, kept, "train")
+            except StartedAnewError:
+                aligner = self._aligner(ids, name, self._minimum)
+                if not np.array_equal(self._step(name, aligner, "train"), held):
+                    raise RunError(
+                        f"Agent {name!r} has started anew in the middle of matching samples, with another table. "
+                        "Start the run again."
+                    ) from None
+        return self._settle(name, aligner, kept, "train")
+
     def _ids_at(self, rows: NDArray[Any]) -> Ids:
         return Ids(self._ids.take(rows), f"Agent {self.settings.initiator!r}")
 
@@ -326,7 +344,7 @@ class Leader:
         absent: dict[str, str] = {}
         for name in self.settings.agents:
             try:
-                known[name], scores[name], weights[name] = self._ask_votes(name, ids, rows, n, n_classes)
+                known[name], scores[name], weights[name] = self._votes_of(name, ids, rows, n, n_classes)
             except (AssistLearnError, ProtocolError) as error:
                 absent[name] = str(error)
         if self.settings.method == "ensemble":
@@ -334,6 +352,15 @@ class Leader:
         total = sum(scores.values(), np.zeros((n, n_classes)))
         permutation = np.asarray(self.folder.permutation())
         return Prediction(total[:, permutation], known, absent, self.settings.classes)
+
+    def _votes_of(self, name: str, ids: Ids, rows: NDArray[Any], n: int, n_classes: int) -> tuple[Bools, Floats, float]:
+        """Return an agent's votes; one that has started anew in the middle is asked again, from the beginning."""
+        for _ in range(STARTS_ANEW):
+            try:
+                return self._ask_votes(name, ids, rows, n, n_classes)
+            except StartedAnewError:
+                continue
+        return self._ask_votes(name, ids, rows, n, n_classes)
 
     def _ask_votes(
         self, name: str, ids: Ids, rows: NDArray[Any], n: int, n_classes: int

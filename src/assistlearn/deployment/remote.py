@@ -10,7 +10,7 @@ from assistlearn.agents.agent import ABSTAINS
 from assistlearn.core import Contribution, Reward, RunState, Verdict
 from assistlearn.core.votes import Codes
 from assistlearn.core.weight import LARGEST
-from assistlearn.errors import ProtocolError, RefusedError
+from assistlearn.errors import ProtocolError, RefusedError, StartedAnewError
 from assistlearn.protocol import Transport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import ClassCodes, Levels, pack_numbers, unpack_codes
@@ -46,7 +46,7 @@ class Line:
         """Return the agent's reply, which must be of the expected type and about the same run."""
         reply = self.ask_any(request)
         if isinstance(reply, m.Problem):
-            raise RefusedError(reply.text)
+            raise StartedAnewError(reply.text) if reply.kind == "out-of-order" else RefusedError(reply.text)
         if not isinstance(reply, expected) or reply.run != request.run:
             raise ProtocolError(f"Agent {self.agent!r} answered {type(reply).__name__} to {type(request).__name__}.")
         return reply
