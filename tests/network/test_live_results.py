@@ -42,6 +42,11 @@ def three_ways(made: Organisations, run: str, tables: dict[str, pl.DataFrame], m
         made.write(name, table, "y" if name == INITIATOR else None, learner(learners[name]))
     task = made.task(run, list(tables)[1:], method=method, rounds=ROUNDS, seed=SEED, **options)
     folder = runs.create_run(made.folder / run, run, task)
+    if (
+        "holdout" in options
+    ):  # drawn class by class, in the order of the classes, which an estimator fitted to codes has not
+        plain = {"permutation": list(range(len(folder.settings().classes)))}
+        (folder.path / "secret.json").write_text(json.dumps(plain))
     with runs.opened_run(folder, training=True) as (leader, own):
         list(leader.train())
         remote = leader.predict(Ids(own.table.ids), np.arange(len(own.table)))
