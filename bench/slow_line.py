@@ -50,6 +50,13 @@ class SlowLine:
         self._ready.set()
         self._loop.run_forever()
         server.close()
+        for writer in self._writers:
+            writer.close()
+        under_way = asyncio.all_tasks(self._loop)
+        for task in under_way:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*under_way, return_exceptions=True))
+        self._loop.close()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
