@@ -65,7 +65,8 @@ class SlowLine:
             writer.close()
             return
         self._writers |= {writer, back}
-        await asyncio.gather(self._pass(reader, back, 0), self._pass(onward, writer, 1))
+        with contextlib.suppress(asyncio.CancelledError):  # the line is being closed
+            await asyncio.gather(self._pass(reader, back, 0), self._pass(onward, writer, 1))
         self._writers -= {writer, back}
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: int) -> None:
