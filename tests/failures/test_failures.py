@@ -26,6 +26,7 @@ slow = pytest.mark.slow
 PATIENCE = 20
 
 
+@slow
 def test_an_undisturbed_run_is_the_simulated_one(world):
     world.train().check_same()
 

@@ -102,6 +102,7 @@ def test_fates_pairs_train_and_predict_as_in_one_process(organisations, data_fol
     three_ways(organisations, f"fate-{pair}", sides, method, **options)
 
 
+@pytest.mark.slow
 def test_letters_between_four_organisations_train_and_predict_as_in_one_process(organisations, data_folder):
     data = letter(4, data=data_folder)
     tables = {}
