@@ -10,7 +10,7 @@ from assistlearn.cli.example import write_example
 from assistlearn.cli.output import command, plain, say, say_json
 from assistlearn.cli.predict import predicted, show_predicted
 from assistlearn.cli.show import outcome, show_result
-from assistlearn.cli.train import new_run, train_run
+from assistlearn.cli.train import new_run, train_over_network
 from assistlearn.errors import SettingsError
 
 PURPOSE = "try assistlearn on one machine"
@@ -61,7 +61,7 @@ def run_demo(out: Path, rounds: int, as_json: bool) -> None:
         tell("The relay and three sites run, each in its own processes: " + _pids(network))
         tell("Training: " + command("train", task))
         run = new_run(task, None, out / "run")
-        train_run(run, quiet=as_json)
+        train_over_network(run, quiet=as_json)
         if not as_json:
             show_result(run)
         tell("Predicting patients without a diagnosis: " + command("predict", out / "run"))

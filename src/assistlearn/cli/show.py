@@ -35,7 +35,7 @@ def outcome(folder: RunFolder) -> dict[str, Any]:
     result = folder.result()
     return {
         "finished": result is not None,
-        "turns": turns_taken(folder),
+        "turns": folder.n_turns,
         "holdout_accuracy": accuracy_by_round(folder),
         "result": result,
     }
@@ -47,7 +47,7 @@ def show_result(folder: RunFolder) -> None:
 
     settings, result = folder.settings(), folder.result()
     if result is None:
-        say(f"Run [bold]{plain(settings.run)}[/] is not finished: {counted(turns_taken(folder), 'turn')} taken.")
+        say(f"Run [bold]{plain(settings.run)}[/] is not finished: {counted(folder.n_turns, 'turn')} taken.")
         say("Go on with it: " + command("train" if settings.kits else "simulate", "--resume", folder.path))
         return
     rounds, reason = counted(result["n_rounds"], "round"), StopReason[result["stop_reason"]]
@@ -64,11 +64,6 @@ def show_result(folder: RunFolder) -> None:
         how = "holdout = 0.2 under [training] in the task" if settings.kits else "simulate --holdout 0.2"
         say(f"There are no hold-out samples to tell the accuracy of all together ({plain(how)}).")
     say_table(_traffic(result))
-
-
-def turns_taken(folder: RunFolder) -> int:
-    """Return how many turns are done."""
-    return folder.n_turns
 
 
 def accuracy_by_round(folder: RunFolder) -> list[float]:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assistlearn.cli.output import Json, command, counted, plain, say, say_json
-from assistlearn.errors import InterruptedRunError, SettingsError
+from assistlearn.cli.output import Json
+from assistlearn.cli.training import report_run, train_run
+from assistlearn.errors import SettingsError
 
 if TYPE_CHECKING:
     from assistlearn.deployment.run_folder import RunFolder
@@ -149,6 +150,7 @@ def simulate(
     One file, the initiator's, names a label column. Ctrl-C leaves a run that --resume goes on with.
     """
     from assistlearn.deployment.run_folder import RunFolder
+    from assistlearn.deployment.simulation import train
 
     if resume is not None:
         _refuse_settings(context)
@@ -175,8 +177,8 @@ def simulate(
             shrinkage=shrinkage,
             score_bits=score_bits,
         )
-    _train(folder, timeout, quiet=json)
-    _report(folder, json)
+    train_run(folder, lambda bar: train(folder, timeout, bar.tell), quiet=json)
+    report_run(folder, json)
 
 
 def _refuse_settings(context: typer.Context) -> None:
@@ -210,35 +212,3 @@ def _new_run(files: list[Path], name: str, out: Path | None, **options: Any) -> 
             "For files to start from: assistlearn init demo --example)"
         )
     return create_run(out or Path("runs") / name, name, files, Options(**options))
-
-
-def _train(folder: RunFolder, timeout: float, quiet: bool) -> None:
-    """Train, unless the run is finished."""
-    from assistlearn.cli.progress import Training
-    from assistlearn.cli.show import turns_taken
-    from assistlearn.deployment.simulation import resuming, train
-
-    settings = folder.settings()
-    if folder.result() is not None:
-        return
-    try:
-        with Training(settings, quiet) as bar:
-            for event in train(folder, timeout, bar.tell):
-                bar.show(event)
-    except KeyboardInterrupt:
-        interrupted = InterruptedRunError(
-            f"Interrupted after {counted(turns_taken(folder), 'turn')}. The run is kept in {folder.path}."
-        )
-        interrupted.add_note(f"Go on with it: {resuming(folder)}")
-        raise interrupted from None
-
-
-def _report(folder: RunFolder, as_json: bool) -> None:
-    from assistlearn.cli.show import outcome, show_result
-
-    if as_json:
-        say_json({"folder": str(folder.path), "run": folder.settings().run} | outcome(folder))
-        return
-    show_result(folder)
-    say(f"The run lives in {plain(folder.path)}.")
-    say("Next, predict: " + command("predict", folder.path, "--out", "predictions.csv"))

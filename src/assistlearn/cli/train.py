@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistlearn.cli.output import Json, command, counted, plain, say, say_json
-from assistlearn.errors import InterruptedRunError, SettingsError
+from assistlearn.cli.output import Json, command
+from assistlearn.cli.training import report_run, train_run
+from assistlearn.errors import SettingsError
 
 if TYPE_CHECKING:
     from assistlearn.deployment.run_folder import RunFolder
@@ -45,8 +46,8 @@ def train(
     else:
         assert file is not None
         folder = new_run(file, run, out)
-    train_run(folder, quiet=json)
-    _report(folder, json)
+    train_over_network(folder, quiet=json)
+    report_run(folder, json)
 
 
 def new_run(file: Path, run: str | None, out: Path | None) -> RunFolder:
@@ -58,32 +59,8 @@ def new_run(file: Path, run: str | None, out: Path | None) -> RunFolder:
     return create_run(out or Path("runs") / name, name, file)
 
 
-def train_run(folder: RunFolder, quiet: bool) -> None:
-    """Train, unless the run is finished."""
-    from assistlearn.cli.progress import Training
-    from assistlearn.deployment.simulation import resuming
+def train_over_network(folder: RunFolder, quiet: bool) -> None:
+    """Train with the other organisations, unless the run is finished."""
     from assistlearn.network.runs import train as events
 
-    if folder.result() is not None:
-        return
-    try:
-        with Training(folder.settings(), quiet) as bar:
-            for event in events(folder, bar.tell, bar.say, bar.watch):
-                bar.show(event)
-    except KeyboardInterrupt:
-        interrupted = InterruptedRunError(
-            f"Interrupted after {counted(folder.n_turns, 'turn')}. The run is kept in {folder.path}."
-        )
-        interrupted.add_note(f"Go on with it: {resuming(folder)}")
-        raise interrupted from None
-
-
-def _report(folder: RunFolder, as_json: bool) -> None:
-    from assistlearn.cli.show import outcome, show_result
-
-    if as_json:
-        say_json({"folder": str(folder.path), "run": folder.settings().run} | outcome(folder))
-        return
-    show_result(folder)
-    say(f"The run lives in {plain(folder.path)}.")
-    say("Next, predict: " + command("predict", folder.path, "--out", "predictions.csv"))
+    train_run(folder, lambda bar: events(folder, bar.tell, bar.say, bar.watch), quiet)

@@ -64,9 +64,7 @@ def create_run(folder: Path, run: str, files: Sequence[Path], options: Options) 
     options : Options
         How to train.
     """
-    made = RunFolder(folder)
-    if made.exists:
-        raise RunError(f"{folder} holds a run already. Go on with it ({resuming(made)}), or name another folder.")
+    made = new_folder(folder)
     descriptions = [load_description(file) for file in files]
     _check_apart(descriptions)
     initiator = _initiator(descriptions)
@@ -75,6 +73,14 @@ def create_run(folder: Path, run: str, files: Sequence[Path], options: Options) 
     check_matching(options.alignment, descriptions)
     files_of = {d.name: str(Path(d.file).resolve()) for d in descriptions}
     write_run(made, run, initiator, helpers, options, files=files_of)
+    return made
+
+
+def new_folder(path: Path) -> RunFolder:
+    """Return the folder for a new run, in which no run may live yet."""
+    made = RunFolder(path)
+    if made.exists:
+        raise RunError(f"{path} holds a run already. Go on with it ({resuming(made)}), or name another folder.")
     return made
 
 

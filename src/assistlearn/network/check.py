@@ -192,13 +192,18 @@ def check_agent(kit: Kit, file: Path) -> str:
 
 def check_described(kit: Kit, description: AgentDescription) -> None:
     """Refuse an agent's file that does not belong to a site, or does not say who may ask the agent."""
-    if description.name != kit.name:
-        raise DescriptionError(
-            f"{description.file} describes agent {description.name!r}, but the kit is that of {kit.name!r}. The names "
-            f"must be the same: name = {kit.name!r}"
-        )
+    check_named(kit, description)
     if not description.is_initiator and description.allow is None:
         raise DescriptionError(
             f"{description.file} does not say who may start runs with this agent. Add, for example:\n"
             '[allow]\ninitiators = ["bank"]\npurpose = "credit pilot"\nmax_runs = 5\nexpires = 2030-12-31'
+        )
+
+
+def check_named(kit: Kit, description: AgentDescription) -> None:
+    """Refuse an agent's file that does not belong to a site."""
+    if description.name != kit.name:
+        raise DescriptionError(
+            f"{description.file} describes agent {description.name!r}, but the kit is that of {kit.name!r}. The names "
+            f"must be the same: name = {kit.name!r}"
         )

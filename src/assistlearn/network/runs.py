@@ -8,8 +8,9 @@ from pathlib import Path
 
 from assistlearn.deployment.leader import Leader, Progress
 from assistlearn.deployment.run_folder import RunFolder
-from assistlearn.deployment.simulation import check_matching, check_new, follow, leader_of, resuming, write_run
-from assistlearn.errors import RunError, SettingsError
+from assistlearn.deployment.simulation import check_matching, check_new, follow, leader_of, new_folder, write_run
+from assistlearn.errors import SettingsError
+from assistlearn.network.check import check_named
 from assistlearn.network.flare import require_flare
 from assistlearn.network.kit import load_kit
 from assistlearn.network.task import check_helpers, load_task
@@ -34,9 +35,7 @@ def create_run(folder: Path, run: str, task_file: Path) -> RunFolder:
         The task.
     """
     require_flare()
-    made = RunFolder(folder)
-    if made.exists:
-        raise RunError(f"{folder} holds a run already. Go on with it ({resuming(made)}), or name another folder.")
+    made = new_folder(folder)
     task = load_task(task_file)
     site, admin = load_kit(task.site, "site"), load_kit(task.admin, "admin")
     check_helpers(task_file, task.helpers, site.name)
@@ -47,8 +46,7 @@ def create_run(folder: Path, run: str, task_file: Path) -> RunFolder:
         )
     agent_file = task.agent or site.agent_file
     initiator = load_description(agent_file)
-    if initiator.name != site.name:
-        raise SettingsError(f"{agent_file} describes agent {initiator.name!r}, but the kit is that of {site.name!r}.")
+    check_named(site, initiator)
     if not initiator.is_initiator:
         raise SettingsError(f"{agent_file} names no label column (label = ...): the initiator has the labels.")
     check_new(run, [initiator])
