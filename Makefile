@@ -33,7 +33,7 @@ layers: $(STAMP) ## Which package may import which
 
 unit: $(STAMP) ## Tests and doctests; those with a real network by themselves, since they keep every core busy
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m "not network and not slow"
-	$(BIN)/pytest -q -m "network and not slow" tests/network tests/failures
+	$(BIN)/pytest -q -m "network and not slow" tests/reach tests/failures
 
 failures: $(STAMP) ## Slow tests of real networks: what is killed, cut, spoiled or refused (many minutes)
 	$(BIN)/pytest -q -m slow

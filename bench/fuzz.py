@@ -40,10 +40,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from assistlearn.agents.desk import Desk
 from assistlearn.alignment import HashInitiator, Ids, Minimum
 from assistlearn.core.starting import start_state
-from assistlearn.deployment.remote import Line, RemoteParty
 from assistlearn.errors import AlignmentError, AssistLearnError, ProtocolError
 from assistlearn.protocol import Limits, decode, encode
 from assistlearn.protocol import messages as m
@@ -58,10 +56,12 @@ from assistlearn.protocol.arrays import (
     unpack_numbers,
 )
 from assistlearn.protocol.codec import HEADER_BYTES, MARK
+from assistlearn.runs.remote import Correspondent, RemoteParticipant
+from assistlearn.service.service import AgentService
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "deployment"))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from recording import SECRET, Recording, files_of, record
+from tests.service.recording import SECRET, Recording, files_of, record
 
 HANG_SECONDS = 20
 PER_DESK = 250
@@ -305,7 +305,7 @@ class LiveDesk:
     tainted: bool = False
 
     def __post_init__(self) -> None:
-        self.desk: Desk = self.recording.desk(self.home, self.stage)
+        self.desk: AgentService = self.recording.desk(self.home, self.stage)
         self._signature = self._sign()
 
     def _sign(self) -> dict[str, tuple[int, int]]:
@@ -353,9 +353,9 @@ class LiveInitiator:
         n = begin.n_samples - n_holdout
         state = start_state(begin.method, n, begin.n_classes)
         self._reply = b""
-        self._line = Line("lab", self)
+        self._line = Correspondent("lab", self)
         bits = begin.score_bits if begin.method == "soft" else None
-        self._party = RemoteParty(
+        self._party = RemoteParticipant(
             self._line, begin.run, state, n, begin.n_classes, n_holdout, begin.method == "ensemble", bits
         )
         self._aligner = HashInitiator(Ids([f"p-{i:04d}" for i in range(178)]), SECRET, "lab", Minimum(0, 0.0))

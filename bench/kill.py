@@ -46,11 +46,13 @@ from rich.progress import track
 from rich.table import Table
 from sklearn.datasets import load_wine
 
-from assistlearn.deployment import agent_process, simulation
-from assistlearn.deployment.processes import receive, send
-from assistlearn.deployment.run_folder import RunFolder
+from assistlearn.alignment import Ids
 from assistlearn.errors import AssistLearnError, UnreachableError
 from assistlearn.protocol.ledger import verify
+from assistlearn.reach.processes import agent_process, opening
+from assistlearn.reach.processes.process_transport import receive, send
+from assistlearn.runs.folder import RunFolder
+from assistlearn.runs.simulation import Options, create_run
 
 HELPERS = ("lab", "scans")
 AGENTS = ("clinic", *HELPERS)
@@ -67,11 +69,11 @@ LEARNERS = {
 }
 COLUMNS = {"clinic": range(0, 4), "lab": range(4, 8), "scans": range(8, 13)}
 OPTIONS = {
-    "ascii": simulation.Options(method="ascii", n_rounds=3, seed=1),
-    "soft": simulation.Options(method="soft", n_rounds=3, seed=2, holdout=0.2, patience=2),
-    "random": simulation.Options(method="simple", n_rounds=3, seed=3, order="random", overlap="intersection"),
-    "auto": simulation.Options(method="ascii", n_rounds=3, seed=4, reward="auto", cv=3, holdout=0.2, patience=2),
-    "ensemble": simulation.Options(method="ensemble", n_rounds=3, seed=5, alignment="psi"),
+    "ascii": Options(method="ascii", n_rounds=3, seed=1),
+    "soft": Options(method="soft", n_rounds=3, seed=2, holdout=0.2, patience=2),
+    "random": Options(method="simple", n_rounds=3, seed=3, order="random", overlap="intersection"),
+    "auto": Options(method="ascii", n_rounds=3, seed=4, reward="auto", cv=3, holdout=0.2, patience=2),
+    "ensemble": Options(method="ensemble", n_rounds=3, seed=5, alignment="psi"),
 }
 
 
@@ -231,7 +233,7 @@ def train(case: Path, plan: Plan) -> None:
     steps = _become_initiator(case, plan)
     folder = RunFolder(case / "run")
     if folder.result() is None:
-        for _ in simulation.train(folder, PATIENCE):
+        for _ in opening.train(folder, PATIENCE):
             pass
     _write(case.parent / f"{case.name}-steps-clinic.json", steps.count)
 
@@ -240,7 +242,7 @@ def predict(case: Path, plan: Plan) -> None:
     """Be the initiator's process: predict all samples, and write down what came out."""
     _become_initiator(case, plan)
     folder = RunFolder(case / "run")
-    with simulation.opened_run(folder, training=False) as (leader, own):
+    with opening.opened_run(folder, training=False) as (leader, own):
         prediction = leader.predict(_own_ids(own), np.arange(len(own.table)))
     if prediction.absent:
         raise UnreachableError(str(prediction.absent))
@@ -250,12 +252,12 @@ def predict(case: Path, plan: Plan) -> None:
 def _become_initiator(case: Path, plan: Plan) -> Steps:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: do not outlive an interrupted benchmark
     ForkTransport.case, ForkTransport.plan = case, plan
-    simulation.ProcessTransport = ForkTransport  # type: ignore[misc, assignment]
+    opening.ProcessTransport = ForkTransport  # type: ignore[misc, assignment]
     return Steps(case, plan.step if plan.agent == "clinic" else 0)
 
 
 def _own_ids(own: Any) -> Any:
-    return simulation.Ids(own.table.ids, "all")
+    return Ids(own.table.ids, "all")
 
 
 def _outcome(folder: RunFolder, scores: np.ndarray[Any, Any]) -> dict[str, Any]:
@@ -338,7 +340,7 @@ def undisturbed(name: str, folder: Path) -> Case:
     """Create a run and return it with what it ends with when nobody disturbs it."""
     template = folder / f"template-{name}"
     files = write_agents(template)
-    simulation.create_run(template / "run", "kill", files, OPTIONS[name])
+    create_run(template / "run", "kill", files, OPTIONS[name])
     case = folder / f"whole-{name}"
     shutil.copytree(template, case)
     _set_files(case)

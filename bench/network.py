@@ -26,10 +26,10 @@ import polars as pl
 import psutil
 from slow_line import SlowLine
 
-from assistlearn.network import policy
-from assistlearn.network.kit import load_kit
-from assistlearn.network.local import LocalNetwork
-from assistlearn.network.transport import FlareTransport
+from assistlearn.reach.flare.carrying.flare_transport import FlareTransport
+from assistlearn.reach.flare.local import LocalNetwork
+from assistlearn.reach.flare.provisioning import policy
+from assistlearn.reach.flare.provisioning.kit import load_kit
 
 HERE = Path(__file__).parent
 ECHO = "network_apps.EchoSite"

@@ -11,8 +11,8 @@ from typing import Any
 from nvflare.collab import collab
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.network import apps
-from assistlearn.network.local_line import Order, Reply
+from assistlearn.reach.flare.carrying.command_socket import Errand, Outcome
+from assistlearn.reach.flare.site import apps
 
 BARE = "bare "
 """Before an agent's name: measure a bare call of FLARE's with as many bytes, and reply with its seconds."""
@@ -30,7 +30,7 @@ class EchoSite(apps.Site):
         return request
 
 
-def _replies(order: Order, sites: dict[str, Any]) -> Iterator[Reply]:
+def _replies(order: Errand, sites: dict[str, Any]) -> Iterator[Outcome]:
     if not order.agent.startswith(BARE):
         yield from _ours(order, sites)
         return
@@ -39,7 +39,7 @@ def _replies(order: Order, sites: dict[str, Any]) -> Iterator[Reply]:
     answer = site(timeout=60.0, secure=True).echo(order.request)
     seconds = time.perf_counter() - begun
     assert len(answer) == len(order.request)
-    yield Reply("done", repr(seconds).encode())
+    yield Outcome("done", repr(seconds).encode())
 
 
 _ours = apps._replies

@@ -33,8 +33,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from assistlearn.agent_files.agent_file import parse_description
 from assistlearn.tables import read_table
-from assistlearn.tables.description import parse_description
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "agent-files.md"
 BEGIN, END = "<!-- written by bench/tables.py: begin -->", "<!-- end -->"

@@ -30,15 +30,15 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn.agents import Turn
 from assistlearn.core import Contribution
 from assistlearn.core.starting import start_state
-from assistlearn.deployment.remote import Line, RemoteParty
 from assistlearn.errors import RefusedError
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, Levels, unpack_bits, unpack_levels
+from assistlearn.runs.remote import Correspondent, RemoteParticipant
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "deployment"))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from parties import Parties
+from tests.runs.parties import Parties
 
 N_CLASSES = 5
 METHODS: dict[str, dict[str, Any]] = {
@@ -140,7 +140,7 @@ def _request(n: int, missed: int, share: float, rng: np.random.Generator) -> m.T
         caught.append(request)
         return encode(m.Problem(run="r", kind="refused", text="only here to be measured"))
 
-    party = RemoteParty(Line("lab", MemoryTransport({"lab": refuse})), "r", state, n, N_CLASSES)
+    party = RemoteParticipant(Correspondent("lab", MemoryTransport({"lab": refuse})), "r", state, n, N_CLASSES)
     for turn in range(1, missed + 1):
         reward = rng.random(n) < share
         state.apply(reward, 0.5)

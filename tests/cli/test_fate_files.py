@@ -21,8 +21,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.alignment import Ids
-from assistlearn.deployment.run_folder import RunFolder
-from assistlearn.deployment.simulation import Options, create_run, opened_run
+from assistlearn.reach.processes.opening import opened_run
+from assistlearn.runs.folder import RunFolder
+from assistlearn.runs.simulation import Options, create_run
 from tests.cli.program import assistlearn
 
 ROUNDS, SEED = 3, 11

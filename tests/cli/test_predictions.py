@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.cli.predict import _shares, _write
-from assistlearn.deployment.leader import Prediction
+from assistlearn.runs.leader import Prediction
 
 AGENTS = [
     ("a", DecisionTreeClassifier(max_depth=1), slice(0, 6)),

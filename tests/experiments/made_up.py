@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import msgspec
 import numpy as np
 
+from assistlearn.experiments.figures import Settings, read_settings
 from assistlearn.experiments.replication import Replication
 from assistlearn.experiments.results import Result, collect
-from assistlearn.experiments.settings import Settings, read_settings
 from assistlearn.experiments.transmission import Cost
 
 WIGGLE = np.array([-0.01, 0.0, 0.01, 0.005, -0.005])  # over five replications; sums to zero

@@ -7,8 +7,8 @@ import pytest
 from assistlearn.errors import SettingsError
 from assistlearn.experiments import calibration
 from assistlearn.experiments.calibration import trials
+from assistlearn.experiments.figures import Calibration, Candidate, read_settings
 from assistlearn.experiments.published import published
-from assistlearn.experiments.settings import Calibration, Candidate, read_settings
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import re
 
 import pytest
 
+from assistlearn.experiments.figures import read_settings
 from assistlearn.experiments.page import write_page
 from assistlearn.experiments.published import published
 from assistlearn.experiments.reporting import write
-from assistlearn.experiments.settings import read_settings
 from tests.experiments.made_up import result
 
 

@@ -5,9 +5,9 @@ import json
 import msgspec
 import pytest
 
+from assistlearn.experiments.figures import quick, read_settings
 from assistlearn.experiments.keeping import Shelf
 from assistlearn.experiments.running import run
-from assistlearn.experiments.settings import quick, read_settings
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 from sklearn.base import is_classifier
 
 from assistlearn.errors import SettingsError
-from assistlearn.experiments.learner import make_learner
+from assistlearn.experiments.figures import FIGURES, Blobs, parse_settings, quick, read_settings
+from assistlearn.experiments.network_learner import make_learner
 from assistlearn.experiments.published import published
-from assistlearn.experiments.settings import FIGURES, Blobs, parse_settings, quick, read_settings
 
 FOLDER = files("assistlearn.experiments").joinpath("figures")
 

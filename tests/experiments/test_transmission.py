@@ -8,7 +8,7 @@ from assistlearn.datasets import FAMILIES, blobs
 from assistlearn.estimators import AssistedClassifier
 from assistlearn.experiments.transmission import cost_of
 from assistlearn.protocol import MemoryTransport, decode
-from tests.deployment.parties import Parties
+from tests.runs.parties import Parties
 
 N, ROUNDS = 400, 4
 

@@ -17,7 +17,7 @@ import pytest
 
 from assistlearn.cli.network_demo import PURPOSE, write_demo
 from assistlearn.cli.program import run as assistlearn
-from assistlearn.network.local import LocalNetwork
+from assistlearn.reach.flare.local import LocalNetwork
 
 OWN_CODE = Path(__file__).parent / "own_code"
 ROUNDS = 4

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from assistlearn.network.kit import load_kit
+from assistlearn.reach.flare.provisioning.kit import load_kit
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 from slow_line import SlowLine

@@ -12,8 +12,8 @@ from assistlearn import AssistedClassifier
 from assistlearn.errors import SettingsError
 from assistlearn.learners import HistTreeClassifier
 from assistlearn.learners.hist import compact
-from assistlearn.learners.hist.audit import audited
 from assistlearn.learners.hist.compact import Bins
+from assistlearn.learners.hist.xgboost_json.tree_audit import audited
 from tests.learners_hist.tables import real_numbers, whole_numbers
 
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assistlearn.agent_files.agent_file import parse_description
 from assistlearn.errors import ColumnsError, TableError
 from assistlearn.tables import Column, Kind, Schema, read_table
-from assistlearn.tables.description import parse_description
 from assistlearn.tables.kinds import column_of, convert
 
 

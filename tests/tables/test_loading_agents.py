@@ -19,9 +19,10 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from assistlearn.agent_files import load_description
 from assistlearn.errors import ColumnsError, DescriptionError, LearnerError
 from assistlearn.learners import Learner
-from assistlearn.tables import describe, load_agent, load_description
+from assistlearn.tables import describe, load_agent
 
 NOW = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
 

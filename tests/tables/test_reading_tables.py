@@ -13,8 +13,9 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
+from assistlearn.agent_files import load_description
 from assistlearn.errors import ColumnsError, IdsError, MissingTableError, SettingsError, TableError
-from assistlearn.tables import load_description, read_table
+from assistlearn.tables import read_table
 from assistlearn.tables.source import SAMPLED_ROWS
 
 CSV = "id,age,town,y\n007,41,Ulm,sick\n008,,Bern,well\n009,37.5,Ulm,well\n"

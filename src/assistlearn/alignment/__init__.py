@@ -3,9 +3,9 @@
 from assistlearn.alignment.fingerprint import Fingerprint
 from assistlearn.alignment.hashed import HashHelper, HashInitiator
 from assistlearn.alignment.ids import Ids, normalise, normalise_one
-from assistlearn.alignment.order import Minimum, Overlap, samples_of_run
 from assistlearn.alignment.psi import PsiHelper, PsiInitiator
 from assistlearn.alignment.roles import Helper, Initiator
+from assistlearn.alignment.samples import Minimum, Overlap, samples_of_run
 
 __all__ = [
     "Fingerprint",

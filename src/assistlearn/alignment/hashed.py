@@ -10,8 +10,8 @@ from assistlearn.alignment import keyed_hash, wire
 from assistlearn.alignment.ids import Ids
 from assistlearn.alignment.keyed_hash import DIGEST_BYTES
 from assistlearn.alignment.matching import Bools, Rows, codes_from, pack, positions, refuse_repeated, unpack
-from assistlearn.alignment.order import Minimum
 from assistlearn.alignment.roles import MAX_IDS, Helper, Initiator
+from assistlearn.alignment.samples import Minimum
 from assistlearn.errors import AlignmentError
 
 

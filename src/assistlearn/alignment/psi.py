@@ -21,8 +21,8 @@ from assistlearn.alignment.cipher import Cipher, Progress
 from assistlearn.alignment.curve import POINT_BYTES
 from assistlearn.alignment.ids import Ids
 from assistlearn.alignment.matching import Bools, Codes, Rows, codes_from, positions, refuse_repeated
-from assistlearn.alignment.order import Minimum
 from assistlearn.alignment.roles import MAX_IDS, Helper, Initiator
+from assistlearn.alignment.samples import Minimum
 from assistlearn.errors import AlignmentError
 
 NOTHING: Rows = np.empty(0, dtype=np.int64)

@@ -12,7 +12,7 @@ step      who                  what
 ========  ===================  ==========================================================
 
 Between steps 3 and 4 the initiator has asked all helpers and knows the samples of the run
-(:func:`~assistlearn.alignment.order.samples_of_run`). A step that fails raises an ``AlignmentError`` and changes
+(:func:`~assistlearn.alignment.samples.samples_of_run`). A step that fails raises an ``AlignmentError`` and changes
 nothing; the same message may be given twice and is answered the same.
 """
 
@@ -27,7 +27,7 @@ import numpy as np
 from assistlearn.alignment import wire
 from assistlearn.alignment.ids import Ids
 from assistlearn.alignment.matching import Bools, Rows
-from assistlearn.alignment.order import Minimum, confirmation, order_digest
+from assistlearn.alignment.samples import Minimum, confirmation, order_digest
 from assistlearn.errors import AlignmentError, SettingsError
 
 MAX_IDS = 10_000_000

@@ -56,8 +56,8 @@ def audit(
 
 def _ledger(agent: Path) -> Path:
     """Return where the ledger of this agent lies, once it is clear that it was not removed."""
-    from assistlearn.agents.memory import runs_at
-    from assistlearn.tables import load_description
+    from assistlearn.agent_files import load_description
+    from assistlearn.service.store import runs_at
 
     if agent.suffix == ".jsonl":
         if not agent.exists():

@@ -36,7 +36,7 @@ def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str]]:
     """Ask all agents to forget a run; its folder goes when all have, and stays to try again otherwise."""
     from assistlearn.cli.opening import opened
     from assistlearn.cli.progress import Asking
-    from assistlearn.deployment.run_folder import RunFolder
+    from assistlearn.runs.folder import RunFolder
 
     folder = RunFolder(path)
     with Asking(quiet=False) as asking, opened(folder, asking, timeout=3600.0) as (leader, _):
@@ -47,13 +47,13 @@ def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str]]:
 
 
 def _at_some(files: list[Path], run: str) -> tuple[dict[str, int], dict[str, str]]:
-    from assistlearn.agents.memory import RunMemory, run_folder, runs_at
-    from assistlearn.tables import load_description
+    from assistlearn.agent_files import load_description
+    from assistlearn.service.store import RunStore, run_folder, runs_at
 
     found = {}
     for file in files:
         description = load_description(file)
-        memory = RunMemory(run_folder(description.models, run))
+        memory = RunStore(run_folder(description.models, run))
         if not memory.exists:
             known = ", ".join(runs_at(description.models)) or "none"
             raise RunError(f"Agent {description.name!r} knows no run {run!r}. The runs it knows: {known}.")

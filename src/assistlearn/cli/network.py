@@ -22,8 +22,8 @@ def create(
 
     Each holds a private key: hand it to its owner by a way that only the two of you can read.
     """
-    from assistlearn.network.description import load_network
-    from assistlearn.network.provision import create_kits
+    from assistlearn.reach.flare.provisioning.network_file import load_network
+    from assistlearn.reach.flare.provisioning.provision import create_kits
 
     network = load_network(file)
     kits = create_kits(network, out)

@@ -40,8 +40,8 @@ holdout = 0.2
 
 def run_demo(out: Path, rounds: int, as_json: bool) -> None:
     """Do all that organisations do, on this machine, in a folder that is new."""
-    from assistlearn.network.flare import require_flare
-    from assistlearn.network.local import LocalNetwork
+    from assistlearn.reach.flare.installed import require_flare
+    from assistlearn.reach.flare.local import LocalNetwork
 
     require_flare()
     if out.exists():

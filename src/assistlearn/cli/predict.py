@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from assistlearn.core.ignorance import Floats
-    from assistlearn.deployment.leader import Prediction
-    from assistlearn.deployment.run_folder import RunFolder
+    from assistlearn.runs.folder import RunFolder
+    from assistlearn.runs.leader import Prediction
     from assistlearn.tables import LoadedAgent
 
 
@@ -53,8 +53,8 @@ def predicted(run: Path, ids: Path | None, out: Path, timeout: float, quiet: boo
     from assistlearn.alignment import Ids
     from assistlearn.cli.opening import opened
     from assistlearn.cli.progress import Asking
-    from assistlearn.deployment.run_folder import RunFolder
-    from assistlearn.deployment.simulation import rows_of
+    from assistlearn.runs.folder import RunFolder
+    from assistlearn.runs.simulation import rows_of
 
     folder = RunFolder(run)
     asked = None if ids is None else _in_file(ids, folder)  # before any process starts
@@ -78,8 +78,8 @@ def _without_label(own: LoadedAgent) -> pl.Series:
 
 def _in_file(file: Path, folder: RunFolder) -> pl.Series:
     """Return the ids in a file, once they are known to be complete and all different."""
+    from assistlearn.agent_files import load_description
     from assistlearn.alignment import Ids
-    from assistlearn.tables import load_description
 
     settings = folder.settings()
     name = load_description(settings.files[settings.initiator]).id

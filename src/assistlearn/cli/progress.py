@@ -12,7 +12,7 @@ from assistlearn.cli.output import complaints, plain, size
 from assistlearn.session import AgentLeft, Event, RoundFinished, TurnFinished
 
 if TYPE_CHECKING:
-    from assistlearn.deployment.run_folder import RunSettings
+    from assistlearn.runs.folder import RunSettings
 
 
 class _Bar:

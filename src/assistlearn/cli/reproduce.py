@@ -13,8 +13,8 @@ from assistlearn.cli.output import Json, complaints, counted, plain, say, say_js
 from assistlearn.errors import InterruptedRunError, SettingsError
 
 if TYPE_CHECKING:
+    from assistlearn.experiments.figures import Settings
     from assistlearn.experiments.results import Result
-    from assistlearn.experiments.settings import Settings
 
 COLOURS = {"holds": "green", "holds in part": "yellow", "does not hold": "red", "cannot be told": "yellow"}
 
@@ -59,7 +59,7 @@ def reproduce(
 
 
 def _named(figures: list[str]) -> list[str]:
-    from assistlearn.experiments.settings import FIGURES
+    from assistlearn.experiments.figures import FIGURES
 
     names = list(FIGURES) if "all" in figures else list(dict.fromkeys(figures))
     unknown = [name for name in names if name not in FIGURES]
@@ -71,7 +71,7 @@ def _named(figures: list[str]) -> list[str]:
 def _settings(name: str, replications: int | None, small: bool) -> Settings:
     import msgspec
 
-    from assistlearn.experiments.settings import quick, read_settings
+    from assistlearn.experiments.figures import quick, read_settings
 
     settings = read_settings(name)
     settings = quick(settings) if small else settings

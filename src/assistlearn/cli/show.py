@@ -13,7 +13,7 @@ from rich.table import Table
 from assistlearn.cli.output import Json, command, counted, plain, say, say_json, say_table, size
 
 if TYPE_CHECKING:
-    from assistlearn.deployment.run_folder import RunFolder
+    from assistlearn.runs.folder import RunFolder
 
 
 def show(
@@ -21,7 +21,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show a run: who contributed what, why it stopped, how good it is, and how many bytes it took."""
-    from assistlearn.deployment.run_folder import RunFolder
+    from assistlearn.runs.folder import RunFolder
 
     folder = RunFolder(run)
     if json:

@@ -15,7 +15,7 @@ from assistlearn.cli.training import report_run, train_run
 from assistlearn.errors import SettingsError
 
 if TYPE_CHECKING:
-    from assistlearn.deployment.run_folder import RunFolder
+    from assistlearn.runs.folder import RunFolder
 
 
 class Method(StrEnum):
@@ -149,8 +149,8 @@ def simulate(
 
     One file, the initiator's, names a label column. Ctrl-C leaves a run that --resume goes on with.
     """
-    from assistlearn.deployment.run_folder import RunFolder
-    from assistlearn.deployment.simulation import train
+    from assistlearn.reach.processes.opening import train
+    from assistlearn.runs.folder import RunFolder
 
     if resume is not None:
         _refuse_settings(context)
@@ -203,7 +203,7 @@ def _check_ranges(holdout: float | None, shrinkage: float, score_bits: int) -> N
 
 
 def _new_run(files: list[Path], name: str, out: Path | None, **options: Any) -> RunFolder:
-    from assistlearn.deployment.simulation import Options, create_run
+    from assistlearn.runs.simulation import Options, create_run
 
     if len(files) < 2:
         named = f"only {files[0]} is named" if files else "none is named"

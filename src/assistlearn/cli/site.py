@@ -27,11 +27,11 @@ def start(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log to the file only, not to the screen.")] = False,
 ) -> None:
     """Start a site or the relay, and stay until SIGTERM or Ctrl-C. The log is in KIT/site.log, too."""
-    from assistlearn.network.check import check_certificate, check_described
-    from assistlearn.network.flare import require_flare
-    from assistlearn.network.kit import load_kit
-    from assistlearn.network.site import run_site
-    from assistlearn.tables import load_description
+    from assistlearn.agent_files import load_description
+    from assistlearn.reach.flare.installed import require_flare
+    from assistlearn.reach.flare.provisioning.kit import load_kit
+    from assistlearn.reach.flare.site.findings import check_certificate, check_described
+    from assistlearn.reach.flare.site.running import run_site
 
     require_flare()
     found = load_kit(kit, "site", "relay")
@@ -55,8 +55,8 @@ def check(kit: Folder = Path(), agent: AgentFile = None, json: Json = False) -> 
     """
     from dataclasses import asdict
 
-    from assistlearn.network.check import check_site
-    from assistlearn.network.kit import load_kit
+    from assistlearn.reach.flare.provisioning.kit import load_kit
+    from assistlearn.reach.flare.site.findings import check_site
 
     found = load_kit(kit)
     findings = []

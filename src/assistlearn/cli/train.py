@@ -13,7 +13,7 @@ from assistlearn.cli.training import report_run, train_run
 from assistlearn.errors import SettingsError
 
 if TYPE_CHECKING:
-    from assistlearn.deployment.run_folder import RunFolder
+    from assistlearn.runs.folder import RunFolder
 
 
 def train(
@@ -31,7 +31,7 @@ def train(
 
     Ctrl-C leaves a run that --resume goes on with.
     """
-    from assistlearn.deployment.run_folder import RunFolder
+    from assistlearn.runs.folder import RunFolder
 
     if (file is None) == (resume is None):
         raise SettingsError("Name a task's file to start a run, or --resume FOLDER to go on with one; not both.")
@@ -52,8 +52,8 @@ def train(
 
 def new_run(file: Path, run: str | None, out: Path | None) -> RunFolder:
     """Create the run that a task's file describes."""
-    from assistlearn.network.runs import create_run
-    from assistlearn.network.task import load_task
+    from assistlearn.reach.flare.runs import create_run
+    from assistlearn.reach.flare.task_file import load_task
 
     name = run or load_task(file).run or datetime.now(UTC).strftime("run-%Y%m%d-%H%M%S")
     return create_run(out or Path("runs") / name, name, file)
@@ -61,6 +61,6 @@ def new_run(file: Path, run: str | None, out: Path | None) -> RunFolder:
 
 def train_over_network(folder: RunFolder, quiet: bool) -> None:
     """Train with the other organisations, unless the run is finished."""
-    from assistlearn.network.runs import train as events
+    from assistlearn.reach.flare.runs import train as events
 
     train_run(folder, lambda bar: events(folder, bar.tell, bar.say, bar.watch), quiet)

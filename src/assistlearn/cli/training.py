@@ -10,7 +10,7 @@ from assistlearn.errors import InterruptedRunError
 
 if TYPE_CHECKING:
     from assistlearn.cli.progress import Training
-    from assistlearn.deployment.run_folder import RunFolder
+    from assistlearn.runs.folder import RunFolder
     from assistlearn.session import Event
 
 
@@ -27,7 +27,7 @@ def train_run(folder: RunFolder, events: Callable[[Training], Iterator[Event]], 
         Show nothing.
     """
     from assistlearn.cli.progress import Training
-    from assistlearn.deployment.simulation import resuming
+    from assistlearn.runs.simulation import resuming
 
     if folder.result() is not None:
         return

@@ -39,8 +39,8 @@ from assistlearn.estimators.checks import (
 from assistlearn.estimators.columns import AllColumns, Positions, rows_held, take_columns
 from assistlearn.estimators.html import agents_block
 from assistlearn.estimators.labels import classes_and_codes
-from assistlearn.estimators.local import LocalParty
-from assistlearn.estimators.progress import Progress
+from assistlearn.estimators.local_participant import LocalParticipant
+from assistlearn.estimators.verbose import Progress
 from assistlearn.estimators.voting import VotesMixin
 from assistlearn.learners import Honesty
 from assistlearn.learners.seeding import MAX_SEED
@@ -297,7 +297,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
                 known,
                 known_aside,
             )
-        parties = [LocalParty(agent, states[name]) for name, agent in self.agents_.items()]
+        parties = [LocalParticipant(agent, states[name]) for name, agent in self.agents_.items()]
         settings = Settings(self.n_rounds, order_of(self.order), self.weak_agent, seed, self.n_jobs)
         self._follow(settings, parties, states, holdout)
         self.ignorance_ = _ignorance(states, len(codes), train)
@@ -305,7 +305,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
     def _follow(
         self,
         settings: Settings,
-        parties: list[LocalParty],
+        parties: list[LocalParticipant],
         states: Mapping[str, RunState],
         holdout: HoldOut | None,
     ) -> None:

@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 
 from assistlearn.errors import SettingsError
+from assistlearn.experiments.figures import Blobs, Candidate, Method, Settings
 from assistlearn.experiments.published import published
 from assistlearn.experiments.replication import fitted, staged_accuracy
 from assistlearn.experiments.samples import draw, settled
-from assistlearn.experiments.settings import Blobs, Candidate, Method, Settings
 
 SHOWN: tuple[Method, ...] = ("Single", "Oracle")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from assistlearn.experiments.figures import Settings
 from assistlearn.experiments.replication import Replication
-from assistlearn.experiments.settings import Settings
 
 
 class Shelf:

@@ -15,9 +15,9 @@ import sklearn
 from assistlearn import __version__
 from assistlearn.experiments.claims import FEW_ROUNDS, LEVEL, NEAR, Verdict, findings
 from assistlearn.experiments.drawing import save_picture
+from assistlearn.experiments.figures import Blobs, Patients, Pictures, Shared
 from assistlearn.experiments.reporting import transmission
 from assistlearn.experiments.results import Result
-from assistlearn.experiments.settings import Blobs, Patients, Pictures, Shared
 
 PICTURES = Path("_static") / "reproduction"
 MARKS = {verdict: f"**{verdict.value}**" for verdict in Verdict}

@@ -12,9 +12,9 @@ from threadpoolctl import threadpool_limits
 
 from assistlearn.datasets import DataSet
 from assistlearn.estimators import AssistedClassifier
-from assistlearn.experiments.learner import make_learner
+from assistlearn.experiments.figures import Method, Settings
+from assistlearn.experiments.network_learner import make_learner
 from assistlearn.experiments.samples import draw
-from assistlearn.experiments.settings import Method, Settings
 from assistlearn.experiments.transmission import Cost, cost_of
 
 
@@ -64,7 +64,7 @@ def replicate(settings: Settings, number: int, folder: str | None = None) -> Rep
 
     Examples
     --------
-    >>> from assistlearn.experiments.settings import quick, read_settings
+    >>> from assistlearn.experiments.figures import quick, read_settings
     >>> result = replicate(quick(read_settings("fig1")), number=0)
     >>> list(result.accuracy)
     ['Single', 'ASCII', 'Oracle']

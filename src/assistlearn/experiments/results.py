@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assistlearn.experiments.figures import Patients, Settings, Shared
 from assistlearn.experiments.published import Curve, published
 from assistlearn.experiments.replication import Replication
-from assistlearn.experiments.settings import Patients, Settings, Shared
 
 Floats = NDArray[np.float64]
 HEADER = ("figure", "method", "round", "mean", "standard_error", "replications", "published")

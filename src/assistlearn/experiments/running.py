@@ -10,10 +10,10 @@ from pathlib import Path
 
 import msgspec
 
+from assistlearn.experiments.figures import Patients, Settings, Shared
 from assistlearn.experiments.keeping import Shelf
 from assistlearn.experiments.replication import Replication, replicate
 from assistlearn.experiments.samples import remember, settled, whole
-from assistlearn.experiments.settings import Patients, Settings, Shared
 
 
 def run(settings: Settings, out: Path, jobs: int = 1, data: str | None = None) -> Iterator[Replication]:

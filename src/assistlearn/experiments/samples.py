@@ -9,7 +9,7 @@ import numpy as np
 
 from assistlearn.datasets import FAMILIES, DataSet, blobs, fashion_mnist, mimic_long_stay, qsar, red_wine
 from assistlearn.errors import MissingDataError
-from assistlearn.experiments.settings import Blobs, Data, Patients, Pictures, Shared
+from assistlearn.experiments.figures import Blobs, Data, Patients, Pictures, Shared
 
 
 def draw(data: Data, seed: int, folder: str | None = None) -> tuple[DataSet, DataSet]:

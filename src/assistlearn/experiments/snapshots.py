@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.display import palette
+from assistlearn.experiments.figures import Settings
 from assistlearn.experiments.replication import fitted
 from assistlearn.experiments.samples import draw
-from assistlearn.experiments.settings import Settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

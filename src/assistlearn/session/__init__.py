@@ -3,7 +3,7 @@
 from assistlearn.session.events import AgentLeft, Event, RoundFinished, RunFinished, StopReason, TurnFinished
 from assistlearn.session.holdout import HoldOut
 from assistlearn.session.order import GREEDY, ORDERS, Adaptive, Order, Strongest, order_of
-from assistlearn.session.session import Party, Settings, run
+from assistlearn.session.session import Participant, Settings, run
 
 __all__ = [
     "GREEDY",
@@ -13,7 +13,7 @@ __all__ = [
     "Event",
     "HoldOut",
     "Order",
-    "Party",
+    "Participant",
     "RoundFinished",
     "RunFinished",
     "Settings",

@@ -27,7 +27,7 @@ from assistlearn.session.holdout import HoldOut
 from assistlearn.session.order import Greedy, Order, chain, checked
 
 
-class Party(Protocol):
+class Participant(Protocol):
     """An agent as the session sees it, wherever it lives."""
 
     @property
@@ -78,7 +78,7 @@ class Settings:
 
 def run(
     settings: Settings,
-    parties: Sequence[Party],
+    parties: Sequence[Participant],
     states: Mapping[str, RunState],
     holdout: HoldOut | None = None,
 ) -> Generator[Event, None, RunFinished]:
@@ -88,7 +88,7 @@ def run(
     ----------
     settings : Settings
         What was agreed on.
-    parties : sequence of Party
+    parties : sequence of Participant
         The agents, the initiator first.
     states : mapping of str to RunState
         Each agent's state: one and the same where ignorance is interchanged, an own one where every agent boosts
@@ -169,7 +169,9 @@ def _independent(settings: Settings, states: Mapping[str, RunState]) -> bool:
     return alone and len(states) > 1 and settings.n_jobs not in (None, 1) and callable(settings.order)
 
 
-def _side_by_side(parties: Sequence[Party], turns: Sequence[Turn], n_jobs: int | None) -> Iterator[tuple[str, Answer]]:
+def _side_by_side(
+    parties: Sequence[Participant], turns: Sequence[Turn], n_jobs: int | None
+) -> Iterator[tuple[str, Answer]]:
     """Let each party take its own turn, all at the same time; return who it was, and the answers."""
     pairs = zip(parties, turns, strict=True)
     answers = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(party.take_turn)(turn) for party, turn in pairs)
@@ -177,7 +179,7 @@ def _side_by_side(parties: Sequence[Party], turns: Sequence[Turn], n_jobs: int |
 
 
 def _take(
-    by_name: dict[str, Party], planned: Sequence[str], turn: Turn, n_jobs: int | None
+    by_name: dict[str, Participant], planned: Sequence[str], turn: Turn, n_jobs: int | None
 ) -> Generator[Event, None, tuple[str, Answer] | None]:
     """Return who took the turn, and the answer, or None where nobody is left for it; who is gone is taken out."""
     while chosen := [by_name[name] for name in planned if name in by_name]:
@@ -189,7 +191,7 @@ def _take(
     return None
 
 
-def _best(parties: Sequence[Party], turn: Turn, n_jobs: int | None) -> tuple[str, Answer]:
+def _best(parties: Sequence[Participant], turn: Turn, n_jobs: int | None) -> tuple[str, Answer]:
     """Let the parties take the turn, and return the answer that lowers the loss most, the first among equals."""
     if len(parties) == 1:
         return parties[0].name, parties[0].take_turn(turn)

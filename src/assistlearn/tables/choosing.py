@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
+from assistlearn.agent_files.agent_file import AgentDescription
+from assistlearn.agent_files.suggestion import did_you_mean, listed
 from assistlearn.errors import ColumnsError
-from assistlearn.tables.description import AgentDescription
-from assistlearn.tables.suggestion import did_you_mean, listed
 
 
 def choose_features(names: Sequence[str], description: AgentDescription) -> list[str]:
@@ -18,7 +18,7 @@ def choose_features(names: Sequence[str], description: AgentDescription) -> list
     Examples
     --------
     >>> from pathlib import Path
-    >>> from assistlearn.tables.description import parse_description
+    >>> from assistlearn.agent_files.agent_file import parse_description
     >>> values = {"name": "lab", "table": "lab.csv", "id": "id", "learner": "sklearn.naive_bayes.GaussianNB"}
     >>> values["features"] = {"exclude": ["x1*"]}
     >>> choose_features(["id", "x0", "x1", "x10", "x2"], parse_description(values, Path("lab.toml")))

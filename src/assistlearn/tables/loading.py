@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from assistlearn.agent_files.agent_file import AgentDescription, load_description
+from assistlearn.agent_files.named_learner import make_learner
 from assistlearn.errors import ColumnsError, DescriptionError
-from assistlearn.tables.description import AgentDescription, load_description
 from assistlearn.tables.kinds import Schema
-from assistlearn.tables.named_learner import make_learner
 from assistlearn.tables.preprocessing import check_features, default_pipeline, learner_rows
 from assistlearn.tables.reading import read_table
 from assistlearn.tables.table import Table

@@ -39,13 +39,10 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, S
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
+from assistlearn.agent_files.preparation import PreprocessingSettings
+from assistlearn.agent_files.suggestion import listed
 from assistlearn.errors import ColumnsError
 from assistlearn.tables.kinds import Schema
-from assistlearn.tables.settings import PreprocessingSettings
-from assistlearn.tables.suggestion import listed
-
-TRUSTED_TYPES = ("numpy.dtype",)
-"""What skops must be told to trust to read fitted preprocessing: ``SimpleImputer`` keeps the type of its numbers."""
 
 _FLOAT32_LEARNERS = (DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier)
 """They turn any table into 32 bits, in every fit: one that has them already costs nothing and gives the same trees."""

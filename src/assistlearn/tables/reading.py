@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from assistlearn.agent_files.agent_file import AgentDescription
+from assistlearn.agent_files.suggestion import listed
 from assistlearn.errors import ColumnsError, IdsError, SettingsError, TableError
 from assistlearn.tables.choosing import choose_features, match_columns, require_columns
-from assistlearn.tables.description import AgentDescription
 from assistlearn.tables.kinds import Column, Kind, Schema, blank_to_null, column_of, convert
-from assistlearn.tables.labels import labels_as_before, settle_labels
+from assistlearn.tables.label_column import labels_as_before, settle_labels
 from assistlearn.tables.source import open_source
-from assistlearn.tables.suggestion import listed
 from assistlearn.tables.table import Table
 
 

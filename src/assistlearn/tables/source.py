@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from assistlearn.agent_files.agent_file import AgentDescription, TableFile, TableQuery
 from assistlearn.errors import MissingExtraError, MissingTableError, TableError
-from assistlearn.tables.description import AgentDescription, TableFile, TableQuery
 
 SAMPLED_ROWS = 10_000
 """So many rows of a CSV file are looked at before it is read; a column that turns out different is read again."""

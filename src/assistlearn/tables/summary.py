@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 from sklearn.pipeline import Pipeline
 
+from assistlearn.agent_files.suggestion import listed
 from assistlearn.tables.kinds import Column, Kind
 from assistlearn.tables.loading import LoadedAgent
-from assistlearn.tables.suggestion import listed
 
 STAYS = (
     "the table: no value, no column's name or type, not how many columns there are",

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from assistlearn.tables.fingerprint import fingerprint
 from assistlearn.tables.kinds import Schema
+from assistlearn.tables.table_digest import fingerprint
 
 
 @dataclass(frozen=True, eq=False)

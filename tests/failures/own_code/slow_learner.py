@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.agents.desk import Desk
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, unpack_bits
+from assistlearn.service.service import AgentService
 
 SECONDS = 0.4
 
@@ -54,7 +54,7 @@ MISDEEDS = {
     "version": lambda reply, before: _version(reply),
 }
 
-_honest = Desk.answer
+_honest = AgentService.answer
 _before: list[bytes] = []
 
 
@@ -70,4 +70,4 @@ def _answer(self, request, asker=None):
 
 
 if "ASSISTLEARN_SITE" in os.environ and "MISBEHAVE" in os.environ:  # in a site's process, and nowhere else
-    Desk.answer = _answer
+    AgentService.answer = _answer

@@ -12,7 +12,7 @@ from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.learners.hist.binned import BinnedTable
 from assistlearn.learners.hist.booster import Margins
-from assistlearn.learners.hist.classifier import HistClassifier
+from assistlearn.learners.hist.hist_classifier import HistClassifier
 
 
 class HistBoostClassifier(HistClassifier):

@@ -15,10 +15,10 @@ from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 from assistlearn.learners.hist.binned import BinnedTable
 from assistlearn.learners.hist.booster import Margins, require_xgboost
-from assistlearn.learners.hist.classifier import HistClassifier
 from assistlearn.learners.hist.compact import MOST_BINS, MOST_DEPTH, Bins
-from assistlearn.learners.hist.document import splits_of, values_of, written
-from assistlearn.learners.hist.joint import JointTrees, can_join
+from assistlearn.learners.hist.hist_classifier import HistClassifier
+from assistlearn.learners.hist.xgboost_json.document import splits_of, values_of, written
+from assistlearn.learners.hist.xgboost_json.joint import JointTrees, can_join
 from assistlearn.learners.together import blocks
 
 

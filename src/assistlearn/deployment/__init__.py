@@ -1,1 +1,0 @@
-"""The session over real separate agents: one process each on this machine."""

@@ -1,0 +1,30 @@
+"""An agent in this process, as the session sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assistlearn.agents import Agent, Answer, Turn
+from assistlearn.core import Contribution, Reward, RunState
+
+
+@dataclass(frozen=True)
+class LocalParticipant:
+    """An agent that shares its state with the session, so that it need not be told what happened."""
+
+    agent: Agent
+    state: RunState
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.agent.name
+
+    def take_turn(self, turn: Turn) -> Answer:
+        """Let the agent take its turn under the shared state; its model is a candidate until it is accepted."""
+        return self.agent.take_turn(turn, self.state, keep=False)
+
+    def hear(self, contribution: Contribution, reward: Reward) -> None:
+        """Let the agent keep its model; the session has brought the shared state up to date."""
+        if contribution.agent == self.name:
+            self.agent.keep_candidate()

@@ -1,0 +1,1 @@
+"""Trees as XGBoost's JSON has them: all that speaks it is in here."""

@@ -1,0 +1,96 @@
+"""Models on disk without pickle: read, audit, only then construct (skops)."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+from skops import io
+
+from assistlearn.errors import LearnerError, UntrustedFileError
+from assistlearn.learners.learner import Model
+from assistlearn.learners.model_audit import AUDITED_TYPES, audit
+
+OWN_TYPES = ("assistlearn.learners.learner.Model",)
+HARMLESS_TYPES = (  # plain numbers and settings, which skops does not list
+    "numpy.dtype",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+)
+
+
+def load_trusted(path: str | PathLike[str], trusted: Sequence[str], packages: Sequence[str] = ()) -> Any:
+    """Return what a skops file holds, once every type in it is trusted, and its trees are looked into.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    trusted : sequence of str
+        Types to trust beside numpy's and scikit-learn's, by their full names.
+    packages : sequence of str, default=()
+        Packages all of whose classes, but none of whose functions, are trusted.
+    """
+    found = set(io.get_untrusted_types(file=path))
+    unknown = _unknown(found, trusted, packages)
+    if unknown:
+        listed = "".join(f"\n  {name}" for name in unknown)
+        raise UntrustedFileError(
+            f"{path} holds types that are not trusted:{listed}\n"
+            f"If you know where the file comes from and trust every one of them, pass trusted={unknown!r}."
+        )
+    model = io.load(path, trusted=sorted(found))
+    audit(model, str(path))
+    return model
+
+
+def dump_model(model: Model, packages: Sequence[str] = ()) -> bytes:
+    """Return a model as bytes, once it is sure that :func:`load_model` with these packages will take them."""
+    content: bytes = io.dumps(model)
+    unknown = _unknown(set(io.get_untrusted_types(data=content)), OWN_TYPES, packages)
+    if unknown:
+        raise LearnerError(
+            f"The model {type(model.estimator).__name__} cannot be kept safely: it holds {', '.join(unknown)}, which "
+            f"{'is' if len(unknown) == 1 else 'are'} neither numpy's, scikit-learn's nor of the learner's own package."
+        )
+    return content
+
+
+def load_model(path: Path, packages: Sequence[str] = ()) -> Model:
+    """Return a model from a file that holds :func:`dump_model`'s bytes."""
+    model = load_trusted(path, OWN_TYPES, packages)
+    if not isinstance(model, Model):
+        raise UntrustedFileError(f"{path} holds a {type(model).__name__}, not a model.")
+    return model
+
+
+def _unknown(found: set[str], trusted: Sequence[str], packages: Sequence[str]) -> list[str]:
+    """Return the types that nobody has said to trust."""
+    named = {*trusted, *HARMLESS_TYPES, *AUDITED_TYPES}
+    return sorted(name for name in found - named if not _is_class_of(name, packages))
+
+
+def _is_class_of(name: str, packages: Sequence[str]) -> bool:
+    """Whether a name is that of a class of one of these packages; only these are imported to find out."""
+    module, _, attribute = name.rpartition(".")
+    if module.partition(".")[0] not in packages:
+        return False
+    try:
+        return isinstance(getattr(importlib.import_module(module), attribute, None), type)
+    except ImportError:
+        return False
+
+
+def packages_of(estimator: Any) -> tuple[str, ...]:
+    """Return the packages that an estimator and the steps of a pipeline come from.
+
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> packages_of(DecisionTreeClassifier())
+    ('sklearn',)
+    """
+    parts = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    return tuple(sorted({type(part).__module__.partition(".")[0] for part in parts} - {"builtins"}))

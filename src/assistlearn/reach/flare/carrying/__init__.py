@@ -1,0 +1,1 @@
+"""How a message of the initiator gets to another site and back."""

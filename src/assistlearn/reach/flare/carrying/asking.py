@@ -1,0 +1,82 @@
+"""Asking another site: short calls, tried again while patience lasts, until the answer is there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from assistlearn.reach.flare.carrying.command_socket import Errand, Outcome
+from assistlearn.reach.flare.carrying.pieces import PIECE
+
+CALL = 30.0
+"""Seconds for one call; the other side holds none for longer than a third of it."""
+
+SHORTEST = 1.0
+"""Seconds that a call has at the least, when patience is nearly at its end."""
+
+PAUSE = 1.0
+"""Seconds between two tries."""
+
+
+class Asking:
+    """Asks a site one thing.
+
+    Parameters
+    ----------
+    site : proxy
+        FLARE's proxy of the site.
+    order : Errand
+        What to ask, and how long to try while nothing is heard.
+    secure : bool
+        Whether calls are encrypted from end to end.
+    """
+
+    def __init__(self, site: Any, order: Errand, secure: bool) -> None:
+        self._site = site
+        self._errand = order
+        self._secure = secure
+        self._heard = time.monotonic()
+
+    def replies(self) -> Iterator[Outcome]:
+        """Yield how it stands whenever something is heard; the last reply is the answer."""
+        number, request = self._errand.number, self._errand.request
+        in_one = len(request) <= PIECE
+        told = False
+        while True:
+            if not told and not in_one:
+                yield from self._bring()
+            state, total, content = self._call("ask", number, request if in_one and not told else None)
+            if state == "done":
+                break
+            told = state != "unknown"
+            yield Outcome("working")
+        answer = bytearray(content)
+        while len(answer) < total:
+            yield Outcome("working")
+            answer += self._call("fetch", number, len(answer))
+        yield Outcome("done", bytes(answer))
+
+    def _bring(self) -> Iterator[Outcome]:
+        request = memoryview(self._errand.request)
+        there = 0
+        while there < len(request):
+            piece = bytes(request[there : there + PIECE])
+            there = self._call("bring", self._errand.number, there, len(request), piece)
+            yield Outcome("working")
+
+    def _call(self, verb: str, *arguments: Any) -> Any:
+        """Return a call's result; raise what FLARE raised last when nothing is heard for as long as patience lasts."""
+        while True:
+            left = self._heard + self._errand.patience - time.monotonic()
+            try:
+                result = getattr(self._site(timeout=max(min(CALL, left), SHORTEST), secure=self._secure), verb)(
+                    *arguments
+                )
+            except Exception:
+                if time.monotonic() - self._heard >= self._errand.patience:
+                    raise
+                time.sleep(PAUSE)
+            else:
+                self._heard = time.monotonic()
+                return result

@@ -1,0 +1,175 @@
+"""What FLARE runs in a job: one object at the relay, which starts the job and watches it, and one at each site.
+
+Calls between sites are encrypted from end to end (``secure=True``): the relay passes them on and cannot read them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from nvflare.collab import collab
+
+from assistlearn.errors import NetworkError, RefusedError
+from assistlearn.protocol import encode
+from assistlearn.protocol import messages as m
+from assistlearn.reach.flare.carrying.asking import CALL, Asking
+from assistlearn.reach.flare.carrying.command_socket import Errand, JobSocket, Outcome
+from assistlearn.reach.flare.carrying.pieces import PIECE, Arrivals
+from assistlearn.reach.flare.site.environment import AGENT_FILE, LINES, SITE
+from assistlearn.reach.flare.site.polled_work import PolledWork
+from assistlearn.reach.flare.site.sealing import seal
+from assistlearn.service.holdings_of_file import holdings_of
+from assistlearn.service.service import AgentService, Holdings
+
+SECURE = True
+"""Whether calls between sites are encrypted from end to end."""
+
+WATCH = 2.0
+"""Seconds between two looks of the relay at the initiator's site."""
+
+MISSES = 5
+"""How many looks in a row may fail before the relay ends the job."""
+
+logger = logging.getLogger("assistlearn.reach.flare")
+seal(lambda: SECURE)  # before any message can come: FLARE imports this module when it builds the job's parts
+
+
+class Relay:
+    """The relay's part: ask the initiator's site to lead, end the job when it no longer does.
+
+    Parameters
+    ----------
+    initiator : str
+        The site that leads.
+    """
+
+    def __init__(self, initiator: str) -> None:
+        self._initiator = initiator
+
+    @collab.main  # type: ignore[untyped-decorator]
+    def start(self) -> str:
+        """Start the initiator's session and wait for its end."""
+        site = collab.get_clients([self._initiator])[0]
+        site(timeout=CALL).lead()
+        missed = 0
+        while missed < MISSES:
+            time.sleep(WATCH)
+            if collab.is_aborted:
+                return "aborted"
+            try:
+                if not site(timeout=CALL).leads():
+                    return "finished"
+                missed = 0
+            except Exception as error:  # whatever FLARE raises: the site may answer again
+                missed += 1
+                logger.warning("%s does not answer: %s", self._initiator, error)
+        return f"{self._initiator} is gone"
+
+
+class Site:
+    """A site's part: answer for its agent and, at the initiator, carry requests to the other sites.
+
+    Parameters
+    ----------
+    line : str
+        Which of the initiator's commands this job belongs to.
+    """
+
+    def __init__(self, line: str) -> None:
+        if not re.fullmatch(r"[0-9a-f]{32}", line):
+            raise NetworkError(f"{line!r} does not name a line.")
+        self._line = line
+        self._counter = PolledWork(self._answer)
+        self._arrivals = Arrivals()
+        self._desk: AgentService | None = None
+        self._leading: threading.Thread | None = None
+
+    @collab.publish  # type: ignore[untyped-decorator]
+    def ask(self, number: str, request: bytes | None) -> list[Any]:
+        """Return how a request of another site stands, how long its answer is, and the answer's first piece."""
+        asker = collab.caller
+        state, answer = self._counter.ask(asker, number, request or self._arrivals.take(asker, number))
+        return [state, len(answer), answer[:PIECE]]
+
+    @collab.publish  # type: ignore[untyped-decorator]
+    def bring(self, number: str, at: int, total: int, piece: bytes) -> int:
+        """Take a piece of a large request; return how many bytes of it are here."""
+        return self._arrivals.bring(collab.caller, number, at, total, piece)
+
+    @collab.publish  # type: ignore[untyped-decorator]
+    def fetch(self, number: str, start: int) -> bytes:
+        """Return a piece of a large answer."""
+        state, answer = self._counter.ask(collab.caller, number, None)
+        if state != "done" or not 0 <= start < len(answer):
+            raise NetworkError("There is no such piece of an answer.")
+        return answer[start : start + PIECE]
+
+    @collab.publish  # type: ignore[untyped-decorator]
+    def lead(self) -> None:
+        """Begin to carry requests for the command that waits at this site; for the relay to call."""
+        if collab.caller != "server":
+            raise NetworkError("Only the relay starts a job.")
+        if self._leading is None:
+            sites = {site.name: site for site in collab.other_clients}
+            end = JobSocket(Path(os.environ[LINES]), self._line)
+            self._leading = threading.Thread(target=_carry, args=(end, sites), daemon=True)
+            self._leading.start()
+
+    @collab.publish  # type: ignore[untyped-decorator]
+    def leads(self) -> bool:
+        """Return whether the command at this site is still there."""
+        return self._leading is not None and self._leading.is_alive()
+
+    def _answer(self, asker: str, request: bytes) -> bytes:
+        try:
+            if self._desk is None:
+                self._desk = AgentService(_guarded(holdings_of(Path(os.environ[AGENT_FILE]))))
+            return self._desk.answer(request, asker)
+        except Exception as error:  # whoever asks must hear of it; the words may quote data and stay in the log
+            logger.exception("The agent cannot answer")
+            why = type(error).__name__
+        text = f"Agent {os.environ.get(SITE, '?')!r} cannot answer ({why}). Its owner finds the reason in its site.log."
+        return encode(m.Problem(run="", kind="failed", text=text))
+
+
+def _guarded(holdings: Holdings) -> Holdings:
+    """Return a holdings that answers nobody where its owner has not said who may ask; an initiator's, mostly."""
+
+    def nobody(opening: m.Open, n_runs: int) -> None:
+        raise RefusedError(
+            f"Agent {holdings.name!r} works for nobody: its file does not say who may start runs with it ([allow])."
+        )
+
+    return holdings if holdings.allow is not None else replace(holdings, allow=nobody)
+
+
+def _carry(end: JobSocket, sites: dict[str, Any]) -> None:
+    """Carry requests from the local line to other sites until the command hangs up."""
+    with end:
+        for order in end.orders():
+            for reply in _replies(order, sites):
+                end.reply(reply)
+
+
+def _replies(order: Errand, sites: dict[str, Any]) -> Iterator[Outcome]:
+    if order.agent not in sites:
+        yield Outcome("failed", failure=f"Organisation {order.agent!r} is not connected to the relay.")
+        return
+    try:
+        yield from Asking(sites[order.agent], order, SECURE).replies()
+    except Exception as error:  # FLARE raises many kinds; the command decides what to do
+        logger.warning("%s does not answer: %s", order.agent, error)
+        yield Outcome("failed", failure=f"Organisation {order.agent!r} does not answer: {_why(error)}.")
+
+
+def _why(error: Exception) -> str:
+    cause = getattr(error, "cause", None) or error
+    return "no answer in time" if isinstance(cause, TimeoutError) else str(cause).strip().rstrip(".")[:300]

@@ -1,0 +1,66 @@
+"""A site's desk behind short calls: long work goes on between them, so that silence means trouble, not work.
+
+Whoever asks sends a request under a number of its own making and gets, within some seconds, the answer or word that the
+desk is still at it; then it asks for that number again. The same number never starts the work twice.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+State = Literal["done", "working", "unknown"]
+
+
+@dataclass
+class _Work:
+    number: str
+    done: threading.Event = field(default_factory=threading.Event)
+    answer: bytes = b""
+
+
+class PolledWork:
+    """Takes one piece of work after the other.
+
+    Parameters
+    ----------
+    work : callable
+        From the asker's name and the request to the answer; it does not raise.
+    hold : float, default=10
+        Seconds that a call is held at the most.
+
+    Examples
+    --------
+    >>> counter = PolledWork(lambda asker, request: request.upper())
+    >>> counter.ask("bank", "1", b"hello")
+    ('done', b'HELLO')
+    >>> counter.ask("bank", "2", None)
+    ('unknown', b'')
+    """
+
+    def __init__(self, work: Callable[[str, bytes], bytes], hold: float = 10.0) -> None:
+        self._work = work
+        self._hold = hold
+        self._one_at_a_time = threading.Lock()
+        self._last: dict[str, _Work] = {}
+        self._guard = threading.Lock()
+
+    def ask(self, asker: str, number: str, request: bytes | None) -> tuple[State, bytes]:
+        """Return the answer to a request, or how it stands; without a request, ask for one that was brought before."""
+        with self._guard:
+            work = self._last.get(asker)
+            if work is None or work.number != number:
+                if request is None:
+                    return "unknown", b""
+                work = self._last[asker] = _Work(number)
+                threading.Thread(target=self._do, args=(work, asker, request), daemon=True).start()
+        if not work.done.wait(self._hold):
+            return "working", b""
+        return "done", work.answer
+
+    def _do(self, work: _Work, asker: str, request: bytes) -> None:
+        with self._one_at_a_time:
+            work.answer = self._work(asker, request)
+        work.done.set()

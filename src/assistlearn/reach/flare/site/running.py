@@ -1,0 +1,153 @@
+"""A site, or the relay, in the foreground: FLARE's process as a child, its log on the screen and in a file."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from assistlearn.errors import NetworkError
+from assistlearn.reach.flare.carrying.command_socket import lines_folder
+from assistlearn.reach.flare.installed import require_flare
+from assistlearn.reach.flare.provisioning.kit import Kit
+from assistlearn.reach.flare.site.environment import AGENT_FILE, LINES, SITE
+
+STOPPING = 10.0
+"""Seconds that FLARE's processes have to end by themselves."""
+
+RESTARTS = 5
+"""How often a process that dies is started again, at the most within :data:`PERIOD` seconds."""
+
+PERIOD = 600.0
+
+PARENT_DEATH_SIGNAL = 1
+"""Linux's name for it in ``prctl``."""
+
+_LIBRARY = ctypes.CDLL(None)  # loaded before any fork
+
+
+def run_site(kit: Kit, agent_file: Path | None, say: Callable[[str], None] | None = None) -> int:
+    """Run a site or the relay until it is told to stop (SIGTERM, Ctrl-C), and return its exit code.
+
+    A process of FLARE that dies is started again.
+
+    Parameters
+    ----------
+    kit : Kit
+        Of a site or the relay.
+    agent_file : path or None
+        The organisation's agent file; None for the relay.
+    say : callable, optional
+        Told every line of the log.
+    """
+    require_flare()
+    if kit.kind == "relay":
+        _settle_storage(kit)
+    stopping = threading.Event()
+    previous = {number: signal.signal(number, lambda *_: stopping.set()) for number in (signal.SIGTERM, signal.SIGINT)}
+    starts: list[float] = []
+    try:
+        while not stopping.is_set():
+            starts = [at for at in starts if time.monotonic() - at < PERIOD]
+            if len(starts) > RESTARTS:
+                raise NetworkError(
+                    f"FLARE's process of {kit.name!r} has ended {len(starts)} times in ten minutes. Its log says why: "
+                    f"{kit.folder / 'site.log'}"
+                )
+            starts.append(time.monotonic())
+            _run_once(kit, agent_file, stopping, say)
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    return 0
+
+
+def command_of(kit: Kit) -> list[str]:
+    """Return the command that starts FLARE for a kit."""
+    role = "server.server_train" if kit.kind == "relay" else "client.client_train"
+    configuration = "fed_server.json" if kit.kind == "relay" else "fed_client.json"
+    named = [] if kit.kind == "relay" else [f"uid={kit.name}"]
+    org = "relay" if kit.kind == "relay" else kit.name.replace("-", "_")
+    return [
+        *(sys.executable, "-u", "-m", f"nvflare.private.fed.app.{role}", "-m", str(kit.folder), "-s", configuration),
+        *("--set", "secure_train=true", "config_folder=config", f"org={org}", *named),
+    ]
+
+
+def environment_of(kit: Kit, agent_file: Path | None) -> dict[str, str]:
+    """Return the environment of a site's processes, those of its jobs included."""
+    environment = os.environ | {SITE: kit.name, LINES: str(lines_folder(kit.folder))}
+    if agent_file is not None:
+        environment[AGENT_FILE] = str(agent_file.resolve())
+    return environment
+
+
+def _run_once(kit: Kit, agent_file: Path | None, stopping: threading.Event, say: Callable[[str], None] | None) -> None:
+    with (kit.folder / "site.log").open("ab") as log:
+        process = subprocess.Popen(  # noqa: S603  FLARE, installed with us, on a kit that the user named
+            command_of(kit),
+            cwd=kit.folder,
+            env=environment_of(kit, agent_file),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            process_group=0,
+            preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+        )
+        assert process.stdout is not None
+        reader = threading.Thread(target=_pass_on, args=(process.stdout, log, say), daemon=True)
+        reader.start()
+        try:
+            while process.poll() is None and not stopping.wait(0.2):
+                pass
+        finally:
+            _stop(process)
+            reader.join(STOPPING)
+
+
+def _die_with_parent() -> None:
+    """Ask the kernel to end this process when ``site start`` is killed: nobody would be left to stop it."""
+    _LIBRARY.prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
+
+
+def _pass_on(source: IO[bytes], log: IO[bytes], say: Callable[[str], None] | None) -> None:
+    for line in source:
+        log.write(line)
+        log.flush()
+        if say is not None:
+            say(line.decode(errors="replace").rstrip())
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Stop a process and all that it has started; what an agent was at can be done again."""
+    for number, seconds in ((signal.SIGTERM, STOPPING), (signal.SIGKILL, STOPPING)):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            process.poll()
+            try:
+                os.killpg(process.pid, 0)
+            except ProcessLookupError:
+                return
+            time.sleep(0.1)
+
+
+def _settle_storage(kit: Kit) -> None:
+    """Let the relay keep its jobs inside its own kit, wherever that lies by now."""
+    path = kit.folder / "local" / "resources.json"
+    resources = json.loads(path.read_text(encoding="utf-8"))
+    resources["snapshot_persistor"]["args"]["storage"]["args"]["root_dir"] = str(kit.folder / "snapshots")
+    for component in resources["components"]:
+        if component["id"] == "job_manager":
+            component["args"]["uri_root"] = str(kit.folder / "jobs")
+    path.write_text(json.dumps(resources, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Agents on this machine, each in a process of its own."""

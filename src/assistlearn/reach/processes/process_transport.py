@@ -1,0 +1,180 @@
+"""Agents on this machine, each in a process of its own that has its own table and nothing of the others'.
+
+A process is started for an agent's file and answers requests over a socket pair, which no other process can reach: four
+bytes with the length, then the message, both ways.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from assistlearn.errors import UnreachableError
+
+_LENGTH = struct.Struct("<I")
+CANNOT_START = 2
+"""The exit code of an agent whose file or table is not right; its log says why."""
+
+STARTING = 60.0
+"""Seconds that a process has for its first answer, at least: it reads the agent's table before."""
+
+LAST_WORDS = 2_000
+"""How many characters of a dead process's log an error shows."""
+
+
+class ProcessTransport:
+    """Starts a process for each agent and carries messages to and from them.
+
+    Use it in a ``with`` block: entering it starts all processes, so that they get ready side by side; leaving it stops
+    them. Ctrl-C does not reach them: it is for whoever started them to decide.
+
+    Parameters
+    ----------
+    files : mapping of str to path
+        Each agent's file.
+    timeout : float, default=3600
+        Seconds to wait for an answer; a turn of a slow learner must fit in.
+    """
+
+    def __init__(self, files: Mapping[str, Path], timeout: float = 3600.0) -> None:
+        self._files = dict(files)
+        self._timeout = timeout
+        self._started: dict[str, _Process] = {}
+
+    def ask(self, agent: str, request: bytes) -> bytes:
+        """Return the agent's reply; start its process first if it is not running."""
+        if agent not in self._files:
+            raise UnreachableError(f"There is no agent {agent!r} here. The agents are {sorted(self._files)}.")
+        self._start(agent)
+        return self._started[agent].ask(request)
+
+    def pid(self, agent: str) -> int:
+        """Return the process id of an agent that is running."""
+        return self._started[agent].pid
+
+    def stop(self) -> None:
+        """Stop all processes."""
+        for process in self._started.values():
+            process.stop()
+        self._started = {}
+
+    def _start(self, agent: str) -> None:
+        if agent not in self._started:
+            self._started[agent] = _Process(agent, self._files[agent], self._timeout)
+
+    def __enter__(self) -> Self:
+        for agent in self._files:
+            self._start(agent)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+class _Process:
+    """One agent's process."""
+
+    def __init__(self, agent: str, file: Path, timeout: float) -> None:
+        self._agent = agent
+        self._timeout = timeout
+        self._idle = False
+        self._lost = ""
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop
+        self._socket, theirs = socket.socketpair()
+        self._socket.settimeout(max(timeout, STARTING))
+        with theirs:
+            command = [
+                sys.executable,
+                "-m",
+                "assistlearn.reach.processes.agent_process",
+                str(file),
+                str(theirs.fileno()),
+            ]
+            self._process = subprocess.Popen(  # noqa: S603  our own module, on a file that the user named
+                command,
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                env=os.environ | {"PYTHONUNBUFFERED": "1"},
+                process_group=0,
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def ask(self, request: bytes) -> bytes:
+        if self._lost:  # a late answer must not be taken for the answer to another request
+            raise UnreachableError(self._lost)
+        self._idle = False
+        try:
+            send(self._socket, request)
+            reply = receive(self._socket)
+        except TimeoutError:
+            waited = self._socket.gettimeout()
+            self._lost = f"Agent {self._agent!r} (process {self.pid}) has not answered for {waited:g} seconds."
+            raise UnreachableError(self._lost) from None
+        except OSError:
+            reply = None
+        if reply is None:
+            self._lost = self._last_words()
+            raise UnreachableError(self._lost)
+        self._idle = True
+        self._socket.settimeout(self._timeout)
+        return reply
+
+    def stop(self) -> None:
+        self._socket.close()  # a process that waits for requests ends when nobody is left to ask
+        if not self._idle:
+            self._process.terminate()  # what it was at can be done again: its memory is whole at any instant
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._log.close()
+
+    def _last_words(self) -> str:
+        try:
+            code: int | None = self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            code = None
+        self._log.seek(0)
+        said = self._log.read().decode(errors="replace").strip()[-LAST_WORDS:]
+        if code == CANNOT_START:
+            return f"Agent {self._agent!r} cannot start: {said}"
+        how = f"ended with exit code {code}" if code is not None else "closed its line"
+        return f"Agent {self._agent!r}: its process {how}." + (f" It said:\n{said}" if said else "")
+
+
+def send(line: socket.socket, message: bytes) -> None:
+    """Send a message, its length first."""
+    line.sendall(_LENGTH.pack(len(message)))
+    line.sendall(message)
+
+
+def receive(line: socket.socket) -> bytes | None:
+    """Return the next message, or None when the other end is gone."""
+    header = _exactly(line, _LENGTH.size)
+    return None if header is None else _exactly(line, _LENGTH.unpack(header)[0])
+
+
+def _exactly(line: socket.socket, n_bytes: int) -> bytes | None:
+    parts = bytearray()
+    while len(parts) < n_bytes:
+        part = line.recv(min(n_bytes - len(parts), 1 << 20))
+        if not part:
+            return None
+        parts += part
+    return bytes(parts)

@@ -1,0 +1,1 @@
+"""The initiator's side of a run: set up, aligned, trained, predicted with, forgotten."""

@@ -1,0 +1,1 @@
+"""What answers at an agent: the service, what it keeps on disk, and one exchange per file."""

@@ -1,0 +1,79 @@
+"""From an agent's file to what the agent has: table, learner, secret, and what its owner allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from assistlearn.agent_files import AgentDescription, Allowance
+from assistlearn.alignment import Ids
+from assistlearn.errors import DescriptionError, RefusedError
+from assistlearn.protocol import messages as m
+from assistlearn.service.service import Holdings
+from assistlearn.tables import LoadedAgent, load_agent
+
+MIN_SECRET = 16
+"""Bytes that a shared secret must have at least."""
+
+
+def holdings_of(file: Path) -> Holdings:
+    """Return what the agent of this file has; everything is read and checked."""
+    return from_loaded(load_agent(file))
+
+
+def from_loaded(agent: LoadedAgent) -> Holdings:
+    """Return what an agent has whose table is read already."""
+    description = agent.description
+    return Holdings(
+        name=description.name,
+        estimator=agent.estimator,
+        ids=Ids(agent.table.ids, f"Agent {description.name!r}"),
+        features=agent.rows(),
+        home=description.models,
+        secret=None if description.secret is None else _secret(description),
+        fingerprint=agent.table.fingerprint,
+        max_samples=None if description.allow is None else description.allow.max_samples,
+        allow=None if description.allow is None else gate(description.name, description.allow),
+    )
+
+
+def _secret(description: AgentDescription) -> bytes:
+    assert description.secret is not None
+    try:
+        secret = description.secret.read_bytes().strip()
+    except OSError as error:
+        raise DescriptionError(
+            f"{description.places('secret')}: the secret cannot be read: {error}. All agents need the same file."
+        ) from None
+    if len(secret) < MIN_SECRET:
+        raise DescriptionError(
+            f"{description.places('secret')}: the secret has {len(secret)} bytes; at least {MIN_SECRET} are needed. "
+            "Make one: openssl rand -hex 32 > shared.key"
+        )
+    return secret
+
+
+def gate(
+    name: str, allowance: Allowance, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+) -> Callable[[m.Open, int], None]:
+    """Return what raises ``RefusedError`` for an opening that the agent's owner does not allow."""
+
+    def check(opening: m.Open, n_runs: int) -> None:
+        if opening.initiator not in allowance.initiators:
+            raise RefusedError(
+                f"Agent {name!r} does not work for {opening.initiator!r}, but for {list(allowance.initiators)}."
+            )
+        if allowance.purpose is not None and opening.purpose != allowance.purpose:
+            raise RefusedError(
+                f"Agent {name!r} works for the purpose {allowance.purpose!r} only, not {opening.purpose!r}."
+            )
+        if allowance.max_runs is not None and n_runs >= allowance.max_runs:
+            raise RefusedError(
+                f"Agent {name!r} has taken part in {n_runs} runs; its owner allows {allowance.max_runs}. "
+                "A run that is forgotten makes room."
+            )
+        if allowance.expired(clock()):
+            raise RefusedError(f"Agent {name!r}: its owner's permission expired on {allowance.expires}.")
+
+    return check

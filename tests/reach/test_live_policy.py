@@ -1,0 +1,203 @@
+"""What a site lets others do: run our classes for runs that its owner allows, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assistlearn.agent_files import load_description
+from assistlearn.protocol import decode, encode
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import pack_codes
+from assistlearn.protocol.ledger import Entry, read, verify
+from assistlearn.reach.flare.carrying.control import Control
+from assistlearn.reach.flare.carrying.flare_transport import FlareTransport
+from assistlearn.reach.flare.carrying.job import write_job
+from assistlearn.reach.flare.provisioning.kit import load_kit
+from assistlearn.service.store import runs_at
+from tests.reach.organisations import HELPERS, INITIATOR, NAMES, PURPOSE, Organisations
+
+pytestmark = pytest.mark.network
+
+OVER = ("FINISHED:", "FAILED_TO_RUN", "ABANDONED")
+
+
+@pytest.fixture(scope="module")
+def control(organisations):
+    with Control(load_kit(organisations.network.kit("admin"))) as made:
+        yield made
+
+
+# -- jobs that are not ours --
+
+
+def outcome(control: Control, job: Path) -> str:
+    """Submit a job, wait for its end, and return how it ended and what the sites said to it."""
+    number = control.submit(job)
+    until = time.monotonic() + 120
+    while not (status := control.status(number)).startswith(OVER):
+        assert time.monotonic() < until, status
+        time.sleep(0.5)
+    return f"{status} {control.facts(number).get('job_deploy_detail')}"
+
+
+def add(job: Path, app: str, path: str, **args: object) -> None:
+    """Let a job name one more component."""
+    (config,) = (job / app / "config").iterdir()
+    values = json.loads(config.read_text())
+    values["components"].append({"id": "foreign", "path": path, "args": args})
+    config.write_text(json.dumps(values))
+
+
+@pytest.mark.parametrize("app", ["relay", "site"])
+def test_a_job_that_brings_its_own_code_is_refused_by_the_relay_and_by_every_site(small, control, tmp_path, app):
+    job = write_job(tmp_path / "job", "0" * 32, INITIATOR, NAMES)
+    code = job / app / "custom" / "mine.py"
+    code.parent.mkdir()
+    code.write_text(f"open({str(tmp_path / 'it ran')!r}, 'w').close()\n\n\nclass Mine:\n    pass\n")
+    add(job, app, "mine.Mine")
+    ended = outcome(control, job)
+    assert "FAILED_TO_RUN" in ended
+    assert ended.count("BYOC not permitted") == (1 if app == "relay" else len(NAMES))
+    assert not (tmp_path / "it ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("app", "path"),
+    [
+        ("site", "subprocess.Popen"),
+        pytest.param("relay", "subprocess.Popen", marks=pytest.mark.slow),
+        pytest.param("site", "nvflare.app_common.np.np_trainer.NPTrainer", marks=pytest.mark.slow),
+    ],
+)
+def test_a_job_that_names_a_class_which_is_not_ours_is_not_run(small, control, tmp_path, app, path):
+    job = write_job(tmp_path / "job", "0" * 32, INITIATOR, NAMES)
+    add(job, app, path, **({"args": ["touch", str(tmp_path / "it ran")]} if "Popen" in path else {}))
+    assert "COMPLETED" not in outcome(control, job)
+    assert not (tmp_path / "it ran").exists()
+    places = ["relay"] if app == "relay" else NAMES
+    assert all(_in_log(small, place, f"Component {path!r}", "is not in allow_list") for place in places)
+
+
+def _in_log(made: Organisations, name: str, *words: str) -> bool:
+    log = (made.network.kit(name) / "site.log").read_text(errors="replace")
+    return any(all(word in line for word in words) for line in log.splitlines())
+
+
+@pytest.mark.parametrize("target", ["server", HELPERS[0]])
+def test_nobody_looks_into_the_files_of_a_site_or_of_the_relay(organisations, control, target):
+    control.connected()
+    session = control._session
+    for command in (
+        lambda: session.cat_target(target, file="local/resources.json"),
+        lambda: session.ls_target(target),
+        lambda: session.tail_target(target, file="site.log"),
+        lambda: session.grep_target(target, pattern="a", file="site.log"),
+    ):
+        with pytest.raises(Exception, match="not authorized"):
+            command()
+
+
+def test_nobody_stops_or_removes_a_site(organisations, control):
+    control.connected()
+    session = control._session
+    for command in (
+        lambda: session.shutdown("all"),
+        lambda: session.remove_client(HELPERS[0]),
+        lambda: session.disable_client(HELPERS[0]),
+    ):
+        with pytest.raises(Exception, match="not authorized"):
+            command()
+    assert set(control.connected()) == set(NAMES)
+
+
+# -- runs that are not allowed --
+
+
+def opening(run: str, initiator: str = INITIATOR, purpose: str = PURPOSE) -> bytes:
+    return encode(m.Open(run=run, initiator=initiator, purpose=purpose, alignment="hash", overlap="abstain"))
+
+
+def transport(made: Organisations, leader: str, *agents: str) -> FlareTransport:
+    kits = load_kit(made.network.kit(leader)), load_kit(made.network.kit("admin"))
+    return FlareTransport(*kits, agents)
+
+
+def allow(made: Organisations, name: str, *lines: str, initiator: str = INITIATOR) -> None:
+    table = pl.read_csv(made.folder / "agents" / f"{name}.csv")
+    made.write(name, table, allow="\n".join(["[allow]", f'initiators = ["{initiator}"]', *lines]) + "\n")
+
+
+def test_a_site_refuses_what_its_owner_does_not_allow_names_itself_and_keeps_it_in_its_ledger(small):
+    lab, scans, shop = HELPERS
+    allow(small, lab, initiator="bank")
+    allow(small, scans, 'purpose = "research"')
+    allow(small, shop, "expires = 2020-01-01")
+    expected = {
+        lab: f"Agent {lab!r} does not work for {INITIATOR!r}, but for ['bank']",
+        scans: f"Agent {scans!r} works for the purpose 'research' only, not {PURPOSE!r}",
+        shop: f"Agent {shop!r}: its owner's permission expired on 2020-01-0",
+    }
+    before = {name: entries(small, name) for name in HELPERS}
+    with transport(small, INITIATOR, *HELPERS) as line:
+        for name, words in expected.items():
+            reply = decode(line.ask(name, opening("refused")))
+            assert isinstance(reply, m.Problem)
+            assert reply.kind == "refused"
+            assert words in reply.text
+    for name in HELPERS:
+        new = entries(small, name)[len(before[name]) :]
+        assert [(entry.direction, entry.peer, entry.run, entry.type) for entry in new] == [
+            ("received", INITIATOR, "refused", "open"),
+            ("sent", INITIATOR, "refused", "problem"),
+        ]
+        assert not (home(small, name) / "runs" / "refused").exists()
+
+
+def test_runs_and_samples_are_counted_and_another_organisation_cannot_ask_in_the_initiators_place(small):
+    """After the clinic, the lab leads a job of its own, and asks the shop about the clinic's run."""
+    lab, scans, shop = HELPERS
+    allow(small, lab, f"max_runs = {len(runs_at(home(small, lab))) + 1}")
+    allow(small, scans, "max_samples = 100")
+    begin = m.Begin(
+        run="r1", method="ascii", n_samples=101, n_classes=2, labels=pack_codes(np.zeros(101, int), 2), seed=3
+    )
+    with transport(small, INITIATOR, *HELPERS) as line:
+        for name in HELPERS:
+            assert isinstance(decode(line.ask(name, opening("r1"))), m.Opened)
+        for name, request, words in (
+            (lab, opening("r2"), f"Agent {lab!r} has taken part in"),
+            (scans, encode(begin), f"Agent {scans!r}: the run has 101 samples; its owner allows 100"),
+        ):
+            reply = decode(line.ask(name, request))
+            assert isinstance(reply, m.Problem)
+            assert reply.kind == "refused"
+            assert words in reply.text
+    with transport(small, lab, shop) as line:
+        for request in (opening("r1"), encode(m.Forget(run="r1")), opening("r2")):
+            reply = decode(line.ask(shop, request))
+            assert isinstance(reply, m.Problem)
+            assert reply.kind == "refused"
+            assert f"is one of {INITIATOR!r}; {lab!r} has no part in it" in reply.text
+    assert "r1" in runs_at(home(small, shop))
+    assert "r2" not in runs_at(home(small, shop))
+    said = [(entry.peer, entry.type) for entry in entries(small, shop)[-6:]]
+    assert said == [(lab, type_) for type_ in ("open", "problem", "forget", "problem", "open", "problem")]
+
+
+def home(made: Organisations, name: str) -> Path:
+    """Where an agent keeps its runs and its ledger."""
+    return load_description(made.files[name]).models
+
+
+def entries(made: Organisations, name: str) -> list[Entry]:
+    ledger = home(made, name) / "ledger.jsonl"
+    if not ledger.exists():
+        return []
+    verify(ledger)
+    return list(read(ledger))

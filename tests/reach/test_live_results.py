@@ -1,0 +1,119 @@
+"""Over a real network the results are those of the estimator in one process, and of ``simulate``, to the bit."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from assistlearn import AssistedClassifier
+from assistlearn.alignment import Ids
+from assistlearn.datasets import letter
+from assistlearn.reach.flare import runs
+from assistlearn.reach.flare.task_file import load_task
+from assistlearn.reach.processes import opening
+from assistlearn.runs.simulation import create_run
+from tests.reach.organisations import HELPERS, INITIATOR, NAMES, Organisations
+
+pytestmark = pytest.mark.network
+
+ROUNDS, SEED, MOST_ROWS = 3, 11, 1500
+TREE = DecisionTreeClassifier(max_depth=3)
+FOREST = RandomForestClassifier(n_estimators=5, max_depth=3)
+
+
+def learner(estimator: Any) -> str:
+    """Return the lines of an agent file that name a learner."""
+    plain = type(estimator)().get_params()
+    lines = ["[learner]", f'kind = "{type(estimator).__module__}.{type(estimator).__name__}"', "[learner.parameters]"]
+    lines += [f"{key} = {value}" for key, value in estimator.get_params().items() if value != plain[key]]
+    return "\n".join(lines) + "\n"
+
+
+def three_ways(made: Organisations, run: str, tables: dict[str, pl.DataFrame], method: str, **options: Any) -> None:
+    """Assert that network, processes on this machine, and estimator agree; the initiator's labels are in ``y``."""
+    learners = dict(zip(tables, [TREE, FOREST, TREE, TREE], strict=False))
+    for name, table in tables.items():
+        made.write(name, table, "y" if name == INITIATOR else None, learner(learners[name]))
+    task = made.task(run, list(tables)[1:], method=method, rounds=ROUNDS, seed=SEED, **options)
+    folder = runs.create_run(made.folder / run, run, task)
+    if (
+        "holdout" in options
+    ):  # drawn class by class, in the order of the classes, which an estimator fitted to codes has not
+        plain = {"permutation": list(range(len(folder.settings().classes)))}
+        (folder.path / "secret.json").write_text(json.dumps(plain))
+    with runs.opened_run(folder, training=True) as (leader, own):
+        list(leader.train())
+        remote = leader.predict(Ids(own.table.ids), np.arange(len(own.table)))
+
+    files = [made.files[name] for name in tables]
+    local = create_run(made.folder / f"{run}-here", f"{run}-here", files, load_task(task).options)
+    secret = {"permutation": folder.permutation()}  # the same class codes, so that ties fall the same way
+    (local.path / "secret.json").write_text(json.dumps(secret))
+    with opening.opened_run(local, training=True) as (leader, own):
+        list(leader.train())
+        here = leader.predict(Ids(own.table.ids), np.arange(len(own.table)))
+
+    agents, X, start = [], [], 0
+    order = tables[INITIATOR]["id"]
+    for name, table in tables.items():
+        columns = (
+            pl.DataFrame({"id": order})
+            .join(table, on="id", how="left", maintain_order="left")
+            .drop("id", "y", strict=False)
+        )
+        agents.append((name, learners[name], slice(start, start + columns.width)))
+        start += columns.width
+        X.append(columns.to_numpy())
+    classes = folder.settings().classes
+    codes = np.asarray(folder.permutation())[[classes.index(label) for label in tables[INITIATOR]["y"]]]
+    clf = AssistedClassifier(agents, method=method, n_rounds=ROUNDS, random_state=SEED, **options)
+    clf.fit(np.hstack(X), codes)
+
+    expected = [asdict(contribution) for contribution in clf.contributions_]
+    assert len(expected) > 1
+    assert folder.result()["contributions"] == local.result()["contributions"] == expected
+    assert folder.result()["stop_reason"] == clf.stop_reason_.name
+    assert remote.absent == here.absent == {}
+    scores = sum(clf.agent_scores(np.hstack(X)).values())[:, folder.permutation()]
+    np.testing.assert_array_equal(remote.scores, scores)
+    np.testing.assert_array_equal(here.scores, scores)
+
+
+@pytest.mark.parametrize(
+    ("pair", "method", "options"),
+    [
+        ("breast", "ascii", {"holdout": 0.25}),
+        ("default_credit", "simple", {"order": "random"}),
+        ("vehicle_scale", "ensemble", {}),
+    ],
+)
+def test_fates_pairs_train_and_predict_as_in_one_process(organisations, data_folder, pair, method, options):
+    sides = {}
+    for name, role in ((INITIATOR, "guest"), (HELPERS[0], "host")):
+        table = pl.read_csv(data_folder / "fate_hetero" / f"{pair}_hetero_{role}.csv")
+        sides[name] = table.head(MOST_ROWS) if role == "guest" else table
+    sides[HELPERS[0]] = sides[HELPERS[0]].filter(pl.col("id").is_in(sides[INITIATOR]["id"].to_list()))
+    three_ways(organisations, f"fate-{pair}", sides, method, **options)
+
+
+@pytest.mark.slow
+def test_letters_between_four_organisations_train_and_predict_as_in_one_process(organisations, data_folder):
+    data = letter(4, data=data_folder)
+    tables = {}
+    for place, (name, columns) in enumerate(zip(NAMES, data.agents.values(), strict=True)):
+        places = [data.feature_names.index(column) for column in columns]
+        table = pl.DataFrame({"id": data.ids[:MOST_ROWS]}).hstack(
+            pl.DataFrame(data.features[:MOST_ROWS, places], schema=list(columns))
+        )
+        if name == INITIATOR:
+            tables[name] = table.with_columns(y=pl.Series(data.labels[:MOST_ROWS]))
+        else:
+            tables[name] = table.sample(fraction=1.0, shuffle=True, seed=place)
+    three_ways(organisations, "letters", tables, "ascii")

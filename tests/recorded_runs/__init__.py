@@ -1,0 +1,1 @@
+"""Some thirty runs whose outcomes were written down, to hold changes of the design to them."""

@@ -1,0 +1,101 @@
+"""The runs: what is trained, by whom, and how. Nothing here may change, or the recording says nothing any more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+LEARNERS = {
+    "trees": [DecisionTreeClassifier(max_depth=depth) for depth in (2, 3, 1)],
+    "mixed": [
+        GaussianNB(),
+        make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)),
+        RandomForestClassifier(n_estimators=5, max_depth=3),
+    ],
+    "resampling": [DecisionTreeClassifier(max_depth=2), KNeighborsClassifier(), GaussianNB()],
+    "forests": [RandomForestClassifier(n_estimators=10) for _ in range(3)],
+}
+DATA = {"wine": load_wine, "breast": load_breast_cancer}
+
+ESTIMATORS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "ascii": ("wine", "trees", {"method": "ascii"}),
+    "ascii, two classes": ("breast", "trees", {"method": "ascii"}),
+    "simple": ("wine", "mixed", {"method": "simple"}),
+    "ensemble": ("wine", "resampling", {"method": "ensemble", "holdout": 0.3}),
+    "soft": ("wine", "mixed", {"method": "soft"}),
+    "soft, exponential, 16 bits": (
+        "breast",
+        "trees",
+        {"method": "soft", "loss": "exponential", "score_bits": 16, "shrinkage": 1.0, "holdout": 0.3, "patience": 2},
+    ),
+    "soft, 4 bits, auto": ("wine", "trees", {"method": "soft", "score_bits": 4, "reward": "auto", "cv": 3}),
+    "soft forests, auto": ("wine", "forests", {"method": "soft", "reward": "auto", "n_rounds": 3}),
+    "hard forests, auto": ("breast", "forests", {"reward": "auto", "n_rounds": 3}),
+    "out-of-fold": ("wine", "mixed", {"reward": "out-of-fold"}),
+    "hold-out": ("breast", "trees", {"holdout": 0.3, "patience": 1}),
+    "random": ("wine", "trees", {"order": "random", "method": "simple"}),
+    "strongest": ("wine", "trees", {"order": "strongest"}),
+    "greedy": ("wine", "trees", {"order": "greedy", "method": "soft"}),
+    "greedy, hard": ("wine", "trees", {"order": "greedy"}),
+    "weak agent stops": ("wine", "trees", {"weak_agent": "stop", "n_rounds": 30}),
+    "abstaining": ("breast", "trees", {"missing_agent": "abstain", "holdout": 0.2}),
+    "abstaining, soft": ("breast", "trees", {"missing_agent": "abstain", "method": "soft"}),
+    "weighted samples": ("wine", "mixed", {"weights": True}),
+    "weighted samples, soft": ("wine", "trees", {"weights": True, "method": "soft"}),
+}
+
+SIMULATIONS: dict[str, list[str]] = {
+    "ascii": [],
+    "simple, random": ["--method", "simple", "--order", "random"],
+    "ensemble, hold-out": ["--method", "ensemble", "--holdout", "0.25"],
+    "soft, hold-out": ["--method", "soft", "--holdout", "0.25"],
+    "soft, 4 bits, auto": ["--method", "soft", "--score-bits", "4", "--reward", "auto"],
+    "soft, exponential": ["--method", "soft", "--loss", "exponential", "--shrinkage", "1", "--score-bits", "16"],
+    "out-of-fold, strongest": ["--reward", "out-of-fold", "--cv", "3", "--order", "strongest"],
+    "intersection, hold-out": ["--overlap", "intersection", "--holdout", "0.25", "--patience", "1"],
+    "weak agent stops": ["--weak-agent", "stop"],
+    "psi": ["--align", "psi"],
+}
+FLARE: dict[str, dict[str, Any]] = {
+    "ascii, hold-out": {"holdout": 0.25, "rounds": 3},
+    "soft": {"method": "soft", "rounds": 2, "seed": 5},
+}
+
+NAMES = ("clinic", "lab", "scans")
+KINDS = {
+    "clinic": ("sklearn.tree.DecisionTreeClassifier", "max_depth = 1"),
+    "lab": ("sklearn.tree.DecisionTreeClassifier", "max_depth = 2"),
+    "scans": ("sklearn.naive_bayes.GaussianNB", ""),
+}
+
+
+def write_agents(folder: Path) -> list[Path]:
+    """Write three agents that hold different people in different orders, some of them without a label."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(11)
+    X, y = load_wine(return_X_y=True)
+    (folder / "shared.key").write_text("0123456789abcdef0123456789abcdef\n")
+    for place, name in enumerate(NAMES):
+        rows = np.arange(len(X)) if name == "clinic" else rng.permutation(len(X))[: len(X) - 13 * place]
+        columns: dict[str, Any] = {"person": [f"p-{row:03d}" for row in rows]}
+        columns |= {f"x{i}": X[rows, 4 * place + i] for i in range(4)}
+        if name == "clinic":
+            columns["kind"] = [f"kind {y[row]}" if row % 9 else None for row in rows]
+        pl.DataFrame(columns).write_csv(folder / f"{name}.csv")
+        lines = [f'name = "{name}"', f'table = "{name}.csv"', 'id = "person"', 'secret = "shared.key"']
+        lines += ['label = "kind"'] if name == "clinic" else []
+        lines += ["[learner]", f'kind = "{KINDS[name][0]}"', "[learner.parameters]", KINDS[name][1]]
+        lines += [] if name == "clinic" else ["[allow]", 'initiators = ["clinic"]']
+        (folder / f"{name}.toml").write_text("\n".join(lines) + "\n")
+    return [folder / f"{name}.toml" for name in NAMES]

@@ -1,0 +1,83 @@
+"""A run over messages is the run in one process, to the bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from assistlearn import AssistedClassifier
+from assistlearn.alignment import Ids
+from tests.runs.parties import Parties
+
+AGENTS = {
+    "trees": [
+        DecisionTreeClassifier(max_depth=2),
+        DecisionTreeClassifier(max_depth=3),
+        DecisionTreeClassifier(max_depth=1),
+    ],
+    "mixed": [
+        GaussianNB(),
+        make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)),
+        RandomForestClassifier(n_estimators=5, max_depth=3),
+    ],
+    "resampling": [DecisionTreeClassifier(max_depth=2), KNeighborsClassifier(), GaussianNB()],
+}
+
+
+def parties(folder, data, learners, **options) -> Parties:
+    X, y = data(return_X_y=True)
+    thirds = np.array_split(np.arange(X.shape[1]), 3)
+    agents = [
+        (name, learner, list(map(int, part)))
+        for name, learner, part in zip(["clinic", "lab", "scans"], AGENTS[learners], thirds, strict=True)
+    ]
+    return Parties(folder, agents, X, y, options, {})
+
+
+def estimator_of(made: Parties) -> AssistedClassifier:
+    names = (
+        *("method", "order", "n_rounds", "weak_agent", "holdout", "patience"),
+        *("reward", "loss", "shrinkage", "score_bits"),
+    )
+    options = {name: made.options[name] for name in names if name in made.options}
+    return AssistedClassifier(made.agents, random_state=7, **({"n_rounds": 5} | options))
+
+
+@pytest.mark.parametrize(
+    ("data", "learners"),
+    [(load_breast_cancer, "trees"), (load_wine, "mixed"), (load_wine, "resampling"), (load_digits, "trees")],
+)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "ascii"},
+        {"method": "simple", "order": "random"},
+        {"method": "ensemble"},
+        {"method": "ascii", "holdout": 0.3, "patience": 2},
+        {"method": "soft"},
+        {"method": "soft", "holdout": 0.3, "score_bits": 16, "loss": "exponential", "shrinkage": 1.0},
+    ],
+    ids=["ascii", "simple-random", "ensemble", "holdout", "soft", "soft-holdout-16"],
+)
+def test_model_weights_and_scores_are_bit_identical(tmp_path, data, learners, options):
+    made = parties(tmp_path, data, learners, **options)
+    clf = estimator_of(made).fit(made.X, made.labels)
+    leader = made.leader()
+    list(leader.train())
+    result = leader.folder.result()
+    assert [c["model_weight"] for c in result["contributions"]] == [c.model_weight for c in clf.contributions_]
+    assert [c["agent"] for c in result["contributions"]] == [c.agent for c in clf.contributions_]
+    assert result["stop_reason"] == clf.stop_reason_.name
+    ids = made.holdings("clinic").ids
+    prediction = leader.predict(Ids(ids.take(np.arange(len(ids))), "new"), np.arange(len(ids)))
+    assert prediction.absent == {}
+    np.testing.assert_array_equal(prediction.scores, sum(clf.agent_scores(made.X).values()))
+    np.testing.assert_array_equal(prediction.labels, clf.predict(made.X))

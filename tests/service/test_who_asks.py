@@ -1,0 +1,177 @@
+"""Where the transport says who asks, a desk answers the run's initiator alone; and what the end of a run leaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from assistlearn.alignment import HashInitiator, Ids, Minimum
+from assistlearn.protocol import decode, encode
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import pack_bits, pack_codes, unpack_numbers
+from assistlearn.protocol.ledger import read
+from assistlearn.service.service import AgentService, Holdings
+from assistlearn.service.store import runs_at
+
+SECRET = b"a secret that all agents share"
+N = 60
+X = np.random.RandomState(0).rand(N, 3)
+CODES = (X[:, 0] + 0.3 * np.random.RandomState(1).rand(N) > 0.6).astype(int)
+IDS = [f"p{i}" for i in range(N)]
+RUN, BANK, SHOP = "r1", "bank", "shop"
+
+
+def desk(home: Path, estimator=None) -> AgentService:
+    estimator = estimator or DecisionTreeClassifier(max_depth=1)
+    return AgentService(Holdings("lab", estimator, Ids(IDS, "Agent 'lab'"), X, home, SECRET))
+
+
+def ask(at: AgentService, message: m.Message, asker: str | None = BANK) -> m.AnyMessage:
+    return decode(at.answer(encode(message), asker))
+
+
+def messages(n_turns: int = 2) -> list[m.Message]:
+    """What the initiator says from the opening to the last prediction; each agent's turn is news to nobody else."""
+    opening = m.Open(run=RUN, initiator=BANK, purpose="", alignment="hash", overlap="abstain")
+    begin = m.Begin(run=RUN, method="ascii", n_samples=N, n_classes=2, labels=pack_codes(CODES, 2), seed=3)
+    turns = [m.TakeTurn(run=RUN, turn=1, round=1, seed=5, since=0, news=[])]
+    for turn in range(2, n_turns + 1):
+        right = pack_bits(np.random.RandomState(turn).rand(N) < 0.7)
+        news = [m.News(turn - 1, turn - 1, 0.8, right)]
+        turns.append(m.TakeTurn(run=RUN, turn=turn, round=turn, seed=5 + turn, since=turn - 1, news=news))
+    return [opening, *aligned("train"), begin, *turns]
+
+
+def aligned(purpose: str) -> list[m.Message]:
+    aligner = HashInitiator(Ids(IDS, "bank"), SECRET, "lab", Minimum(0, 0.0))
+    first = m.Align(run=RUN, purpose=purpose, step=1, data=aligner.start())
+    scratch = AgentService(
+        Holdings("lab", GaussianNB(), Ids(IDS, "Agent 'lab'"), X, Path("/nowhere"), SECRET), ledger=False
+    )
+    helper = scratch._helper("hash", purpose)
+    aligner.finish(helper.answer(first.data))
+    return [first, m.Align(run=RUN, purpose=purpose, step=2, data=aligner.settle(np.ones(N, dtype=bool)))]
+
+
+def told(home: Path, said: list[m.Message], estimator=None) -> AgentService:
+    at = desk(home, estimator)
+    for message in said:
+        reply = ask(at, message)
+        assert not isinstance(reply, m.Problem), reply
+    return at
+
+
+# -- who asks --
+
+
+def everything() -> list[m.Message]:
+    return [
+        *messages(),
+        m.End(run=RUN, n_rounds=2),
+        *aligned("predict"),
+        m.Predict(run=RUN, start=0, stop=N),
+        m.Forget(run=RUN),
+    ]
+
+
+@pytest.mark.parametrize("asker", [BANK, None], ids=["the initiator", "a transport that does not know"])
+def test_the_initiator_is_answered(tmp_path, asker):
+    at = desk(tmp_path)
+    for message in everything():
+        assert not isinstance(ask(at, message, asker), m.Problem)
+
+
+def files(home: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(home)): path.read_bytes()
+        for path in home.rglob("*")
+        if path.is_file() and not path.name.startswith("ledger")
+    }
+
+
+def test_nobody_else_is_answered_at_any_time_whatever_is_asked(tmp_path):
+    at = desk(tmp_path)
+    said = everything()
+    for message in said[:-1]:
+        assert not isinstance(ask(at, message), m.Problem)
+        before = files(tmp_path)
+        for other in said:
+            problem = ask(at, other, SHOP)
+            assert isinstance(problem, m.Problem)
+            assert (problem.kind, files(tmp_path)) == ("refused", before)
+            assert "'bank'; 'shop' has no part in it" in problem.text
+            assert "lab" in problem.text
+    assert ask(at, said[-1]) == m.Forgotten(run=RUN, n_models=2)
+
+
+def test_nobody_opens_a_run_in_anothers_name(tmp_path):
+    at = desk(tmp_path)
+    assert ask(at, everything()[0], SHOP).kind == "refused"
+    assert runs_at(tmp_path) == []
+    opening = msgspec.structs.replace(everything()[0], initiator=SHOP)
+    assert isinstance(ask(at, opening, SHOP), m.Opened)
+    assert ask(at, everything()[0], BANK).kind == "out-of-order"  # it is the shop's now
+    assert ask(at, opening, BANK).kind == "refused"
+
+
+def test_a_refusal_is_in_the_ledger_under_the_name_of_whoever_asked(tmp_path):
+    at = told(tmp_path, messages())
+    before = len(list(read(tmp_path / "ledger.jsonl")))
+    ask(at, m.Forget(run=RUN), SHOP)
+    entries = list(read(tmp_path / "ledger.jsonl"))[before:]
+    assert [(entry.direction, entry.peer, entry.type, entry.run) for entry in entries] == [
+        ("received", SHOP, "forget", RUN),
+        ("sent", SHOP, "problem", RUN),
+    ]
+
+
+# -- what the end leaves --
+
+
+def scores(at: AgentService) -> np.ndarray:
+    for message in aligned("predict"):
+        ask(at, message)
+    reply = ask(at, m.Predict(run=RUN, start=0, stop=N))
+    assert isinstance(reply, m.Scores), reply
+    return unpack_numbers(reply.scores, N * 2).reshape(N, 2)
+
+
+def kept(home: Path) -> list[str]:
+    return sorted(path.parent.name for path in home.glob(f"runs/{RUN}/turns/*/model.skops"))
+
+
+@pytest.mark.parametrize("last_turn", [0, 1, 2, 3, 4, 9, None])
+def test_models_after_the_last_turn_do_not_count(tmp_path, last_turn):
+    n = 4 if last_turn is None else min(last_turn, 4)
+    at = told(tmp_path / "cut", messages(4))
+    assert ask(at, m.End(run=RUN, n_rounds=9, last_turn=last_turn)) == m.Ended(run=RUN, n_models=n)
+    assert kept(tmp_path / "cut") == [f"{turn:06d}" for turn in range(1, n + 1)]
+    if n:
+        never = told(tmp_path / "never", messages(n))
+        ask(never, m.End(run=RUN, n_rounds=9))
+        np.testing.assert_array_equal(scores(at), scores(never))
+    else:
+        assert not scores(at).any()
+
+
+def test_rounds_and_the_last_turn_both_cut(tmp_path):
+    for n_rounds, last_turn, n in ((3, 2, 2), (2, 3, 2), (0, 3, 0), (3, 0, 0)):
+        home = tmp_path / f"{n_rounds}-{last_turn}"
+        at = told(home, messages(4))
+        assert ask(at, m.End(run=RUN, n_rounds=n_rounds, last_turn=last_turn)).n_models == n
+        assert len(kept(home)) == n
+
+
+def test_after_a_restart_the_same_models_count(tmp_path):
+    at = told(tmp_path, messages(4))
+    end = m.End(run=RUN, n_rounds=9, last_turn=2)
+    ask(at, end)
+    before = scores(at)
+    again = desk(tmp_path)
+    assert ask(again, end) == m.Ended(run=RUN, n_models=2)
+    np.testing.assert_array_equal(scores(again), before)
