@@ -1,0 +1,170 @@
+"""Everything that happens in a run. Progress bars, reports, plots and ledgers of times read these facts.
+
+A new fact is a frozen dataclass below :class:`Event`: it is then written to logs and read back by its name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from assistlearn.core import Contribution
+
+
+class StopReason(StrEnum):
+    """Why a run ended."""
+
+    ALL_ROUNDS_DONE = "all rounds done"
+    NO_AGENT_CONTRIBUTED = "no agent contributed in a whole round"
+    WEAK_AGENT = "an agent's model was no better than chance"
+    ALL_AGENTS_PERFECT = "every agent's model was perfect, so that ignorance carries no information"
+    HOLDOUT_STOPPED_IMPROVING = "the error on the hold-out samples stopped improving"
+    ONE_CLASS = "the labels have one class only"
+
+
+@dataclass(frozen=True)
+class Event:
+    """A fact. ``kinds`` knows all of them by name."""
+
+    kinds: ClassVar[dict[str, type[Event]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        Event.kinds[cls.__name__] = cls
+
+
+# -- matching samples
+
+
+@dataclass(frozen=True)
+class SamplesMatched(Event):
+    """A helper and the initiator know which samples they share: ``n_held`` of ``n_asked``."""
+
+    agent: str
+    n_asked: int
+    n_held: int
+
+
+@dataclass(frozen=True)
+class SamplesSettled(Event):
+    """The samples of the run are settled: so many to train on, so many held out."""
+
+    n_samples: int
+    n_holdout: int
+
+
+@dataclass(frozen=True)
+class SamplesDone(Event):
+    """So many samples are done with an agent, in matching or in prediction; ``total`` is 0 while it is not known."""
+
+    agent: str
+    done: int
+    total: int
+
+
+# -- messages and the way they take
+
+
+@dataclass(frozen=True)
+class Asked(Event):
+    """A request went to an agent."""
+
+    agent: str
+    type: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Answered(Event):
+    """Its answer came, after so many seconds."""
+
+    agent: str
+    type: str
+    bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class JobStarted(Event):
+    """A job was started that carries messages between organisations."""
+
+    job: str
+    sites: list[str]
+
+
+@dataclass(frozen=True)
+class TroubleMet(Event):
+    """Something did not work, and is tried again; in words."""
+
+    words: str
+
+
+# -- training
+
+
+@dataclass(frozen=True)
+class TurnFinished(Event):
+    """An agent has had its turn; ``contribution`` is None where it sat out."""
+
+    turn: int
+    round: int
+    agent: str
+    model_weight: float
+    mean_reward: float
+    contribution: Contribution | None
+
+
+@dataclass(frozen=True)
+class AgentLeft(Event):
+    """An agent was to take this turn but is gone; the run goes on without it, and the next agent takes the turn."""
+
+    turn: int
+    round: int
+    agent: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class RoundFinished(Event):
+    """Every agent has had its turn in this round."""
+
+    round: int
+    holdout_accuracy: float | None
+
+
+@dataclass(frozen=True)
+class RunFinished(Event):
+    """Training is over; the ensemble is made of the contributions of the first ``n_rounds`` rounds."""
+
+    reason: StopReason
+    n_rounds: int
+
+
+# -- afterwards
+
+
+@dataclass(frozen=True)
+class Predicted(Event):
+    """Samples were predicted: how many each agent knows, and who did not take part, and why."""
+
+    n_samples: int
+    n_unknown: int
+    known: dict[str, int] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Forgotten(Event):
+    """Agents were asked to forget the run: how many models each removed, and who did not, and why."""
+
+    removed: dict[str, int] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class UnknownEvent(Event):
+    """A fact that another release wrote and this one does not know."""
+
+    kind: str
+    facts: dict[str, Any] = field(default_factory=dict)

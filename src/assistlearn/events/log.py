@@ -1,0 +1,133 @@
+r"""The log of a run: one fact per line, appended the moment it happens.
+
+A line is a JSON object: when (UTC), which kind of fact, and what it says. A crash can cut the last line short; it is not
+read, and the next one to be appended takes its place.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from assistlearn.errors import RunError
+from assistlearn.events.facts import Event, UnknownEvent
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A fact, and when it happened; None in logs of releases that did not say."""
+
+    time: datetime | None
+    event: Event
+
+
+class EventLog:
+    """Takes facts as they happen: appends each to a file, if it has one, and tells whoever listens.
+
+    Parameters
+    ----------
+    path : path, optional
+        The file; it is made with the first fact, in a folder that is there by then. Without, facts are only told.
+    clock : callable, optional
+        Returns the present time.
+
+    Examples
+    --------
+    >>> from assistlearn.events.facts import RoundFinished
+    >>> log = EventLog()
+    >>> log.listen(print)
+    >>> log.append(RoundFinished(round=1, holdout_accuracy=None))
+    RoundFinished(round=1, holdout_accuracy=None)
+    """
+
+    def __init__(self, path: Path | None = None, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._path = path
+        self._clock = clock
+        self._listeners: list[Callable[[Event], object]] = []
+
+    def listen(self, listener: Callable[[Event], object]) -> None:
+        """Let somebody hear every fact from now on."""
+        self._listeners.append(listener)
+
+    def append(self, event: Event) -> None:
+        """Write a fact down, and tell it."""
+        if self._path is not None and self._path.parent.is_dir():  # a run that is forgotten has no folder any more
+            facts = {"time": self._clock().isoformat(timespec="milliseconds"), "event": type(event).__name__}
+            line = json.dumps(facts | asdict(event), ensure_ascii=False) + "\n"
+            with self._path.open("a+b") as file:
+                _drop_torn_line(file)
+                file.write(line.encode())
+        self.tell(event)
+
+    def tell(self, event: Event) -> None:
+        """Tell a fact that is written down already."""
+        for listener in self._listeners:
+            listener(event)
+
+
+def read(path: Path, wait: Callable[[], bool] | None = None) -> Iterator[Recorded]:
+    """Yield the facts of a log, those that are there and, with ``wait``, those that come.
+
+    Parameters
+    ----------
+    path : path
+        The log; one that is not there has no facts yet.
+    wait : callable, optional
+        Called at the end of the log: it waits a while and returns whether to look again. Without it, reading ends.
+
+    Raises
+    ------
+    RunError
+        A whole line is no fact: the log was damaged.
+    """
+    done, number = 0, 0
+    while True:
+        content = _from(path, done)
+        whole = content[: content.rfind(b"\n") + 1]
+        done += len(whole)
+        for line in whole.splitlines():
+            number += 1
+            yield _recorded(line, f"{path}, line {number}")
+        if wait is None or not wait():
+            return
+
+
+def _from(path: Path, place: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            file.seek(place)
+            return file.read()
+    except FileNotFoundError:
+        return b""
+
+
+def _recorded(line: bytes, where: str) -> Recorded:
+    try:
+        facts: dict[str, Any] = json.loads(line)
+        time, kind = facts.pop("time", None), facts.pop("event")
+        when = None if time is None else datetime.fromisoformat(time)
+        if kind not in Event.kinds:
+            return Recorded(when, UnknownEvent(kind, facts))
+        return Recorded(when, msgspec.convert(facts, Event.kinds[kind]))
+    except (ValueError, TypeError, KeyError, AttributeError, msgspec.ValidationError) as error:
+        raise RunError(f"{where}: this is no fact of a run ({error}). The log was changed or damaged.") from None
+
+
+def _drop_torn_line(file: BinaryIO) -> None:
+    """Cut off a last line that a crash cut short."""
+    size = file.seek(0, os.SEEK_END)
+    if size == 0:
+        return
+    file.seek(size - 1)
+    if file.read(1) == b"\n":
+        return
+    file.seek(0)
+    file.truncate(file.read().rfind(b"\n") + 1)
+    file.seek(0, os.SEEK_END)
