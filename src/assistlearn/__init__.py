@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from assistlearn.core import Contribution
     from assistlearn.display import AssistanceDisplay
     from assistlearn.estimators import AssistedClassifier, load, save
-    from assistlearn.session import StopReason
+    from assistlearn.events import StopReason
 
 __all__ = ["AssistanceDisplay", "AssistedClassifier", "Contribution", "StopReason", "load", "save"]
 __version__ = "0.1.0"
@@ -16,11 +16,11 @@ _HOMES = {
     "AssistanceDisplay": "display",
     "AssistedClassifier": "estimators",
     "Contribution": "core",
-    "StopReason": "session",
+    "StopReason": "events",
     "load": "estimators",
     "save": "estimators",
 }
-_LAYERS = ("core", "display", "errors", "estimators", "learners", "session")
+_LAYERS = ("core", "display", "errors", "estimators", "events", "learners", "methods", "session")
 
 
 def __getattr__(name: str) -> Any:

@@ -32,7 +32,7 @@ from assistlearn.protocol.arrays import (
     pack_numbers,
 )
 from assistlearn.protocol.ledger import read, verify
-from assistlearn.service.holdings_of_file import gate
+from assistlearn.service.agent_from_file import gate
 from assistlearn.service.service import AgentService
 from tests.service.recording import Recording, files_of, record
 

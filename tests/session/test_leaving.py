@@ -14,7 +14,7 @@ from assistlearn.agents import Answer, Turn
 from assistlearn.core import State
 from assistlearn.errors import AgentGoneError, UnreachableError
 from assistlearn.session import AgentLeft, RoundFinished, RunFinished, Settings, TurnFinished, order_of, run
-from assistlearn.session.order import GREEDY
+from assistlearn.orders import GREEDY
 from tests.session.scripted import ScriptedParty
 
 NAMES = ["a", "b", "c"]

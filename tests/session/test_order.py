@@ -7,7 +7,7 @@ import pytest
 
 from assistlearn.errors import SettingsError
 from assistlearn.session import Settings, order_of
-from assistlearn.session.order import chain, shuffled
+from assistlearn.orders import chain, shuffled
 from tests.session.scripted import Play
 
 LABELS = np.tile([0, 1], 6)

@@ -1,5 +1,7 @@
 """Agents: a private table, a learner and the models it keeps."""
 
-from assistlearn.agents.agent import Agent, Answer, KeptModel, Turn
+from assistlearn.agents.agent import Agent, KeptModel
+from assistlearn.agents.training_samples import TrainingSamples
+from assistlearn.agents.turns import Answer, Turn
 
-__all__ = ["Agent", "Answer", "KeptModel", "Turn"]
+__all__ = ["Agent", "Answer", "KeptModel", "TrainingSamples", "Turn"]

@@ -25,7 +25,7 @@ def check(
     json: Json = False,
 ) -> None:
     """Check one agent's file and table, and show what would leave it. Nothing is sent or written."""
-    from assistlearn.service.holdings_of_file import from_loaded
+    from assistlearn.service.agent_from_file import from_loaded
     from assistlearn.tables import describe, load_agent
 
     agent = load_agent(file)

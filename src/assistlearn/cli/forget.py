@@ -34,16 +34,18 @@ def forget(
 
 def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str]]:
     """Ask all agents to forget a run; its folder goes when all have, and stays to try again otherwise."""
-    from assistlearn.cli.opening import opened
     from assistlearn.cli.progress import Asking
+    from assistlearn.reach.opening import opened_run
+    from assistlearn.runs import forgetting
     from assistlearn.runs.folder import RunFolder
 
     folder = RunFolder(path)
-    with Asking(quiet=False) as asking, opened(folder, asking, timeout=3600.0) as (leader, _):
-        removed, absent = leader.forget()
-    if not absent:
-        folder.remove()
-    return removed, absent
+    log = folder.log()
+    with Asking(quiet=False) as bar:
+        log.listen(bar.show)
+        with opened_run(folder, training=False, log=log) as (run, _):
+            forgotten = forgetting.forget(run)
+    return forgotten.removed, forgotten.absent
 
 
 def _at_some(files: list[Path], run: str) -> tuple[dict[str, int], dict[str, str]]:

@@ -10,7 +10,8 @@ from assistlearn.cli.example import write_example
 from assistlearn.cli.output import command, plain, say, say_json
 from assistlearn.cli.predict import predicted, show_predicted
 from assistlearn.cli.show import outcome, show_result
-from assistlearn.cli.train import new_run, train_over_network
+from assistlearn.cli.train import new_run
+from assistlearn.cli.training import train_run
 from assistlearn.errors import SettingsError
 
 PURPOSE = "try assistlearn on one machine"
@@ -40,6 +41,7 @@ holdout = 0.2
 
 def run_demo(out: Path, rounds: int, as_json: bool) -> None:
     """Do all that organisations do, on this machine, in a folder that is new."""
+    from assistlearn.reach import TIMEOUT
     from assistlearn.reach.flare.installed import require_flare
     from assistlearn.reach.flare.local import LocalNetwork
 
@@ -61,11 +63,11 @@ def run_demo(out: Path, rounds: int, as_json: bool) -> None:
         tell("The relay and three sites run, each in its own processes: " + _pids(network))
         tell("Training: " + command("train", task))
         run = new_run(task, None, out / "run")
-        train_over_network(run, quiet=as_json)
+        train_run(run, quiet=as_json, timeout=TIMEOUT)
         if not as_json:
             show_result(run)
         tell("Predicting patients without a diagnosis: " + command("predict", out / "run"))
-        facts = predicted(run.path, out / "data" / "new-patients.csv", out / "predictions.csv", 3600.0, quiet=as_json)
+        facts = predicted(run.path, out / "data" / "new-patients.csv", out / "predictions.csv", TIMEOUT, quiet=as_json)
         if not as_json:
             show_predicted(facts)
     tell("Everything is stopped. Look around: " + command("show", out / "run"))

@@ -9,13 +9,13 @@ import typer
 
 from assistlearn.cli.output import Json, counted, plain, say, say_json
 from assistlearn.errors import TableError, UnreachableError
+from assistlearn.reach import TIMEOUT
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from assistlearn.core.ignorance import Floats
     from assistlearn.runs.folder import RunFolder
-    from assistlearn.runs.leader import Prediction
+    from assistlearn.runs.prediction import Prediction
     from assistlearn.tables import LoadedAgent
 
 
@@ -34,7 +34,7 @@ def predict(
     ),
     timeout: Annotated[
         float, typer.Option(min=1, metavar="SECONDS", help="How long to wait for an answer of an agent.")
-    ] = 3600.0,
+    ] = TIMEOUT,
     json: Json = False,
 ) -> None:
     """Predict: ask every agent for its votes on samples, add them up, and write a CSV file.
@@ -51,21 +51,25 @@ def predict(
 def predicted(run: Path, ids: Path | None, out: Path, timeout: float, quiet: bool) -> dict[str, Any]:
     """Predict, write the file, and return how it went."""
     from assistlearn.alignment import Ids
-    from assistlearn.cli.opening import opened
     from assistlearn.cli.progress import Asking
+    from assistlearn.reach.opening import opened_run
+    from assistlearn.runs import prediction as predicting
     from assistlearn.runs.folder import RunFolder
-    from assistlearn.runs.simulation import rows_of
+    from assistlearn.runs.own_table import rows_of
 
     folder = RunFolder(run)
     asked = None if ids is None else _in_file(ids, folder)  # before any process starts
-    with Asking(quiet) as asking, opened(folder, asking, timeout) as (leader, own):
-        if asked is None:
-            asked = _without_label(own)
-        samples = Ids(asked, f"Agent {own.description.name!r}")
-        prediction = leader.predict(samples, rows_of(samples, own.table.ids))
+    log = folder.log()
+    with Asking(quiet) as bar:
+        log.listen(bar.show)
+        with opened_run(folder, training=False, log=log, timeout=timeout) as (open_run, own):
+            if asked is None:
+                asked = _without_label(own)
+            samples = Ids(asked, f"Agent {own.description.name!r}")
+            prediction = predicting.predict(open_run, samples, rows_of(samples, own.table.ids))
     if not prediction.known:
         raise UnreachableError("No agent can vote. " + " ".join(f"{n}: {why}" for n, why in prediction.absent.items()))
-    _write(out, own.description.id, asked, prediction, _shares(prediction, folder))
+    _write(out, own.description.id, asked, prediction)
     return _facts(out, prediction)
 
 
@@ -104,17 +108,7 @@ def _csv(file: Path) -> pl.DataFrame:
         raise TableError(f"{file} cannot be read as CSV: {error}") from None
 
 
-def _shares(prediction: Prediction, folder: RunFolder) -> Floats:
-    """Return the probability of each class, as the estimator has it."""
-    from assistlearn.core import votes
-
-    if folder.settings().method != "ensemble":
-        return votes.probabilities(prediction.scores)
-    contributed = {contribution["agent"] for contribution in (folder.result() or {})["contributions"]}
-    return votes.vote_shares(prediction.scores, len(contributed & prediction.known.keys()))
-
-
-def _write(out: Path, id_name: str, asked: pl.Series, prediction: Prediction, shares: Floats) -> None:
+def _write(out: Path, id_name: str, asked: pl.Series, prediction: Prediction) -> None:
     """Write a row for each sample; one that nobody knows has no prediction and no probabilities."""
     import numpy as np
     import polars as pl
@@ -125,7 +119,7 @@ def _write(out: Path, id_name: str, asked: pl.Series, prediction: Prediction, sh
     own_name = "id" if id_name in ("prediction", "agents") else id_name
     columns: dict[str, Any] = {own_name: asked, "prediction": pl.Series(prediction.labels, strict=False)}
     for position, name in enumerate(prediction.classes):
-        columns[f"probability of {name}"] = pl.Series(shares[:, position]).set(unknown, None)
+        columns[f"probability of {name}"] = pl.Series(prediction.probabilities[:, position]).set(unknown, None)
     voters = (" ".join(name for name, there in zip(agents, row, strict=True) if there) for row in masks)
     columns["agents"] = [names or None for names in voters]
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -9,10 +9,20 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from assistlearn.cli.output import complaints, plain, size
-from assistlearn.session import AgentLeft, Event, RoundFinished, TurnFinished
+from assistlearn.events import (
+    AgentLeft,
+    Answered,
+    Asked,
+    Event,
+    JobStarted,
+    RoundFinished,
+    SamplesDone,
+    TroubleMet,
+    TurnFinished,
+)
 
 if TYPE_CHECKING:
-    from assistlearn.runs.folder import RunSettings
+    from assistlearn.runs.settings import RunSettings
 
 
 class _Bar:
@@ -56,16 +66,26 @@ class Asking(_Bar):
     def __init__(self, quiet: bool, console: Console | None = None) -> None:
         super().__init__(quiet, console)
         self._asking = self.progress.add_task("starting the agents", total=None, note="")
+        self._bytes = 0
 
-    def tell(self, agent: str, done: int, total: int) -> None:
-        """Show with whom samples are matched or asked for, and how many are done."""
-        words = f"samples with {plain(agent)}" if total else f"waiting for {plain(agent)}"
-        self.progress.update(self._asking, description=words, completed=done, total=total or None)
+    def show(self, event: Event) -> None:
+        """Show what has happened."""
+        match event:
+            case SamplesDone():
+                words = f"samples with {plain(event.agent)}" if event.total else f"waiting for {plain(event.agent)}"
+                self.progress.update(self._asking, description=words, completed=event.done, total=event.total or None)
+            case Asked() | Answered():
+                self._bytes += event.bytes
+                if isinstance(event, Asked):
+                    self._wait(event.agent, f"{size(self._bytes)} exchanged")
+            case JobStarted():
+                self.say(f"A job was started with {', '.join(event.sites)}.")
+            case TroubleMet():
+                self.say(event.words)
 
-    def watch(self, agent: str, n_bytes: int) -> None:
+    def _wait(self, agent: str, exchanged: str) -> None:
         """Show who is being waited for, and how many bytes have gone to and fro."""
-        note = f"{size(n_bytes)} exchanged"
-        self.progress.update(self._asking, description=f"waiting for {plain(agent)}", note=note)
+        self.progress.update(self._asking, description=f"waiting for {plain(agent)}", note=exchanged)
 
     def say(self, words: str) -> None:
         """Print a line above the bar, or on standard error where there is none."""
@@ -88,8 +108,8 @@ class Training(Asking):
 
     def __init__(self, settings: RunSettings, quiet: bool, console: Console | None = None) -> None:
         super().__init__(quiet, console)
-        self._n_rounds = settings.n_rounds
-        self._n_turns = settings.n_rounds * len(settings.agents)
+        self._n_rounds = settings.plan.n_rounds
+        self._n_turns = settings.plan.n_rounds * len(settings.agents)
         self._turns: TaskID | None = None
         self._together = ""
         self._said = ""
@@ -97,24 +117,30 @@ class Training(Asking):
 
     def show(self, event: Event) -> None:
         """Show what has happened."""
+        match event:
+            case RoundFinished(holdout_accuracy=float(accuracy)):
+                self._together = f"; together {accuracy:.1%} on the hold-out samples"
+            case AgentLeft():
+                self.say(f"{event.agent} is gone from turn {event.turn} on; the run goes on without it. {event.reason}")
+            case TurnFinished():
+                words = f"round {event.round} of {self._n_rounds}"
+                self._said = _turn(event) + self._together
+                self.progress.update(self._turning(), advance=1, description=words, note=self._said + self._waiting)
+            case _:
+                super().show(event)
+
+    def _turning(self) -> TaskID:
+        """Return the bar of the turns, which takes the place of the first."""
         if self._turns is None:
             self.progress.remove_task(self._asking)
             self._turns = self.progress.add_task("", total=self._n_turns, note="")
-        if isinstance(event, RoundFinished) and event.holdout_accuracy is not None:
-            self._together = f"; together {event.holdout_accuracy:.1%} on the hold-out samples"
-        elif isinstance(event, AgentLeft):
-            self.say(f"{event.agent} is gone from turn {event.turn} on; the run goes on without it. {event.reason}")
-        elif isinstance(event, TurnFinished):
-            words = f"round {event.round} of {self._n_rounds}"
-            self._said = _turn(event) + self._together
-            self.progress.update(self._turns, advance=1, description=words, note=self._said + self._waiting)
+        return self._turns
 
-    def watch(self, agent: str, n_bytes: int) -> None:
-        """Show who is being waited for, and how many bytes have gone to and fro."""
+    def _wait(self, agent: str, exchanged: str) -> None:
         if self._turns is None:
-            super().watch(agent, n_bytes)
+            super()._wait(agent, exchanged)
             return
-        self._waiting = f"; waiting for {plain(agent)}; {size(n_bytes)} exchanged"
+        self._waiting = f"; waiting for {plain(agent)}; {exchanged}"
         self.progress.update(self._turns, note=self._said + self._waiting)
 
 

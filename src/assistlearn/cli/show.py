@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_format
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
-from assistlearn.cli.output import Json, command, counted, plain, say, say_json, say_table, size
+from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table, size
 
 if TYPE_CHECKING:
     from assistlearn.runs.folder import RunFolder
@@ -25,7 +23,7 @@ def show(
 
     folder = RunFolder(run)
     if json:
-        say_json({"folder": str(run), "settings": asdict(folder.settings())} | outcome(folder))
+        say_json({"folder": str(run), "settings": folder.settings().to_dict()} | outcome(folder))
     else:
         show_result(folder)
 
@@ -43,16 +41,18 @@ def outcome(folder: RunFolder) -> dict[str, Any]:
 
 def show_result(folder: RunFolder) -> None:
     """Print a run's result for people."""
-    from assistlearn.session import StopReason
+    from assistlearn.events import StopReason
+    from assistlearn.reach.opening import resuming
 
     settings, result = folder.settings(), folder.result()
     if result is None:
         say(f"Run [bold]{plain(settings.run)}[/] is not finished: {counted(folder.n_turns, 'turn')} taken.")
-        say("Go on with it: " + command("train" if settings.kits else "simulate", "--resume", folder.path))
+        say("Go on with it: " + plain(resuming(folder)))
         return
     rounds, reason = counted(result["n_rounds"], "round"), StopReason[result["stop_reason"]]
     samples = counted(result["n_samples"], "sample")
-    say(f"Run [bold]{plain(settings.run)}[/] ({settings.method}) on {samples}: {rounds}; it stopped because: {reason}.")
+    what = f"Run [bold]{plain(settings.run)}[/] ({plain(settings.plan.method)}) on {samples}"
+    say(f"{what}: {rounds}; it stopped because: {reason}.")
     for agent, left in result.get("left", {}).items():
         say(f"[yellow]{plain(agent)} was gone from turn {left['turn']} on:[/] {plain(left['reason'])}")
     say_table(_contributions(settings.agents, result))
@@ -61,19 +61,17 @@ def show_result(folder: RunFolder) -> None:
         best = accuracy[max(result["n_rounds"], 1) - 1]
         say(f"Accuracy of all together on the hold-out samples, after {rounds}: [bold]{best:.1%}[/]")
     else:
-        how = "holdout = 0.2 under [training] in the task" if settings.kits else "simulate --holdout 0.2"
+        how = "simulate --holdout 0.2; in a task: holdout = 0.2 under [training]"
         say(f"There are no hold-out samples to tell the accuracy of all together ({plain(how)}).")
     say_table(_traffic(result))
 
 
 def accuracy_by_round(folder: RunFolder) -> list[float]:
     """Return the accuracy on the hold-out samples after each round, if there are any."""
-    path = folder.path / "events.jsonl"
-    if not path.exists():
-        return []
-    events = [json_format.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    found = [event["holdout_accuracy"] for event in events if event["event"] == "RoundFinished"]
-    return [accuracy for accuracy in found if accuracy is not None]
+    from assistlearn.events import RoundFinished, read
+
+    rounds = [recorded.event for recorded in read(folder.events) if isinstance(recorded.event, RoundFinished)]
+    return [event.holdout_accuracy for event in rounds if event.holdout_accuracy is not None]
 
 
 def _contributions(agents: list[str], result: dict[str, Any]) -> Table:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assistlearn.cli.output import Json, command
+from assistlearn.cli.output import Json
 from assistlearn.cli.training import report_run, train_run
 from assistlearn.errors import SettingsError
+from assistlearn.reach import TIMEOUT
 
 if TYPE_CHECKING:
     from assistlearn.runs.folder import RunFolder
@@ -31,6 +32,7 @@ def train(
 
     Ctrl-C leaves a run that --resume goes on with.
     """
+    from assistlearn.reach.opening import check_command
     from assistlearn.runs.folder import RunFolder
 
     if (file is None) == (resume is None):
@@ -39,28 +41,18 @@ def train(
         if out is not None or run is not None:
             raise SettingsError("--out and --run cannot be given with --resume: a run goes on as it was begun.")
         folder = RunFolder(resume)
-        if not folder.settings().kits:
-            raise SettingsError(
-                f"{resume} is a run on this machine alone. Go on with: {command('simulate', '--resume', resume)}"
-            )
+        check_command(folder, "train")
     else:
         assert file is not None
         folder = new_run(file, run, out)
-    train_over_network(folder, quiet=json)
+    train_run(folder, quiet=json, timeout=TIMEOUT)
     report_run(folder, json)
 
 
 def new_run(file: Path, run: str | None, out: Path | None) -> RunFolder:
     """Create the run that a task's file describes."""
-    from assistlearn.reach.flare.runs import create_run
+    from assistlearn.reach.flare.reach_flare import create_run
     from assistlearn.reach.flare.task_file import load_task
 
     name = run or load_task(file).run or datetime.now(UTC).strftime("run-%Y%m%d-%H%M%S")
     return create_run(out or Path("runs") / name, name, file)
-
-
-def train_over_network(folder: RunFolder, quiet: bool) -> None:
-    """Train with the other organisations, unless the run is finished."""
-    from assistlearn.reach.flare.runs import train as events
-
-    train_run(folder, lambda bar: events(folder, bar.tell, bar.say, bar.watch), quiet)

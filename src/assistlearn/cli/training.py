@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from assistlearn.cli.output import command, counted, plain, say, say_json
 from assistlearn.errors import InterruptedRunError
 
 if TYPE_CHECKING:
-    from assistlearn.cli.progress import Training
     from assistlearn.runs.folder import RunFolder
-    from assistlearn.session import Event
 
 
-def train_run(folder: RunFolder, events: Callable[[Training], Iterator[Event]], quiet: bool) -> None:
-    """Train, unless the run is finished.
+def train_run(folder: RunFolder, quiet: bool, timeout: float) -> None:
+    """Train, unless the run is finished; a bar shows what the run's log is told.
 
     Parameters
     ----------
     folder : RunFolder
         The run.
-    events : callable
-        Trains and yields what happens, given the bar that is to be told how far it is.
     quiet : bool
         Show nothing.
+    timeout : float
+        Seconds to wait for an answer of an agent on this machine.
     """
     from assistlearn.cli.progress import Training
-    from assistlearn.runs.simulation import resuming
+    from assistlearn.reach.opening import resuming, train
 
     if folder.result() is not None:
         return
+    log = folder.log()
     try:
         with Training(folder.settings(), quiet) as bar:
-            for event in events(bar):
-                bar.show(event)
+            log.listen(bar.show)
+            for _ in train(folder, log, timeout):
+                pass
     except KeyboardInterrupt:
         interrupted = InterruptedRunError(
             f"Interrupted after {counted(folder.n_turns, 'turn')}. The run is kept in {folder.path}."

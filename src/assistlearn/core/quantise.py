@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.core.ignorance import Bools, Floats
 
-Bits: TypeAlias = Literal[4, 8, 16, 32]
 Levels: TypeAlias = NDArray[np.signedinteger[Any]]
 
 DTYPES: dict[int, type[np.signedinteger[Any]]] = {4: np.int8, 8: np.int8, 16: np.int16, 32: np.int32}
@@ -29,6 +28,8 @@ class SoftReward:
         Positive where the model finds the class more likely than chance, zero where its agent abstains.
     scale : float
         What one level is worth; finite and positive.
+    bits : int
+        In how many bits a level is said.
 
     Examples
     --------
@@ -41,6 +42,7 @@ class SoftReward:
 
     levels: Levels
     scale: float
+    bits: int
 
     def values(self) -> Floats:
         """Return the scores that the levels stand for: the only ones that anybody computes with."""
@@ -81,8 +83,8 @@ def quantise(values: Floats, bits: int) -> SoftReward:
     No score is off by more than half a level, and a score of zero stays zero.
 
     >>> quantise(np.zeros(2), bits=4)
-    SoftReward(levels=array([0, 0], dtype=int8), scale=1.0)
+    SoftReward(levels=array([0, 0], dtype=int8), scale=1.0, bits=4)
     """
     top = float(np.abs(values).max(initial=0.0))
     scale = top / largest_level(bits) if top > 0.0 else 1.0
-    return SoftReward(np.rint(values / scale).astype(DTYPES[bits]), scale)
+    return SoftReward(np.rint(values / scale).astype(DTYPES[bits]), scale, bits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.state import Verdict
@@ -15,6 +15,8 @@ class RunState(Protocol):
     """
 
     n_classes: int
+    logarithms: ClassVar[tuple[int, ...]]
+    """Which of its vectors are logarithms, and may hold minus infinity: samples that never count."""
 
     def begin_round(self) -> None:
         """Take note that a round begins."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,12 +29,10 @@ class SoftState:
         At least two.
     log_start : ndarray of shape (n_samples,) or None
         The logarithms of the initial weights.
-    loss : {"logistic", "exponential"}, default="logistic"
+    loss : {"logistic", "exponential"}
         What is to be lowered (see :mod:`assistlearn.core.loss`).
-    shrinkage : float, default=0.5
+    shrinkage : float
         The share of the best model weight that a model gets; at most one.
-    score_bits : int, default=8
-        The bits in which an agent says a score.
 
     Examples
     --------
@@ -48,12 +47,12 @@ class SoftState:
     array([0.167, 0.167, 0.167, 0.5  ])
     """
 
+    logarithms: ClassVar[tuple[int, ...]] = ()
     scores: Floats
     n_classes: int
-    log_start: Floats | None = None
-    loss: str = "logistic"
-    shrinkage: float = 0.5
-    score_bits: int = 8
+    log_start: Floats | None
+    loss: str
+    shrinkage: float
 
     @classmethod
     def start(
@@ -61,13 +60,13 @@ class SoftState:
         n_samples: int,
         n_classes: int,
         sample_weight: Floats | None = None,
-        loss: str = "logistic",
-        shrinkage: float = 0.5,
-        score_bits: int = 8,
+        *,
+        loss: str,
+        shrinkage: float,
     ) -> SoftState:
         """Return the state before the first turn."""
         log_start = None if sample_weight is None else start(n_samples, sample_weight)
-        return cls(np.zeros(n_samples), n_classes, log_start, loss, shrinkage, score_bits)
+        return cls(np.zeros(n_samples), n_classes, log_start, loss, shrinkage)
 
     def beginning(self) -> SoftState:
         """Return a new state as this one was before the first turn."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -77,6 +78,7 @@ class State:
     array([0.167, 0.167, 0.167, 0.5  ])
     """
 
+    logarithms: ClassVar[tuple[int, ...]] = (0,)
     log_ignorance: Floats
     n_classes: int
     interchange: bool = True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,7 +12,6 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import _check_sample_weight
 
 from assistlearn.core.ignorance import Floats
-from assistlearn.core.quantise import DTYPES
 from assistlearn.errors import AssistLearnWarning, SettingsError
 from assistlearn.estimators.columns import AllColumns, Positions, positions_of
 
@@ -41,42 +39,6 @@ def check_agents(agents: Any) -> list[AgentSpec]:
     if not agents:
         raise SettingsError("agents is empty: at least one agent, the initiator, is needed.")
     return [(name, estimator, columns) for name, estimator, columns in agents]
-
-
-def check_choice(name: str, value: Any, allowed: Sequence[str]) -> None:
-    """Refuse a value that is not one of those allowed."""
-    if not isinstance(value, str) or value not in allowed:
-        raise SettingsError(f"{name}={value!r} is not known. Choose one of {list(allowed)}.")
-
-
-def check_count(name: str, value: Any) -> None:
-    """Refuse anything but a whole number of at least one."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise SettingsError(f"{name}={value!r} must be a whole number of at least 1.")
-
-
-def check_share(name: str, value: Any) -> None:
-    """Refuse anything but None or a number between zero and one."""
-    if value is not None and not (isinstance(value, Real) and 0.0 < float(value) < 1.0):
-        raise SettingsError(f"{name}={value!r} must be None or a share between 0 and 1.")
-
-
-def check_shrinkage(value: Any) -> None:
-    """Refuse anything but a positive number up to one."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0.0 < float(value) <= 1.0:
-        raise SettingsError(f"shrinkage={value!r} must be above 0 and at most 1.")
-
-
-def check_bits(value: Any) -> None:
-    """Refuse anything but a number of bits that scores can be said in."""
-    if not isinstance(value, Integral) or int(value) not in DTYPES:
-        raise SettingsError(f"score_bits={value!r} is not known. Choose one of {sorted(DTYPES)}.")
-
-
-def check_folds(value: Any) -> None:
-    """Refuse anything but a whole number of at least two."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 2:
-        raise SettingsError(f"cv={value!r} must be a whole number of folds, at least 2.")
 
 
 def check_sample_weight(sample_weight: Any, X: Any) -> Floats | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from numbers import Integral
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -15,55 +16,40 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_array, check_is_fitted, column_or_1d, validate_data
 
-from assistlearn.agents import Agent
+from assistlearn.agents import Agent, TrainingSamples
 from assistlearn.core import Contribution, RunState
 from assistlearn.core.ignorance import Bools, Floats
-from assistlearn.core.loss import LOSSES
-from assistlearn.core.starting import start_state
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 from assistlearn.estimators.checks import (
     ALWAYS_RIGHT,
     AgentSpec,
     check_agents,
-    check_bits,
-    check_choice,
-    check_count,
-    check_folds,
     check_sample_weight,
-    check_share,
-    check_shrinkage,
     find_columns,
     warn_nothing_learned,
 )
 from assistlearn.estimators.columns import AllColumns, Positions, rows_held, take_columns
+from assistlearn.estimators.documented import documents_plan
 from assistlearn.estimators.html import agents_block
 from assistlearn.estimators.labels import classes_and_codes
+from assistlearn.estimators.learned import Learned
 from assistlearn.estimators.local_participant import LocalParticipant
-from assistlearn.estimators.verbose import Progress
+from assistlearn.estimators.verbose import VerboseBar
 from assistlearn.estimators.voting import VotesMixin
+from assistlearn.events import Event, EventLog, StopReason
 from assistlearn.learners import Honesty
 from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.learners.weighting import take_rows
-from assistlearn.session import (
-    GREEDY,
-    HoldOut,
-    Order,
-    RoundFinished,
-    RunFinished,
-    Settings,
-    StopReason,
-    TurnFinished,
-    order_of,
-    run,
-)
-from assistlearn.session.holdout import split
+from assistlearn.orders import Order
+from assistlearn.plan import SETTINGS, Plan
+from assistlearn.runs.setup import SetUp, set_up
+from assistlearn.session import Session
 
 logger = logging.getLogger("assistlearn")
 
-METHODS = ("ascii", "simple", "ensemble", "soft")
 
-
+@documents_plan
 class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
     """Classify with the help of agents who each know some of the columns.
 
@@ -78,46 +64,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         a slice, a boolean mask, or a callable that is given ``X``, as in :class:`~sklearn.compose.ColumnTransformer`.
         Two agents may know the same column. None means one agent that knows all columns and boosts trees of depth
         one.
-    method : {"ascii", "simple", "soft", "ensemble"}, default="ascii"
-        - "ascii": a model's weight takes into account what was wrong earlier in the same round (equation 13 of the
-          paper);
-        - "simple": it looks at the ignorance alone (ASCII-Simple), the exact stage-wise minimiser of the exponential
-          loss;
-        - "soft": agents say how sure they are, not just where they are right, and vote with their probabilities (with
-          their labels, where their learner has none). Goes with ``reward="auto"``;
-        - "ensemble": no interchange: every agent boosts alone, and the agents' answers are put to a majority vote
-          (Ensemble-AdaBoost). Ties are broken by the agents' confidence.
-    order : {"chain", "random", "strongest", "greedy"} or callable, default="chain"
-        The order of the agents in a round: as given; a fresh permutation each round (ASCII-Random); by their last model
-        weights; every turn to the agent that lowers the loss most, for M times the fits and answers of M agents; or
-        what ``order(round, names, rng)`` returns.
-    n_rounds : int, default=20
-        The number of rounds at the most. In a round every agent has one turn.
-    weak_agent : {"skip", "stop"}, default="skip"
-        What happens when an agent's model is no better than chance: it sits the turn out, or (the paper's literal
-        rule) the run ends. With "skip" the run ends when a whole round has added nothing.
-    reward : {"in-sample", "out-of-fold", "auto"}, default="in-sample"
-        Where an agent's model is right (or how sure it is): on the samples that it was fitted to (the paper's rule); on
-        folds that it was not fitted to, which costs ``cv`` more fits per turn, or nothing for a forest that draws its
-        samples (out-of-bag votes); or the first until it tells nothing any more, and the second from then on, each
-        agent for itself: when the model is right on 95 % of the ignorance, or a model that has not seen one fold is no
-        better than chance on it (one more fit per turn).
-    cv : int, default=5
-        The number of folds for honest rewards.
-    loss : {"logistic", "exponential"}, default="logistic"
-        What "soft" lowers. The logistic loss bounds the ignorance of a sample, so that wrong labels do less harm.
-    shrinkage : float, default=0.5
-        The share of its best model weight that a model gets in "soft". Smaller is slower and more robust.
-    score_bits : {4, 8, 16, 32}, default=8
-        The bits in which an agent says a score in "soft".
-    missing_agent : {"use", "abstain"}, default="use"
-        What an agent does about a sample for which all its columns are missing: hands it to its learner like any other;
-        or abstains, in training and in prediction. Its models then are fitted and weighed on the samples it holds.
-    holdout : float, default=None
-        The paper's second stop rule: keep this share of the samples aside, train on the others, stop when the error
-        on the samples aside has not fallen for ``patience`` rounds, and cut the ensemble back to the best round.
-    patience : int, default=3
-        See ``holdout``.
+    {plan}
     random_state : int, RandomState instance or None, default=None
         All chance comes from it: the order, the hold-out samples, resampling, and every ``random_state`` of the agents'
         estimators.
@@ -188,18 +135,18 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         self,
         agents: Sequence[tuple[str, Any, Any]] | None = None,
         *,
-        method: Literal["ascii", "simple", "soft", "ensemble"] = "ascii",
-        order: str | Order = "chain",
-        n_rounds: int = 20,
-        weak_agent: Literal["skip", "stop"] = "skip",
-        holdout: float | None = None,
-        patience: int = 3,
-        reward: Literal["in-sample", "out-of-fold", "auto"] = "in-sample",
-        cv: int = 5,
-        loss: Literal["logistic", "exponential"] = "logistic",
-        shrinkage: float = 0.5,
-        score_bits: int = 8,
-        missing_agent: Literal["use", "abstain"] = "use",
+        method: str = Plan.method,
+        order: str | Order = Plan.order,
+        n_rounds: int = Plan.n_rounds,
+        weak_agent: str = Plan.weak_agent,
+        holdout: float | None = Plan.holdout,
+        patience: int = Plan.patience,
+        reward: str = Plan.reward,
+        cv: int = Plan.cv,
+        loss: str = Plan.loss,
+        shrinkage: float = Plan.shrinkage,
+        score_bits: int = Plan.score_bits,
+        missing_agent: str = Plan.missing_agent,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,
@@ -242,7 +189,8 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         self : AssistedClassifier
             The fitted estimator.
         """
-        agents = self._check_settings()
+        agents = self._check_agents()
+        plan = self._plan()
         X = self._check_table(X, reset=True)
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)
@@ -255,7 +203,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         self.columns_ = find_columns(agents, X, names)
         counts = np.bincount(codes, weights=weight, minlength=len(self.classes_))
         self.class_prior_ = counts / counts.sum()
-        honesty = Honesty(self.reward, self.cv, self.n_jobs)
+        honesty = Honesty(plan.reward, plan.cv, self.n_jobs)
         self.agents_ = {name: Agent(name, estimator, honesty) for name, estimator, _ in agents}
         self.contributions_: tuple[Contribution, ...] = ()
         self.holdout_scores_: list[float] = []
@@ -264,95 +212,49 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
             self.stop_reason_ = StopReason.ONE_CLASS
             self.ignorance_ = np.full(len(codes), 1 / len(codes)) if weight is None else weight / weight.sum()
         else:
-            self._train(X, codes, weight, self._draw_seed())
+            self._train(replace(plan, seed=self._draw_seed()), X, codes, weight)
         if not self.contributions_ and self.stop_reason_ is not StopReason.ONE_CLASS:
             warn_nothing_learned(len(self.classes_))
-        if self.stop_reason_ is StopReason.ALL_AGENTS_PERFECT and self.reward == "in-sample" and len(agents) > 1:
+        if self.stop_reason_ is StopReason.ALL_AGENTS_PERFECT and not honesty.may_be_honest and len(agents) > 1:
             logger.warning(ALWAYS_RIGHT)
         return self
 
-    def _train(self, X: Any, codes: Codes, weight: Floats | None, seed: int) -> None:
+    def _train(self, plan: Plan, X: Any, codes: Codes, weight: Floats | None) -> None:
         """Let the agents take their turns, and keep what is learned."""
-        train, aside = self._split(codes, seed)
-        if weight is not None and train is not None and not weight[train].sum() > 0.0:
-            raise SettingsError(
-                f"holdout={self.holdout} leaves {len(train)} samples to train on, all of them with no weight. "
-                "Hold out less, or give more samples a sample_weight."
-            )
-        states = self._states(len(codes) if train is None else len(train), _rows(weight, train))
-        holdout = None
-        if aside is not None:
-            holdout = HoldOut(codes[aside], len(self.classes_), self.patience, self.method == "ensemble")
-        prepare_rng = np.random.RandomState([seed, 3])
+        made = set_up(plan, list(self.agents_), codes, codes, len(self.classes_), weight)
         for name, agent in self.agents_.items():
-            own = take_columns(X, self.columns_[name])
-            held = rows_held(own) if self.missing_agent == "abstain" else None
-            mine, known = _held_of(own, held, train)
-            theirs, known_aside = (None, None) if aside is None else _held_of(own, held, aside)
-            agent.begin(
-                mine,
-                codes if train is None else codes[train],
-                int(prepare_rng.randint(MAX_SEED)),
-                theirs,
-                known,
-                known_aside,
-            )
-        parties = [LocalParticipant(agent, states[name]) for name, agent in self.agents_.items()]
-        settings = Settings(self.n_rounds, order_of(self.order), self.weak_agent, seed, self.n_jobs)
-        self._follow(settings, parties, states, holdout)
-        self.ignorance_ = _ignorance(states, len(codes), train)
+            agent.begin(self._samples_of(name, X, codes, made), made.seeds[name])
+        participants = [LocalParticipant(agent, made.states[name], made.method) for name, agent in self.agents_.items()]
+        session = Session(plan, participants, made.states, made.holdout, self.n_jobs)
+        self._follow(session.run(), plan.n_rounds * len(participants))
+        self.ignorance_ = _ignorance(made.states, len(codes), made.training)
 
-    def _follow(
-        self,
-        settings: Settings,
-        parties: list[LocalParticipant],
-        states: Mapping[str, RunState],
-        holdout: HoldOut | None,
-    ) -> None:
-        """Run the session and record its events."""
-        made: list[Contribution] = []
-        with Progress(settings.n_rounds * len(parties), enabled=self.verbose) as progress:
-            for event in run(settings, parties, states, holdout):
-                progress.show(event)
-                logger.debug("%s", event)
-                match event:
-                    case TurnFinished(contribution=Contribution() as contribution):
-                        made.append(contribution)
-                    case RoundFinished(holdout_accuracy=float(accuracy)):
-                        self.holdout_scores_.append(accuracy)
-                    case RunFinished():
-                        self.n_rounds_, self.stop_reason_ = event.n_rounds, event.reason
-        self.contributions_ = tuple(c for c in made if c.round <= self.n_rounds_)
+    def _samples_of(self, name: str, X: Any, codes: Codes, made: SetUp) -> TrainingSamples:
+        """Return an agent's rows of the samples to train on, and of the hold-out samples."""
+        own = take_columns(X, self.columns_[name])
+        held = rows_held(own) if self.missing_agent == "abstain" else None
+        mine, known = _held_of(own, held, made.training)
+        theirs, known_aside = (None, None) if made.aside is None else _held_of(own, held, made.aside)
+        return TrainingSamples(
+            mine, codes if made.training is None else codes[made.training], known, theirs, known_aside
+        )
+
+    def _follow(self, events: Iterator[Event], n_turns: int) -> None:
+        """Run the session, show what happens where that is wanted, and record it."""
+        log = EventLog()
+        learned = Learned()
+        log.listen(learned.hear)
+        log.listen(lambda event: logger.debug("%s", event))
+        with VerboseBar(n_turns, enabled=self.verbose) as bar:
+            log.listen(bar.show)
+            for event in events:
+                log.append(event)
+        self.n_rounds_, self.stop_reason_ = learned.n_rounds, learned.stop_reason
+        self.holdout_scores_ = learned.holdout_scores
+        self.contributions_ = tuple(c for c in learned.contributions if c.round <= self.n_rounds_)
         for agent in self.agents_.values():
             agent.end(self.n_rounds_)
         logger.info("Training ended after round %d: %s.", self.n_rounds_, self.stop_reason_)
-
-    def _states(self, n_samples: int, weight: Floats | None) -> Mapping[str, RunState]:
-        """Return each agent's state: one for all, or one each where nothing is interchanged."""
-        if self.method == "ensemble":
-            return {name: self._state(n_samples, weight) for name in self.agents_}
-        return dict.fromkeys(self.agents_, self._state(n_samples, weight))
-
-    def _state(self, n_samples: int, weight: Floats | None) -> RunState:
-        return start_state(
-            self.method,
-            n_samples,
-            len(self.classes_),
-            weight,
-            loss=self.loss,
-            shrinkage=self.shrinkage,
-            score_bits=int(self.score_bits),
-        )
-
-    def _split(self, codes: Codes, seed: int) -> tuple[Positions, Positions] | tuple[None, None]:
-        if self.holdout is None:
-            return None, None
-        train, aside = split(codes, self.holdout, np.random.RandomState([seed, 2]))
-        if len(aside) == 0:
-            raise SettingsError(
-                f"holdout={self.holdout} of {len(codes)} samples leaves nothing to hold out. Use a larger share."
-            )
-        return train, aside
 
     def _draw_seed(self) -> int:
         state = self.random_state
@@ -428,24 +330,11 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
 
     # -- checks --
 
-    def _check_settings(self) -> list[AgentSpec]:
-        """Check every parameter before any work begins; return the agents."""
-        check_choice("method", self.method, METHODS)
-        check_choice("weak_agent", self.weak_agent, ("skip", "stop"))
-        check_choice("reward", self.reward, ("in-sample", "out-of-fold", "auto"))
-        check_choice("loss", self.loss, tuple(LOSSES))
-        check_choice("missing_agent", self.missing_agent, ("use", "abstain"))
-        check_shrinkage(self.shrinkage)
-        check_bits(self.score_bits)
-        if self.reward != "in-sample":
-            check_folds(self.cv)
-        if order_of(self.order) is GREEDY and self.method == "ensemble":
-            raise SettingsError(
-                "order='greedy' compares the agents' models, but method='ensemble' lets each boost alone."
-            )
-        check_count("n_rounds", self.n_rounds)
-        check_count("patience", self.patience)
-        check_share("holdout", self.holdout)
+    def _plan(self) -> Plan:
+        """Return the plan that the parameters make, which checks them."""
+        return Plan(**{name: getattr(self, name) for name, known in SETTINGS.items() if known.estimator})
+
+    def _check_agents(self) -> list[AgentSpec]:
         agents = check_agents(self.agents)
         try:
             self._validate_names([name for name, _, _ in agents])
@@ -540,10 +429,6 @@ def _held_of(own: Any, held: Bools | None, rows: Positions | None) -> tuple[Any,
     wanted = np.arange(len(held)) if rows is None else rows
     known = held[wanted]
     return take_rows(own, wanted[known]), known
-
-
-def _rows(values: Floats | None, rows: Positions | None) -> Floats | None:
-    return values if values is None or rows is None else values[rows]
 
 
 def _ignorance(states: Mapping[str, RunState], n_samples: int, train: Positions | None) -> Floats:

@@ -21,7 +21,7 @@ OWN_TYPES = (
     "assistlearn.learners.honest.Honesty",
     "assistlearn.learners.learner.Learner",
     "assistlearn.learners.learner.Model",
-    "assistlearn.session.events.StopReason",
+    "assistlearn.events.facts.StopReason",
 )
 
 

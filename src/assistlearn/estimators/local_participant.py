@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assistlearn.agents import Agent, Answer, Turn
-from assistlearn.core import Contribution, Reward, RunState
+from assistlearn.core import Contribution, RunState
+from assistlearn.methods import Method
 
 
 @dataclass(frozen=True)
@@ -14,6 +15,7 @@ class LocalParticipant:
 
     agent: Agent
     state: RunState
+    method: Method
 
     @property
     def name(self) -> str:
@@ -22,9 +24,9 @@ class LocalParticipant:
 
     def take_turn(self, turn: Turn) -> Answer:
         """Let the agent take its turn under the shared state; its model is a candidate until it is accepted."""
-        return self.agent.take_turn(turn, self.state, keep=False)
+        return self.agent.take_turn(turn, self.state, self.method, keep=False)
 
-    def hear(self, contribution: Contribution, reward: Reward) -> None:
+    def hear(self, contribution: Contribution, answer: Answer) -> None:
         """Let the agent keep its model; the session has brought the shared state up to date."""
         if contribution.agent == self.name:
             self.agent.keep_candidate()

@@ -5,21 +5,13 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import (
-    Progress as Bar,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
-from assistlearn.session import Event, RoundFinished, RunFinished, TurnFinished
+from assistlearn.events import Event, RoundFinished, RunFinished, TurnFinished
 
 
-class Progress:
+class VerboseBar:
     """Shows the turns as they are finished; silent unless enabled.
 
     Parameters
@@ -31,7 +23,7 @@ class Progress:
     """
 
     def __init__(self, n_turns: int, enabled: bool) -> None:
-        self._bar = Bar(
+        self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),

@@ -16,12 +16,12 @@ from assistlearn.core.confidence import Said, add_answers
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.estimators.columns import Positions, rows_held, take_columns
 from assistlearn.learners.weighting import take_rows
+from assistlearn.plan import Plan
 
 
 class VotesMixin:
     """What a fitted ensemble of agents answers, for estimators that have learned the attributes below."""
 
-    method: str
     missing_agent: str
     classes_: NDArray[Any]
     class_prior_: Floats
@@ -31,6 +31,9 @@ class VotesMixin:
     n_rounds_: int
 
     def _check_table(self, X: Any, reset: bool) -> Any:
+        raise NotImplementedError
+
+    def _plan(self) -> Plan:
         raise NotImplementedError
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -267,11 +270,9 @@ class VotesMixin:
             prior = votes.scores_of(self.class_prior_[np.newaxis, :])
             first = next(iter(own))
             return {name: prior + scores if name == first else scores for name, scores in own.items()}
-        if self.method == "ensemble":
-            if weights is None:
-                weights = {name: agent.total_weight for name, agent in self.agents_.items()}
-            return votes.majority_votes(own, weights)
-        return own
+        if weights is None:
+            weights = {name: agent.total_weight for name, agent in self.agents_.items()}
+        return self._plan().make_method().combine(own, weights)
 
     def _labels(self, total: Floats) -> NDArray[Any]:
         labels: NDArray[Any] = self.classes_[votes.winners(total)]
@@ -283,6 +284,6 @@ class VotesMixin:
     def _probabilities(self, total: Floats, n_voting: int) -> Floats:
         if total.shape[1] == 1:
             return np.ones_like(total)
-        if self.method == "ensemble" and self.contributions_:
-            return votes.vote_shares(total, n_voting)
-        return votes.probabilities(total)
+        if not self.contributions_:
+            return votes.probabilities(total)
+        return self._plan().make_method().probabilities(total, n_voting)

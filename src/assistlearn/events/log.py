@@ -1,7 +1,7 @@
 r"""The log of a run: one fact per line, appended the moment it happens.
 
-A line is a JSON object: when (UTC), which kind of fact, and what it says. A crash can cut the last line short; it is not
-read, and the next one to be appended takes its place.
+A line is a JSON object: when (UTC), which kind of fact, and what it says. A crash can cut the last line short; it is
+not read, and the next one to be appended takes its place.
 """
 
 from __future__ import annotations

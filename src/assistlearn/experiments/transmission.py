@@ -19,6 +19,7 @@ from assistlearn.alignment import HashHelper, HashInitiator, Ids
 from assistlearn.core import Contribution
 from assistlearn.datasets import DataSet
 from assistlearn.estimators import AssistedClassifier
+from assistlearn.plan import Plan
 from assistlearn.protocol import encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, pack_codes
@@ -125,7 +126,7 @@ def _alignment(train: DataSet) -> int:
     third = initiator.settle()
     fourth = helper.agree(third)
     initiator.confirm(fourth)
-    sent: list[m.AnyMessage] = [
+    sent: list[m.Message] = [
         m.Open(run=RUN, initiator="A", purpose="", alignment="hash", overlap="abstain"),
         m.Opened(run=RUN, agent="B", n_rows=len(train)),
         m.Align(run=RUN, purpose="train", step=1, data=first),
@@ -139,11 +140,13 @@ def _alignment(train: DataSet) -> int:
 def _task(codes: NDArray[Any], n_classes: int) -> int:
     begin = m.Begin(
         run=RUN,
-        method="ascii",
         n_samples=len(codes),
         n_classes=n_classes,
         labels=pack_codes(codes, n_classes),
         seed=0,
+        weights=None,
+        holdout=None,
+        **Plan().told(),
     )
     return _bits(begin) + _bits(m.Ready(run=RUN, n_held=len(codes)))
 
@@ -189,5 +192,5 @@ def _rewards(model: AssistedClassifier, train: DataSet, codes: NDArray[Any]) -> 
             yield contribution.turn, said == codes
 
 
-def _bits(message: m.AnyMessage) -> int:
+def _bits(message: m.Message) -> int:
     return 8 * len(encode(message))

@@ -9,20 +9,40 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Union
 
 import msgspec
 
 from assistlearn.errors import ProtocolError
 from assistlearn.protocol.arrays import Bits, ClassCodes, Levels, Numbers
-from assistlearn.protocol.messages import VERSION, AnyMessage
+from assistlearn.protocol.messages import REPLIES, REQUESTS, VERSION, Message
 
 MARK = b"ALMS"
 _HEADER = struct.Struct("<4sHHIQ")
 HEADER_BYTES = _HEADER.size
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder: msgspec.msgpack.Decoder[AnyMessage] = msgspec.msgpack.Decoder(AnyMessage)
+
+
+class _Speech:
+    """The message types that are understood; nothing else is ever constructed."""
+
+    def __init__(self) -> None:
+        self._types: list[type[Message]] = []
+        self.learn(*REQUESTS, *REPLIES)
+
+    def learn(self, *types: type[Message]) -> None:
+        self._types += [kind for kind in types if kind not in self._types]
+        union: Any = Union[tuple(self._types)]  # noqa: UP007  the types are known at run time
+        self.decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(union)
+
+
+_speech = _Speech()
+
+
+def learn(*types: type[Message]) -> None:
+    """Understand further types of messages, those of an exchange that is registered."""
+    _speech.learn(*types)
 
 
 class VersionError(ProtocolError):
@@ -45,7 +65,20 @@ class Limits:
     values: int = 2**31
 
 
-def encode(message: AnyMessage) -> bytes:
+@dataclass(frozen=True)
+class Encoded:
+    """A message and its bytes, made once: the ledger, the folder and the wire have the same."""
+
+    message: Message
+    content: bytes
+
+    @classmethod
+    def of(cls, message: Message) -> Encoded:
+        """Return a message with its bytes."""
+        return cls(message, encode(message))
+
+
+def encode(message: Message) -> bytes:
     """Return a message as bytes.
 
     >>> from assistlearn.protocol.messages import Forget
@@ -56,7 +89,7 @@ def encode(message: AnyMessage) -> bytes:
     return _HEADER.pack(MARK, VERSION, 0, len(body), _count(message)) + body
 
 
-def decode(data: bytes, limits: Limits | None = None) -> AnyMessage:
+def decode(data: bytes, limits: Limits | None = None) -> Message:
     """Return the message that bytes stand for; refuse what is malformed, too large or of another version."""
     limits = limits or Limits()
     if len(data) < HEADER_BYTES:
@@ -73,7 +106,7 @@ def decode(data: bytes, limits: Limits | None = None) -> AnyMessage:
             f"The message has {length} bytes and {values} values; at most {limits.body} and {limits.values} are taken."
         )
     try:
-        message = _decoder.decode(memoryview(data)[HEADER_BYTES:])
+        message = _speech.decoder.decode(memoryview(data)[HEADER_BYTES:])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:  # the second: text that is not UTF-8
         raise ProtocolError(f"The message does not decode: {error}") from None
     if _count(message) != values:

@@ -94,15 +94,13 @@ versions and their golden files. A message of an unknown version is refused with
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 import msgspec
 
 from assistlearn.protocol.arrays import Bits, ClassCodes, Levels, Numbers
 
 VERSION = 1
-
-Method = Literal["ascii", "simple", "ensemble", "soft"]
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", kw_only=True):
@@ -143,20 +141,20 @@ class Aligned(Message, frozen=True, tag="aligned"):
 
 
 class Begin(Message, frozen=True, tag="begin"):
-    """Here is the task."""
+    """Here is the task; how to train is what a plan tells helpers."""
 
-    method: Method
+    method: str
     n_samples: int
     n_classes: int
     labels: ClassCodes
     seed: int
-    weights: Numbers | None = None
-    holdout: Bits | None = None
-    reward: Literal["in-sample", "out-of-fold", "auto"] = "in-sample"
-    cv: int = 5
-    loss: Literal["logistic", "exponential"] = "logistic"
-    shrinkage: float = 0.5
-    score_bits: Literal[4, 8, 16, 32] = 8
+    weights: Numbers | None
+    holdout: Bits | None
+    reward: str
+    cv: int
+    loss: str
+    shrinkage: float
+    score_bits: int
 
 
 class Ready(Message, frozen=True, tag="ready"):
@@ -256,6 +254,14 @@ class Problem(Message, frozen=True, tag="problem"):
     known: int = 0
 
 
-Request: TypeAlias = Open | Align | Begin | TakeTurn | End | Predict | Forget
-Reply: TypeAlias = Opened | Aligned | Ready | TurnTaken | Ended | Scores | Forgotten | Problem
-AnyMessage: TypeAlias = Request | Reply
+REQUESTS: tuple[type[Message], ...] = (Open, Align, Begin, TakeTurn, End, Predict, Forget)
+REPLIES: tuple[type[Message], ...] = (Opened, Aligned, Ready, TurnTaken, Ended, Scores, Forgotten, Problem)
+
+
+def type_of(message: Message) -> str:
+    """Return the name of a message's type, as ledgers and events have it.
+
+    >>> type_of(TakeTurn(run="r", turn=1, round=1, seed=0, since=0, news=[]))
+    'take-turn'
+    """
+    return str(message.__struct_config__.tag)

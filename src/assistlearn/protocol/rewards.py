@@ -1,58 +1,87 @@
-"""Rewards as they travel: where a model is right, as bits; in the soft methods how sure it is, in levels."""
+"""Rewards, and answers for hold-out samples, as they travel: bits, class codes, or quantised scores."""
 
 from __future__ import annotations
+
+import math
+from typing import TypeAlias
 
 import numpy as np
 
 from assistlearn.core import Reward, SoftReward
+from assistlearn.core.quantise import DTYPES
+from assistlearn.core.votes import Codes
 from assistlearn.errors import ProtocolError
-from assistlearn.protocol.arrays import Bits, Levels, pack_bits, pack_levels, unpack_bits, unpack_levels
+from assistlearn.methods.method import ABSTAINS, HoldoutAnswer
+from assistlearn.protocol.arrays import (
+    Bits,
+    ClassCodes,
+    Levels,
+    pack_bits,
+    pack_codes,
+    pack_levels,
+    unpack_bits,
+    unpack_codes,
+    unpack_levels,
+)
+
+PackedReward: TypeAlias = Bits | Levels
+PackedHoldout: TypeAlias = ClassCodes | Levels
 
 
-def pack_reward(reward: Reward, score_bits: int | None) -> Bits | Levels:
-    """Return a reward in its smaller form; ``score_bits`` is None in the hard methods."""
-    if isinstance(reward, SoftReward):
-        assert score_bits is not None
-        return pack_levels(reward.levels, score_bits, reward.scale)
-    return pack_bits(reward)
+def pack_reward(reward: Reward) -> PackedReward:
+    """Return a reward in its smaller form. Its owner does this once; everybody passes it on as it came."""
+    return _pack_levels(reward) if isinstance(reward, SoftReward) else pack_bits(reward)
 
 
-def unpack_reward(packed: Bits | Levels, n: int, score_bits: int | None) -> Reward:
-    """Return the reward on ``n`` samples, of the kind that the method exchanges."""
-    if score_bits is None:
-        if not isinstance(packed, Bits):
-            raise ProtocolError("A hard method exchanges bits, not levels.")
-        return unpack_bits(packed, n)
-    if not isinstance(packed, Levels):
-        raise ProtocolError("A soft method exchanges levels, not bits.")
-    return unpack_soft(packed, (n,), score_bits)
+def unpack_reward(packed: PackedReward, n: int) -> Reward:
+    """Return the reward on ``n`` samples."""
+    return unpack_bits(packed, n) if isinstance(packed, Bits) else _unpack_levels(packed, (n,))
 
 
-def unpack_soft(packed: Levels, shape: tuple[int, ...], score_bits: int) -> SoftReward:
-    """Return levels of this shape."""
-    n = 1
-    for length in shape:
-        n *= length
-    levels, scale = unpack_levels(packed, n, score_bits)
-    if not scale > 0.0:
-        raise ProtocolError(f"The scale {scale} of quantised numbers is not positive.")
-    return SoftReward(levels.reshape(shape), scale)
+def pack_holdout(answer: HoldoutAnswer, n_classes: int) -> PackedHoldout:
+    """Return answers for hold-out samples; an abstention travels as one code more than there are classes."""
+    if isinstance(answer, SoftReward):
+        return _pack_levels(answer)
+    return pack_codes(np.where(answer == ABSTAINS, n_classes, answer), n_classes + 1)
 
 
-def loudness(reward: Reward, model_weight: float) -> float:
+def unpack_holdout(packed: PackedHoldout | None, n: int, n_classes: int) -> HoldoutAnswer | None:
+    """Return the answers for ``n`` hold-out samples."""
+    if packed is None:
+        return None
+    if isinstance(packed, Levels):
+        return _unpack_levels(packed, (n, n_classes))
+    codes: Codes = unpack_codes(packed, n, n_classes + 1)
+    codes[codes == n_classes] = ABSTAINS
+    return codes
+
+
+def loudness(said: Reward | HoldoutAnswer, model_weight: float) -> float:
     """Return how much a kept model changes a sample at the most.
 
-    >>> import numpy as np
-    >>> loudness(SoftReward(np.array([-100, 50], np.int8), scale=0.02), model_weight=3.0)
+    >>> loudness(SoftReward(np.array([-100, 50], np.int8), scale=0.02, bits=8), model_weight=3.0)
     6.0
     """
-    if not isinstance(reward, SoftReward):
+    if not isinstance(said, SoftReward):
         return abs(model_weight)
-    return abs(model_weight) * (float(np.abs(reward.levels.astype(np.int64)).max(initial=0)) * reward.scale)
+    return abs(model_weight) * (float(np.abs(said.levels.astype(np.int64)).max(initial=0)) * said.scale)
 
 
-def size_of(packed: Bits | Levels | None) -> int:
+def size_of(packed: PackedReward | None) -> int:
     """Return how many bytes of data a packed reward has."""
     if packed is None:
         return 0
     return len(packed.data) + (len(packed.counts) if isinstance(packed, Levels) else 0)
+
+
+def _pack_levels(said: SoftReward) -> Levels:
+    return pack_levels(said.levels, said.bits, said.scale)
+
+
+def _unpack_levels(packed: Levels, shape: tuple[int, ...]) -> SoftReward:
+    if packed.bits not in DTYPES:
+        raise ProtocolError(f"Quantised numbers have {sorted(DTYPES)} bits, not {packed.bits}.")
+    levels, scale = unpack_levels(packed, math.prod(shape), packed.bits)
+    if not scale > 0.0:
+        raise ProtocolError(f"The scale {scale} of quantised numbers is not positive.")
+    return SoftReward(levels.reshape(shape), scale, packed.bits)

@@ -23,11 +23,11 @@ class MemoryTransport:
     b'HELLO'
     """
 
-    def __init__(self, desks: Mapping[str, Callable[[bytes], bytes]]) -> None:
-        self._desks = desks
+    def __init__(self, services: Mapping[str, Callable[[bytes], bytes]]) -> None:
+        self._services = services
 
     def ask(self, agent: str, request: bytes) -> bytes:
-        """Return what the agent's desk answers."""
-        if agent not in self._desks:
-            raise UnreachableError(f"There is no agent {agent!r} here. The agents are {sorted(self._desks)}.")
-        return self._desks[agent](request)
+        """Return what the service of the agent answers."""
+        if agent not in self._services:
+            raise UnreachableError(f"There is no agent {agent!r} here. The agents are {sorted(self._services)}.")
+        return self._services[agent](request)

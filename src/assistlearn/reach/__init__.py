@@ -1,1 +1,44 @@
-"""How agents are reached: in processes of their own on this machine, or at other organisations over FLARE."""
+"""The ways to reach agents by name: in processes of their own on this machine, or at other organisations over FLARE.
+
+A way of your own is an object that has what :class:`~assistlearn.reach.reach.Reach` has and a line,
+``register("name", your_way)``; runs whose settings name it are then opened by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from assistlearn.errors import RunError
+
+if TYPE_CHECKING:
+    from assistlearn.reach.reach import Reach
+
+__all__ = ["TIMEOUT", "reach_named", "register"]
+
+TIMEOUT = 3600.0
+"""Seconds to wait for an answer of an agent on this machine, if nobody says otherwise."""
+
+_REACHES: dict[str, Callable[[], Reach]] = {}
+
+
+def register(name: str, made: Callable[[], Reach]) -> None:
+    """Let runs be reached in a way, by its name; it is made when it is first needed."""
+    _REACHES[name] = made
+
+
+def _of_module(module: str) -> Callable[[], Reach]:
+    """Return what imports a way only where a run needs it: FLARE is large, and may not be installed."""
+    return lambda: cast("Reach", import_module(module).REACH)
+
+
+register("processes", _of_module("assistlearn.reach.processes.reach_processes"))
+register("flare", _of_module("assistlearn.reach.flare.reach_flare"))
+
+
+def reach_named(name: str) -> Reach:
+    """Return a way to reach agents."""
+    if name not in _REACHES:
+        raise RunError(f"The run's agents are reached by {name!r}, which this release does not know.")
+    return _REACHES[name]()

@@ -9,9 +9,10 @@ import numpy as np
 from assistlearn.core import Reward, RunState
 from assistlearn.core.weight import LARGEST
 from assistlearn.errors import OutOfOrderError, ProtocolError
+from assistlearn.methods import Method
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, Levels, unpack_numbers
-from assistlearn.protocol.rewards import loudness, unpack_reward
+from assistlearn.protocol.arrays import unpack_numbers
+from assistlearn.protocol.rewards import PackedReward, loudness, unpack_reward
 
 
 class Replica:
@@ -23,19 +24,19 @@ class Replica:
         As it was before the first turn.
     n_samples : int
         The number of training samples.
-    score_bits : int or None
-        The bits of a soft reward; None in the hard methods.
+    method : Method
+        Which rewards it takes.
     """
 
-    def __init__(self, state: RunState, n_samples: int, score_bits: int | None) -> None:
+    def __init__(self, state: RunState, n_samples: int, method: Method) -> None:
         self.state = state
         self.known = 0
-        self.score_bits = score_bits
+        self._method = method
         self._n_samples = n_samples
         self._round = 0
-        self._own: dict[int, Bits | Levels] = {}
+        self._own: dict[int, PackedReward] = {}
 
-    def remember(self, turn: int, reward: Bits | Levels) -> None:
+    def remember(self, turn: int, reward: PackedReward) -> None:
         """Keep the reward of one's own turn until it is heard whether the model counts."""
         self._own[turn] = reward
 
@@ -81,7 +82,8 @@ class Replica:
         packed = self._own.get(news.turn) if news.reward is None else news.reward
         if packed is None:
             raise OutOfOrderError(f"Turn {news.turn} was not this agent's, but no reward came with the news of it.")
-        reward = unpack_reward(packed, self._n_samples, self.score_bits)
+        reward = unpack_reward(packed, self._n_samples)
+        self._method.check_reward(reward)
         if not (news.model_weight > 0.0 and loudness(reward, news.model_weight) <= LARGEST):
             raise ProtocolError(f"The model weight {news.model_weight} of turn {news.turn} cannot be.")
         return reward
@@ -90,9 +92,9 @@ class Replica:
         own = self.state.vectors()
         if len(snapshot.vectors) != len(own) or snapshot.vectors[0] is None:
             raise ProtocolError(f"The state of a run has {len(own)} vectors here, not {len(snapshot.vectors)}.")
-        hard = self.score_bits is None
-        vectors = [  # only the logarithms of the ignorance may hold minus infinity: samples that never count
-            None if numbers is None else unpack_numbers(numbers, self._n_samples, logarithms=hard and place == 0)
+        logarithms = self.state.logarithms
+        vectors = [
+            None if numbers is None else unpack_numbers(numbers, self._n_samples, logarithms=place in logarithms)
             for place, numbers in enumerate(snapshot.vectors)
         ]
         if vectors[0] is None or not np.isfinite(vectors[0]).any():

@@ -1,17 +1,12 @@
-"""An agent's desk: every request comes in here, is checked, recorded in the ledger, answered, and recorded again."""
+"""An agent's service: every request comes in here, is checked, recorded in the ledger, answered, and recorded again."""
 
 from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from assistlearn.alignment import HashHelper, Helper, Ids, Minimum, PsiHelper
-from assistlearn.alignment.matching import Rows
 from assistlearn.errors import (
     AlignmentError,
     AssistLearnError,
@@ -24,50 +19,18 @@ from assistlearn.errors import (
 )
 from assistlearn.learners.models_on_disk import packages_of
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.codec import Limits, VersionError, decode, encode
+from assistlearn.protocol.codec import Encoded, Limits, VersionError, decode, encode
 from assistlearn.protocol.ledger import Ledger
-from assistlearn.service.store import RunStore, run_folder, runs_at, sweep
-from assistlearn.service.task import Task
+from assistlearn.protocol.messages import Message, type_of
+from assistlearn.service.exchanges import exchange_of
+from assistlearn.service.holdings import Holdings
+from assistlearn.service.run_here import RunHere
+from assistlearn.service.store import RunStore, run_folder, sweep
 
-logger = logging.getLogger("assistlearn.desk")
+logger = logging.getLogger("assistlearn.service")
 
-
-@dataclass(frozen=True)
-class Holdings:
-    """What an agent has, and never shows.
-
-    Attributes
-    ----------
-    name : str
-        The agent's name.
-    estimator : classifier
-        Its learner, preprocessing included.
-    ids : Ids
-        The ids of its table.
-    features : table
-        Its features, row by row as the ids.
-    home : path
-        Where it keeps its runs and its ledger.
-    secret : bytes, optional
-        What it shares with the other agents for alignment by keyed hashes.
-    allow : callable, optional
-        Raises ``RefusedError`` for a run that it does not allow, given its opening and how many other runs there are;
-        asked before every answer, except to ``Forget``.
-    max_samples : int, optional
-        How many samples a run may have.
-    fingerprint : str, default=""
-        Of its table, to notice a change in the middle of a run.
-    """
-
-    name: str
-    estimator: Any
-    ids: Ids
-    features: Any
-    home: Path
-    secret: bytes | None = None
-    allow: Callable[[m.Open, int], None] | None = None
-    max_samples: int | None = None
-    fingerprint: str = ""
+LONGEST_NAME = 80
+"""How many letters of a name that came from outside are written down."""
 
 
 class AgentService:
@@ -80,7 +43,7 @@ class AgentService:
     limits : Limits, optional
         The largest message it takes.
     ledger : bool, default=True
-        Whether to record messages. The initiator's own desk does not: what it says does not leave the house.
+        Whether to record messages. The initiator's own service does not: what it says does not leave the house.
 
     Notes
     -----
@@ -93,9 +56,7 @@ class AgentService:
         self._own = holdings
         self._limits = limits or Limits()
         self._ledger = Ledger(holdings.home / "ledger.jsonl") if ledger else None
-        self._tasks: dict[str, Task] = {}
-        self._alignments: dict[tuple[str, str], Helper] = {}
-        self._rows_to_predict: dict[str, Rows] = {}
+        self._runs: dict[str, RunHere] = {}
         sweep(holdings.home)
 
     def answer(self, request: bytes, asker: str | None = None) -> bytes:
@@ -119,52 +80,39 @@ class AgentService:
             )
             return encode(m.Problem(run="", kind="failed", text=text))
 
+    def run(self, name: str) -> RunHere:
+        """Return a run as it is at this agent; its name comes from outside and is checked."""
+        run = self._runs.get(name)
+        if run is None or not run.store.exists:
+            store = RunStore(run_folder(self._own.home, name), packages_of(self._own.estimator))
+            run = RunHere(self._own, store)
+        self._keep(name, run)
+        return run
+
+    def _keep(self, name: str, run: RunHere) -> None:
+        """Keep a run in memory for as long as it is on disk."""
+        if run.store.exists:
+            self._runs[name] = run
+        else:
+            self._runs.pop(name, None)
+
     def _answer(self, request: bytes, asker: str | None) -> bytes:
-        message: m.AnyMessage | None = None
+        message: Message | None = None
         try:
             message = decode(request, self._limits)
         except ProtocolError as error:
             kind: m.ProblemKind = "version" if isinstance(error, VersionError) else "malformed"
-            reply: m.Reply = m.Problem(run="", kind=kind, text=f"Agent {self._own.name!r}: {error}")
-        run, type_ = ("", "unreadable") if message is None else (message.run[:80], _type(message))
+            reply: Message | Encoded = m.Problem(run="", kind=kind, text=f"Agent {self._own.name!r}: {error}")
+        run, type_ = ("", "unreadable") if message is None else (message.run[:LONGEST_NAME], type_of(message))
         peer = asker or self._initiator(message) or "unknown"
         self._record("received", peer, run, type_, request)
         if message is not None:
             reply = self._reply(message, request, asker)
-        content = encode(reply)
-        self._record("sent", peer, run, _type(reply), content)
-        return content
+        answer = reply if isinstance(reply, Encoded) else Encoded.of(reply)
+        self._record("sent", peer, run, type_of(answer.message), answer.content)
+        return answer.content
 
-    def place(self, run: str, rows: Rows, purpose: Literal["train", "predict"]) -> None:
-        """Settle the samples of a run without any alignment: at the initiator, whose own samples they are."""
-        if purpose == "train":
-            RunStore(run_folder(self._own.home, run)).keep_rows(rows, self._own.fingerprint)
-        else:
-            self._rows_to_predict[run] = rows
-
-    def _initiator(self, message: m.AnyMessage | None) -> str | None:
-        """Return the initiator of the run that a message is about; None where no such run is known."""
-        if isinstance(message, m.Open):
-            return message.initiator[:80]
-        try:
-            opened = None if message is None else RunStore(run_folder(self._own.home, message.run)).opened()
-        except AssistLearnError:  # the name of the run is none, or nobody has opened it: the reply will say so
-            opened = None
-        return str(opened["initiator"]) if opened else None
-
-    def _check_asker(self, message: m.AnyMessage, asker: str | None) -> None:
-        """Raise if somebody else than the run's initiator asks."""
-        initiator = self._initiator(message)
-        if asker is not None and initiator not in (None, asker):
-            raise RefusedError(
-                f"Agent {self._own.name!r}: run {message.run!r} is one of {initiator!r}; {asker!r} has no part in it."
-            )
-
-    def _record(self, direction: Literal["sent", "received"], peer: str, run: str, type_: str, content: bytes) -> None:
-        if self._ledger is not None:
-            self._ledger.record(direction, peer, run, type_, content)
-
-    def _reply(self, message: m.AnyMessage, request: bytes, asker: str | None) -> m.Reply:
+    def _reply(self, message: Message, request: bytes, asker: str | None) -> Message | Encoded:
         try:
             self._check_asker(message, asker)
             return self._handle(message, request)
@@ -181,126 +129,59 @@ class AgentService:
         except Exception as error:  # a fault of ours or of the disk must reach the initiator as a reply, not as silence
             return self._failed(message, error)
 
-    def _problem(self, message: m.AnyMessage, kind: m.ProblemKind, error: Exception) -> m.Problem:
+    def _handle(self, message: Message, request: bytes) -> Message | Encoded:
+        run = self.run(message.run)
+        exchange = exchange_of(message)
+        if exchange.needs_open_run:
+            if not run.store.exists:
+                text = f"Agent {self._own.name!r} knows no run {message.run!r}."
+                return m.Problem(run=message.run, kind="unknown-run", text=text)
+            if exchange.needs_permission:
+                run.check_allowed(m.Open(**run.store.opened()))
+        reply = exchange.answer(run, message, request)
+        self._keep(message.run, run)
+        return reply
+
+    def _initiator(self, message: Message | None) -> str | None:
+        """Return the initiator of the run that a message is about; None where no such run is known."""
+        if isinstance(message, m.Open):
+            return message.initiator[:LONGEST_NAME]
+        try:
+            opened = None if message is None else RunStore(run_folder(self._own.home, message.run)).opened()
+        except AssistLearnError:  # the name of the run is none, or nobody has opened it: the reply will say so
+            opened = None
+        return str(opened["initiator"]) if opened else None
+
+    def _check_asker(self, message: Message, asker: str | None) -> None:
+        """Raise if somebody else than the run's initiator asks."""
+        initiator = self._initiator(message)
+        if asker is not None and initiator not in (None, asker):
+            raise RefusedError(
+                f"Agent {self._own.name!r}: run {message.run!r} is one of {initiator!r}; {asker!r} has no part in it."
+            )
+
+    def _record(self, direction: Literal["sent", "received"], peer: str, run: str, type_: str, content: bytes) -> None:
+        if self._ledger is not None:
+            self._ledger.record(direction, peer, run, type_, content)
+
+    def _problem(self, message: Message, kind: m.ProblemKind, error: Exception) -> m.Problem:
         text = str(error) or type(error).__name__
         if self._own.name not in text:
             text = f"Agent {self._own.name!r}: {text}"
-        return m.Problem(run=message.run[:80], kind=kind, text=text)
+        return m.Problem(run=message.run[:LONGEST_NAME], kind=kind, text=text)
 
-    def _failed(self, message: m.AnyMessage, error: Exception) -> m.Problem:
+    def _failed(self, message: Message, error: Exception) -> m.Problem:
         """Return what others may know of a failure; the rest is for the agent's owner."""
-        self._tasks.pop(message.run, None)  # it may be half done; what is on disk is not
+        if message.run in self._runs:
+            self._runs[message.run].drop_part()
         if self._ledger is None:
             return self._problem(message, "failed", error)
-        logger.error("Request %s failed", _type(message), exc_info=error)
+        type_ = type_of(message)
+        logger.error("Request %s failed", type_, exc_info=error)
         with suppress(OSError), (self._own.home / "problems.log").open("a", encoding="utf-8") as file:
-            file.write(f"Run {message.run!r}, {_type(message)}:\n{''.join(traceback.format_exception(error))}\n")
+            file.write(f"Run {message.run!r}, {type_}:\n{''.join(traceback.format_exception(error))}\n")
         text = (
-            f"Agent {self._own.name!r} failed at {_type(message)!r} ({type(error).__name__}). Its owner finds the "
-            "reason in problems.log, beside its ledger."
+            f"Agent {self._own.name!r} failed at {type_!r} ({type(error).__name__}). Its owner finds the reason in "
+            "problems.log, beside its ledger."
         )
-        return m.Problem(run=message.run[:80], kind="failed", text=text)
-
-    def _handle(self, message: m.AnyMessage, request: bytes) -> m.Reply:
-        folder = run_folder(self._own.home, message.run)
-        memory = RunStore(folder, packages_of(self._own.estimator))
-        if isinstance(message, m.Open):
-            return self._open(message, memory)
-        if not memory.exists:
-            text = f"Agent {self._own.name!r} knows no run {message.run!r}."
-            return m.Problem(run=message.run, kind="unknown-run", text=text)
-        if not isinstance(message, m.Forget):
-            self._check_allowed(m.Open(**memory.opened()))
-        match message:
-            case m.Align():
-                return self._align(message, memory)
-            case m.Begin():
-                self._check_size(message.n_samples)
-                ready = self._task(message.run, memory).begin(message, request)
-                self._alignments.pop((message.run, "train"), None)
-                return ready
-            case m.TakeTurn():
-                return self._task(message.run, memory).take_turn(message, request)
-            case m.End():
-                return self._task(message.run, memory).end(message)
-            case m.Predict():
-                if message.run not in self._rows_to_predict:
-                    raise OutOfOrderError("The samples to predict are not aligned yet.")
-                return self._task(message.run, memory).predict(message, self._rows_to_predict[message.run])
-            case m.Forget():
-                return self._forget(message.run, memory)
-            case _:
-                raise OutOfOrderError(f"{_type(message)!r} is a reply, not a request.")
-
-    def _open(self, message: m.Open, memory: RunStore) -> m.Opened:
-        facts = {
-            "run": message.run,
-            "initiator": message.initiator,
-            "purpose": message.purpose,
-            "alignment": message.alignment,
-            "overlap": message.overlap,
-        }
-        if memory.exists and memory.opened() != facts:
-            raise OutOfOrderError(f"Run {message.run!r} was opened here before, with other facts.")
-        self._check_allowed(message)
-        if not memory.exists:
-            memory.open(facts)
-        return m.Opened(run=message.run, agent=self._own.name, n_rows=len(self._own.ids))
-
-    def _align(self, message: m.Align, memory: RunStore) -> m.Aligned:
-        if message.purpose == "train" and memory.task() is not None:
-            raise OutOfOrderError("Training has begun: its samples cannot be aligned again.")
-        under_way = message.run, message.purpose
-        if message.step == 1:
-            helper = self._helper(memory.opened()["alignment"], message.purpose)
-            data = helper.answer(message.data)
-            self._alignments[under_way] = helper
-        else:
-            if under_way not in self._alignments:
-                raise OutOfOrderError("No alignment is under way here. Start it again.")
-            helper = self._alignments[under_way]
-            data = helper.agree(message.data)
-            self.place(message.run, helper.rows, message.purpose)
-        return m.Aligned(run=message.run, step=message.step, data=data)
-
-    def _check_allowed(self, opening: m.Open) -> None:
-        """Raise if the agent's owner does not allow the run, or no longer does."""
-        if self._own.allow is not None:
-            others = set(runs_at(self._own.home)) - {opening.run}
-            self._own.allow(opening, len(others))
-
-    def _check_size(self, n_samples: int) -> None:
-        limit = self._own.max_samples
-        if limit is not None and n_samples > limit:
-            raise RefusedError(
-                f"Agent {self._own.name!r}: the run has {n_samples:,} samples; its owner allows {limit:,}."
-            )
-
-    def _helper(self, alignment: str, purpose: str) -> Helper:
-        minimum = Minimum(0, 0.0) if purpose == "predict" else None
-        if alignment == "psi":
-            return PsiHelper(self._own.ids, minimum=minimum)
-        if self._own.secret is None:
-            raise RefusedError(
-                f"Agent {self._own.name!r} has no secret for alignment by keyed hashes. "
-                "Name one in its file (secret = ...), or align by psi."
-            )
-        return HashHelper(self._own.ids, self._own.secret, minimum)
-
-    def _task(self, run: str, memory: RunStore) -> Task:
-        if run not in self._tasks:
-            own = self._own
-            if memory.ended() is None and memory.rows() is not None:
-                memory.check_table(own.fingerprint, own.name)
-            self._tasks[run] = Task.recalled(own.name, own.estimator, own.features, memory)
-        return self._tasks[run]
-
-    def _forget(self, run: str, memory: RunStore) -> m.Forgotten:
-        self._tasks.pop(run, None)
-        self._rows_to_predict.pop(run, None)
-        self._alignments = {key: helper for key, helper in self._alignments.items() if key[0] != run}
-        return m.Forgotten(run=run, n_models=memory.forget())
-
-
-def _type(message: m.AnyMessage) -> str:
-    return str(message.__struct_config__.tag)
+        return m.Problem(run=message.run[:LONGEST_NAME], kind="failed", text=text)

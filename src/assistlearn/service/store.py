@@ -4,7 +4,7 @@
 
     opened.json           who asked, what for, how samples are matched
     rows.npy              the agent's row for every sample of the run, or -1
-    table.json            the fingerprint of the table that these are rows of
+    table.json            the fingerprint of the table that these are rows of, and the names and kinds of its columns
     begin.msg             the task: labels, weights, hold-out samples
     turns/000007/         one folder for each of the agent's turns
         request.msg       what it was told before the turn
@@ -20,14 +20,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
-from assistlearn import storage as files
+from assistlearn import storage
 from assistlearn.errors import ProtocolError, RunError, TableChangedError
 from assistlearn.learners import Model
 from assistlearn.learners.models_on_disk import dump_model, load_model
@@ -70,34 +70,40 @@ class RunStore:
 
     def open(self, facts: dict[str, Any]) -> None:
         """Remember who asked, and what for."""
-        files.write_json(self.folder / "opened.json", facts)
+        storage.write_json(self.folder / "opened.json", facts)
 
     def opened(self) -> dict[str, Any]:
         """Return who asked, and what for."""
-        facts: dict[str, Any] = files.read_json(self.folder / "opened.json")
+        facts: dict[str, Any] = storage.read_json(self.folder / "opened.json")
         return facts
 
-    def keep_rows(self, rows: NDArray[Any], fingerprint: str) -> None:
-        """Remember the agent's row of every sample, and the fingerprint of the table they are rows of."""
-        files.write_json(self.folder / "table.json", {"fingerprint": fingerprint})
-        files.write_array(self.folder / "rows.npy", rows)
+    def keep_rows(self, rows: NDArray[Any], fingerprint: str, schema: Mapping[str, Any] | None) -> None:
+        """Remember the agent's row of every sample, and the table: its fingerprint, its columns' names and kinds."""
+        storage.write_json(self.folder / "table.json", {"fingerprint": fingerprint, "schema": schema})
+        storage.write_array(self.folder / "rows.npy", rows)
 
     def check_table(self, fingerprint: str, owner: str) -> None:
         """Refuse a table that is not the one whose rows are remembered."""
-        if files.read_json(self.folder / "table.json")["fingerprint"] != fingerprint:
+        if storage.read_json(self.folder / "table.json")["fingerprint"] != fingerprint:
             raise TableChangedError(
                 f"Agent {owner!r}: its table has changed since run {self.folder.name!r} was aligned. Bring the old "
                 "table back to go on, or start a new run."
             )
 
+    def schema(self) -> Mapping[str, Any] | None:
+        """Return the names and kinds of the columns that the models were trained with; None where none were kept."""
+        path = self.folder / "table.json"
+        schema: Mapping[str, Any] | None = storage.read_json(path).get("schema") if path.exists() else None
+        return schema
+
     def rows(self) -> NDArray[Any] | None:
         """Return the agent's row of every sample, if samples were aligned."""
         path = self.folder / "rows.npy"
-        return files.read_array(path) if path.exists() else None
+        return storage.read_array(path) if path.exists() else None
 
     def keep_task(self, begin: bytes) -> None:
         """Remember the task."""
-        files.write_bytes(self.folder / "begin.msg", begin)
+        storage.write_bytes(self.folder / "begin.msg", begin)
 
     def task(self) -> bytes | None:
         """Return the task, if it was set."""
@@ -107,11 +113,11 @@ class RunStore:
         """Remember a turn: when this returns, a crash no longer loses it."""
         folder = self._turn(number)
         if honest:
-            files.write_bytes(folder / "honest", b"")
+            storage.write_bytes(folder / "honest", b"")
         if model is not None:
-            files.write_bytes(folder / "model.skops", dump_model(model, self._packages))
-        files.write_bytes(folder / "request.msg", request)
-        files.write_bytes(folder / "reply.msg", reply)
+            storage.write_bytes(folder / "model.skops", dump_model(model, self._packages))
+        storage.write_bytes(folder / "request.msg", request)
+        storage.write_bytes(folder / "reply.msg", reply)
 
     def past_turns(self) -> Iterator[PastTurn]:
         """Yield the turns that are done, in order."""
@@ -133,12 +139,12 @@ class RunStore:
         """Remove the models that are not part of the result, then remember the end: after a crash it is said again."""
         for number in surplus:
             (self._turn(number) / "model.skops").unlink(missing_ok=True)
-        files.write_json(self.folder / "ended.json", {"n_rounds": n_rounds})
+        storage.write_json(self.folder / "ended.json", {"n_rounds": n_rounds})
 
     def ended(self) -> int | None:
         """Return how many rounds the result is made of, if training is over."""
         path = self.folder / "ended.json"
-        return int(files.read_json(path)["n_rounds"]) if path.exists() else None
+        return int(storage.read_json(path)["n_rounds"]) if path.exists() else None
 
     def forget(self) -> int:
         """Remove everything; return how many models there were.

@@ -1,25 +1,7 @@
-"""The only loop, the events it yields, and the orders it can follow."""
+"""The only loop: a session, its rounds, and the agents as it sees them."""
 
-from assistlearn.session.events import AgentLeft, Event, RoundFinished, RunFinished, StopReason, TurnFinished
 from assistlearn.session.holdout import HoldOut
-from assistlearn.session.order import GREEDY, ORDERS, Adaptive, Order, Strongest, order_of
-from assistlearn.session.session import Participant, Settings, run
+from assistlearn.session.participant import Participant
+from assistlearn.session.session import Session
 
-__all__ = [
-    "GREEDY",
-    "ORDERS",
-    "Adaptive",
-    "AgentLeft",
-    "Event",
-    "HoldOut",
-    "Order",
-    "Participant",
-    "RoundFinished",
-    "RunFinished",
-    "Settings",
-    "StopReason",
-    "Strongest",
-    "TurnFinished",
-    "order_of",
-    "run",
-]
+__all__ = ["HoldOut", "Participant", "Session"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.core import SoftReward, votes
+from assistlearn.core import votes
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
+from assistlearn.methods import Method
+from assistlearn.methods.method import HoldoutAnswer
 
 Rows = NDArray[np.intp]
 
@@ -41,33 +43,27 @@ class HoldOut:
         The number of classes.
     patience : int
         How many rounds without a smaller error end the training.
-    majority : bool, default=False
-        Whether the agents vote by majority (Ensemble-AdaBoost) or add up their scores.
+    method : Method
+        How models vote, and how the agents' votes are put together.
     """
 
-    def __init__(self, codes: Codes, n_classes: int, patience: int, majority: bool = False) -> None:
+    def __init__(self, codes: Codes, n_classes: int, patience: int, method: Method) -> None:
         self._codes = codes
         self._n_classes = n_classes
         self._patience = patience
-        self._majority = majority
+        self._method = method
         self._scores: dict[str, Floats] = {}
         self._weights: dict[str, float] = {}
         self._least_wrong = len(codes) + 1
         self._round = 0
         self.best_round = 0
 
-    def add(self, agent: str, codes: Codes | SoftReward, model_weight: float) -> None:
-        """Add a kept model's votes: its class codes, or its votes of weight one in levels (n x K)."""
+    def add(self, agent: str, answer: HoldoutAnswer, model_weight: float) -> None:
+        """Add a kept model's votes."""
         if agent not in self._scores:
             self._scores[agent] = np.zeros((len(self._codes), self._n_classes))
         self._weights[agent] = self._weights.get(agent, 0.0) + model_weight
-        if isinstance(codes, SoftReward):
-            self._scores[agent] += model_weight * codes.values()
-            return
-        voting = np.flatnonzero(codes >= 0)  # the others are samples that the agent does not hold
-        scores = self._scores[agent][voting]
-        votes.add_vote(scores, codes[voting], model_weight)
-        self._scores[agent][voting] = scores
+        self._method.add_holdout(self._scores[agent], answer, model_weight)
 
     def finish_round(self) -> float:
         """Return the accuracy after this round."""
@@ -84,7 +80,5 @@ class HoldOut:
         return self._round - self.best_round >= self._patience
 
     def _total(self) -> Floats:
-        scores = self._scores
-        if self._majority:
-            scores = votes.majority_votes(scores, self._weights)
-        return sum(scores.values(), np.zeros((len(self._codes), self._n_classes)))
+        shares = self._method.combine(self._scores, self._weights)
+        return sum(shares.values(), np.zeros((len(self._codes), self._n_classes)))

@@ -9,19 +9,15 @@ from typing import Any
 
 from assistlearn.agent_files.keys import Keys
 from assistlearn.agent_files.places import Places
-from assistlearn.errors import DescriptionError
+from assistlearn.errors import DescriptionError, SettingsError
+from assistlearn.plan import SETTINGS, Plan
 from assistlearn.reach.flare.provisioning.network_file import read_toml
-from assistlearn.runs.simulation import Options
 
-KEYS = (
-    *("run", "purpose", "site", "admin", "agent", "helpers", "alignment", "overlap", "absent", "patience"),
-    *("training",),
-)
-TRAINING = (
-    *("method", "order", "rounds", "weak_agent", "reward", "cv", "holdout", "holdout_patience", "seed"),
-    *("loss", "shrinkage", "score_bits"),
-)
-PATIENCE = 120.0
+TABLE = "training"
+GIVE_UP_AFTER = 120.0
+LEAST_SECONDS, MOST_SECONDS = 5.0, 86_400.0
+OLDER_NAMES = {"holdout_patience": "patience"}
+"""What settings were called in task files before; they are understood."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +32,11 @@ class TaskFile:
         Its agent file; None: the one in its kit.
     helpers : tuple of str
         The organisations that are asked to help.
-    options : Options
+    plan : Plan
         How to train.
     run : str or None
         The run's name.
-    patience : float
+    give_up_after : float
         Seconds to try to reach an organisation.
     """
 
@@ -48,9 +44,18 @@ class TaskFile:
     admin: Path
     agent: Path | None
     helpers: tuple[str, ...]
-    options: Options
+    plan: Plan
     run: str | None = None
-    patience: float = PATIENCE
+    give_up_after: float = GIVE_UP_AFTER
+
+
+def key_of(name: str) -> str:
+    """Return the key of a setting.
+
+    >>> key_of("n_rounds"), key_of("alignment")
+    ('rounds', 'alignment')
+    """
+    return SETTINGS[name].key or SETTINGS[name].option or name
 
 
 def load_task(file: Path) -> TaskFile:
@@ -62,10 +67,11 @@ def load_task(file: Path) -> TaskFile:
         It names the file, the line, and what to do.
     """
     text, values = read_toml(file, "task's file")
-    keys = Keys(values, Places.of(file, text), KEYS)
-    keys.required("site", 'site = "kits/bank"')
-    keys.required("admin", 'admin = "kits/admin"')
-    keys.required("helpers", 'helpers = ["shop"]')
+    places = Places.of(file, text)
+    own = ("run", "site", "admin", "agent", "helpers", "give_up_after", "patience", TABLE)
+    keys = Keys(values, places, (*own, *_keys("")))
+    for key, example in (("site", '"kits/bank"'), ("admin", '"kits/admin"'), ("helpers", '["shop"]')):
+        keys.required(key, f"{key} = {example}")
     helpers = keys.texts("helpers") or ()
     if not helpers or len(set(helpers)) < len(helpers):
         raise keys.error("helpers", f"helpers = {list(helpers)} must name at least one organisation, each once.")
@@ -75,52 +81,53 @@ def load_task(file: Path) -> TaskFile:
         admin=file.parent / (keys.text("admin") or ""),
         agent=None if agent is None else file.parent / agent,
         helpers=helpers,
-        options=_options(keys, keys.table("training", TRAINING)),
+        plan=_plan(file, keys, keys.table(TABLE, (*_keys(TABLE), *OLDER_NAMES))),
         run=keys.text("run"),
-        patience=_number(keys, "patience", 5.0, 86_400.0, PATIENCE) or PATIENCE,
+        give_up_after=_seconds(keys),
     )
 
 
-def _options(keys: Keys, training: Keys) -> Options:
-    plain = Options()
-    holdout = _number(training, "holdout", 0.0, 1.0, None)
-    bits = training.count("score_bits") or plain.score_bits
-    if bits not in (4, 8, 16, 32):
-        raise training.error("score_bits", f"training.score_bits = {bits} must be 4, 8, 16 or 32.")
-    return Options(
-        method=training.choice("method", ("ascii", "simple", "ensemble", "soft"), plain.method),
-        order=training.choice("order", ("chain", "random", "strongest"), plain.order),
-        n_rounds=training.count("rounds") or plain.n_rounds,
-        weak_agent=training.choice("weak_agent", ("skip", "stop"), plain.weak_agent),
-        holdout=holdout,
-        patience=training.count("holdout_patience") or plain.patience,
-        seed=training.count("seed", 0) or 0,
-        alignment=keys.choice("alignment", ("hash", "psi"), plain.alignment),
-        overlap=keys.choice("overlap", ("abstain", "intersection"), plain.overlap),
-        purpose=keys.text("purpose") or "",
-        reward=training.choice("reward", ("in-sample", "out-of-fold", "auto"), plain.reward),
-        cv=_folds(training, plain.cv),
-        loss=training.choice("loss", ("logistic", "exponential"), plain.loss),
-        shrinkage=_number(training, "shrinkage", 0.0, 1.0, plain.shrinkage, closed=True) or plain.shrinkage,
-        score_bits=bits,
-        absent=keys.choice("absent", ("stop", "go on"), plain.absent),
-    )
+def _keys(table: str) -> dict[str, str]:
+    """Return the settings in a table of the file, by their keys."""
+    return {key_of(name): name for name, known in SETTINGS.items() if known.runs and known.table == table}
 
 
-def _folds(training: Keys, default: int) -> int:
-    folds = training.count("cv", 2) or default
-    if folds > 100:
-        raise training.error("cv", f"training.cv = {folds} must be at most 100.")
-    return folds
+def _plan(file: Path, top: Keys, training: Keys) -> Plan:
+    """Return the plan that the file describes."""
+    given: dict[str, Any] = {}
+    for keys, table in ((top, ""), (training, TABLE)):
+        found = _keys(table) | {old: name for old, name in OLDER_NAMES.items() if table == TABLE}
+        for key, name in found.items():
+            if key in keys:
+                given[name] = _checked(keys, key, name)
+    try:
+        plan = Plan(**given)
+        plan.check_for_runs()
+    except SettingsError as error:
+        raise DescriptionError(f"{file}: {error}") from None
+    return plan
 
 
-def _number(keys: Keys, key: str, low: float, high: float, default: float | None, closed: bool = False) -> float | None:
+def _checked(keys: Keys, key: str, name: str) -> Any:
+    value = keys.get(key)
+    complaint = SETTINGS[name].check(value)
+    if complaint is not None:
+        inside = f"{SETTINGS[name].table}." if SETTINGS[name].table else ""
+        raise keys.error(key, f"{inside}{key} = {value!r} {complaint}")
+    return float(value) if isinstance(getattr(Plan, name), float) else value
+
+
+def _seconds(keys: Keys) -> float:
+    """Return how long to try to reach an organisation; ``patience`` is what it was called before."""
+    key = "patience" if "patience" in keys else "give_up_after"
     value: Any = keys.get(key)
     if value is None:
-        return default
+        return GIVE_UP_AFTER
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not (low < value < high or (closed and value == high)):
-        raise keys.error(key, f"{key} = {value!r} must be a number between {low:g} and {high:g}.")
+    if not is_number or not LEAST_SECONDS < value < MOST_SECONDS:
+        raise keys.error(
+            key, f"{key} = {value!r} must be a number of seconds between {LEAST_SECONDS:g} and {MOST_SECONDS:g}."
+        )
     return float(value)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assistlearn.errors import AssistLearnError
 from assistlearn.reach.processes.process_transport import CANNOT_START, receive, send
-from assistlearn.service.holdings_of_file import holdings_of
+from assistlearn.service.agent_from_file import holdings_of
 from assistlearn.service.service import AgentService
 
 

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from assistlearn.errors import UnreachableError
+from assistlearn.reach import TIMEOUT
 
 _LENGTH = struct.Struct("<I")
 CANNOT_START = 2
@@ -40,11 +41,11 @@ class ProcessTransport:
     ----------
     files : mapping of str to path
         Each agent's file.
-    timeout : float, default=3600
+    timeout : float
         Seconds to wait for an answer; a turn of a slow learner must fit in.
     """
 
-    def __init__(self, files: Mapping[str, Path], timeout: float = 3600.0) -> None:
+    def __init__(self, files: Mapping[str, Path], timeout: float = TIMEOUT) -> None:
         self._files = dict(files)
         self._timeout = timeout
         self._started: dict[str, _Process] = {}

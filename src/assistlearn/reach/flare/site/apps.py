@@ -26,8 +26,9 @@ from assistlearn.reach.flare.carrying.pieces import PIECE, Arrivals
 from assistlearn.reach.flare.site.environment import AGENT_FILE, LINES, SITE
 from assistlearn.reach.flare.site.polled_work import PolledWork
 from assistlearn.reach.flare.site.sealing import seal
-from assistlearn.service.holdings_of_file import holdings_of
-from assistlearn.service.service import AgentService, Holdings
+from assistlearn.service.agent_from_file import holdings_of
+from assistlearn.service.holdings import Holdings
+from assistlearn.service.service import AgentService
 
 SECURE = True
 """Whether calls between sites are encrypted from end to end."""

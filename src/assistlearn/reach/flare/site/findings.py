@@ -14,7 +14,7 @@ from assistlearn.agent_files import AgentDescription, load_description
 from assistlearn.errors import AssistLearnError, DescriptionError, NetworkError
 from assistlearn.reach.flare.installed import VERSION, require_flare
 from assistlearn.reach.flare.provisioning.kit import Kit
-from assistlearn.service.holdings_of_file import from_loaded
+from assistlearn.service.agent_from_file import from_loaded
 from assistlearn.tables import load_agent
 
 REACH = 10.0

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from assistlearn.agent_files import AgentDescription, Allowance
 from assistlearn.alignment import Ids
-from assistlearn.errors import DescriptionError, RefusedError
+from assistlearn.errors import DescriptionError, RefusedError, TableChangedError
 from assistlearn.protocol import messages as m
-from assistlearn.service.service import Holdings
-from assistlearn.tables import LoadedAgent, load_agent
+from assistlearn.service.holdings import Holdings
+from assistlearn.tables import LoadedAgent, Schema, load_agent
 
 MIN_SECRET = 16
 """Bytes that a shared secret must have at least."""
@@ -33,9 +35,22 @@ def from_loaded(agent: LoadedAgent) -> Holdings:
         home=description.models,
         secret=None if description.secret is None else _secret(description),
         fingerprint=agent.table.fingerprint,
+        schema=agent.table.schema.to_dict(),
+        read_as=partial(_read_as, agent),
         max_samples=None if description.allow is None else description.allow.max_samples,
         allow=None if description.allow is None else gate(description.name, description.allow),
     )
+
+
+def _read_as(agent: LoadedAgent, schema: Mapping[str, Any]) -> Any:
+    """Return the features of a table whose columns have moved, or are of other kinds, as they were in training."""
+    description = agent.description
+    again = load_agent(description, schema=Schema.from_dict(schema))
+    if not again.table.ids.equals(agent.table.ids):
+        raise TableChangedError(
+            f"Agent {description.name!r}: its table ({again.table.source}) changes while it is read."
+        )
+    return again.rows()
 
 
 def _secret(description: AgentDescription) -> bytes:

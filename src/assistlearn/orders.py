@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from assistlearn.errors import SettingsError
-from assistlearn.session.events import TurnFinished
+from assistlearn.events import TurnFinished
 
 Planned: TypeAlias = Callable[[int, Sequence[str], np.random.RandomState], Sequence[str]]
 

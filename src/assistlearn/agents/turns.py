@@ -1,0 +1,45 @@
+"""A turn: what an agent is told when it comes, and what it says when it is over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from assistlearn.core import Reward, Verdict
+from assistlearn.methods.method import HoldoutAnswer
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What an agent is told when it is its turn: when it is, and the seed of its chance."""
+
+    number: int
+    round: int
+    seed: int
+
+    def __str__(self) -> str:
+        return f"round {self.round}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an agent says after its turn.
+
+    Attributes
+    ----------
+    reward : ndarray of bool of shape (n_samples,), or SoftReward
+        Where its new model is right, true where the agent abstains; or how sure it is of the truth, zero where the
+        agent abstains.
+    verdict : Verdict
+        What the model is worth. A useless one is not kept.
+    holdout : ndarray of int, or SoftReward, optional
+        The class codes that the model answers for the hold-out samples (``ABSTAINS`` where the agent does); or its
+        votes of weight one, ``n x K`` levels (zero where it abstains).
+    packed : optional
+        The reward as its owner packed it, to be passed on as it came; None where it has not travelled.
+    """
+
+    reward: Reward
+    verdict: Verdict
+    holdout: HoldoutAnswer | None = None
+    packed: Any = None

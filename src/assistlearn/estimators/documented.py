@@ -1,0 +1,64 @@
+"""The settings of a plan, written into the docstring of an estimator that has them as its parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from typing import Any, TypeVar
+
+from assistlearn.methods import METHODS
+from assistlearn.orders import ORDERS
+from assistlearn.plan import SETTINGS, Plan
+
+Class = TypeVar("Class", bound=type[Any])
+
+WIDTH = 112
+
+
+def documents_plan(estimator: Class) -> Class:
+    """Put an entry for every setting of the estimator in place of ``{plan}`` in its docstring."""
+    entries = [_entry(name) for name, known in SETTINGS.items() if known.estimator]
+    estimator.__doc__ = (estimator.__doc__ or "").replace("    {plan}\n", textwrap.indent("".join(entries), "    "))
+    return estimator
+
+
+def _entry(name: str) -> str:
+    """Return the numpydoc entry of a setting.
+
+    >>> print(_entry("patience"))
+    patience : int, default=3
+        With hold-out samples: stop after so many rounds without improvement.
+    <BLANKLINE>
+    """
+    known = SETTINGS[name]
+    [field] = [field for field in dataclasses.fields(Plan) if field.name == name]
+    words = f"{known.explanation} {known.more}".strip()
+    lines = textwrap.wrap(words, WIDTH, break_on_hyphens=False)
+    if name == "method":
+        lines += ["", *_methods()]
+    return f"{name} : {_type(name, field.type)}, default={_shown(field.default)}\n" + textwrap.indent(
+        "\n".join(lines) + "\n", "    "
+    )
+
+
+def _type(name: str, annotation: Any) -> str:
+    known = SETTINGS[name]
+    if name == "order":
+        return f"{{{', '.join(map(_shown, ORDERS))}}} or callable"
+    if known.choices is not None:
+        return f"{{{', '.join(map(_shown, known.choices()))}}}"
+    return str(annotation).replace(" | None", "")
+
+
+def _methods() -> list[str]:
+    lines: list[str] = []
+    for place, (name, method) in enumerate(METHODS.items()):
+        end = "." if place == len(METHODS) - 1 else ";"
+        lines += textwrap.wrap(
+            f"{_shown(name)}: {method.summary}{end}", WIDTH, initial_indent="- ", subsequent_indent="  "
+        )
+    return lines
+
+
+def _shown(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)

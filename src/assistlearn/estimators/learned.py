@@ -1,0 +1,38 @@
+"""What a fitted estimator has learned from the events of its session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assistlearn.core import Contribution
+from assistlearn.events import Event, RoundFinished, RunFinished, StopReason, TurnFinished
+
+
+@dataclass
+class Learned:
+    """Listens to a session.
+
+    Attributes
+    ----------
+    contributions : list of Contribution
+        The kept models of all rounds.
+    holdout_scores : list of float
+        The accuracy on the hold-out samples after each round.
+    n_rounds, stop_reason : int, StopReason
+        What the ensemble is made of, and why training ended.
+    """
+
+    contributions: list[Contribution] = field(default_factory=list)
+    holdout_scores: list[float] = field(default_factory=list)
+    n_rounds: int = 0
+    stop_reason: StopReason = StopReason.ALL_ROUNDS_DONE
+
+    def hear(self, event: Event) -> None:
+        """Take note of an event."""
+        match event:
+            case TurnFinished(contribution=Contribution() as contribution):
+                self.contributions.append(contribution)
+            case RoundFinished(holdout_accuracy=float(accuracy)):
+                self.holdout_scores.append(accuracy)
+            case RunFinished():
+                self.n_rounds, self.stop_reason = event.n_rounds, event.reason

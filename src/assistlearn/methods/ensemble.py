@@ -1,0 +1,30 @@
+"""Ensemble-AdaBoost: nothing is interchanged; every agent boosts alone, and the agents' answers are put to a vote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from assistlearn.core import votes
+from assistlearn.core.ignorance import Floats
+from assistlearn.methods.hard import Hard
+
+
+@dataclass(frozen=True)
+class Ensemble(Hard):
+    """The paper's baseline."""
+
+    summary: ClassVar[str] = (
+        "no interchange: every agent boosts alone, and the agents' answers are put to a majority vote "
+        "(Ensemble-AdaBoost). Ties are broken by the agents' confidence"
+    )
+    shares_state: ClassVar[bool] = False
+
+    def combine(self, scores: Mapping[str, Floats], total_weights: Mapping[str, float]) -> dict[str, Floats]:
+        """Return each agent's share of a majority vote."""
+        return votes.majority_votes(scores, total_weights)
+
+    def probabilities(self, total: Floats, n_voting: int) -> Floats:
+        """Return the shares of the vote."""
+        return votes.vote_shares(total, n_voting)

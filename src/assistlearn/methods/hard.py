@@ -1,0 +1,94 @@
+"""The paper's methods: a model is rewarded where it is right, one bit per sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from assistlearn.core import Reward, RunState, SoftReward, State, Verdict, votes
+from assistlearn.core.confidence import Said
+from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.votes import Codes
+from assistlearn.errors import ProtocolError
+from assistlearn.methods.method import ABSTAINS, HoldoutAnswer, Method, spread
+
+
+@dataclass(frozen=True)
+class Hard(Method):
+    """What the methods of the paper have in common.
+
+    Attributes
+    ----------
+    interchange : bool
+        Whether a model's weight looks at the errors made earlier in the round.
+    """
+
+    interchange: ClassVar[bool] = False
+
+    def start(self, n_samples: int, n_classes: int, weights: Floats | None = None) -> RunState:
+        """Return the state before the first turn."""
+        return State.start(n_samples, n_classes, weights, interchange=self.interchange)
+
+    def reward(self, said: Said, codes: Codes, held: Bools | None, n_classes: int) -> Reward:
+        """Return where a model is right; true where its agent abstains.
+
+        >>> Ascii().reward(np.array([0, 2]), np.array([0, 1]), np.array([True, True, False]), 3)
+        array([ True, False,  True])
+        """
+        return spread(said == codes, held, True)
+
+    def silence(self, n_samples: int) -> Reward:
+        """Return the reward of an agent that abstains everywhere."""
+        return np.ones(n_samples, dtype=bool)
+
+    def check_reward(self, reward: Reward) -> None:
+        """Refuse levels."""
+        if isinstance(reward, SoftReward):
+            raise ProtocolError("A hard method exchanges bits, not levels.")
+
+    def judge_afresh(
+        self, state: RunState, reward: Reward, held: Bools | None, boosted: Verdict | None
+    ) -> Verdict | None:
+        """Return what the model is worth by itself: a vote of the forests.
+
+        The exponential loss would prefer the boosted ones even where they are worse, so these are not compared.
+        """
+        now, alone = state.judge(reward, None, held), state.beginning().judge(reward, None, held)
+        return replace(alone, mean_reward=now.mean_reward, gain=now.gain)
+
+    def holdout_answer(self, said: Said, held: Bools | None, n_classes: int) -> HoldoutAnswer:
+        """Return class codes."""
+        return spread(said, held, ABSTAINS)
+
+    def check_holdout(self, answer: HoldoutAnswer | None) -> None:
+        """Refuse anything but class codes."""
+        if answer is None or isinstance(answer, SoftReward):
+            raise ProtocolError("the answers for the hold-out samples are missing.")
+
+    def add_holdout(self, scores: Floats, answer: Any, model_weight: float) -> None:
+        """Add the votes for the classes that a model answers."""
+        voting = np.flatnonzero(answer != ABSTAINS)
+        own = scores[voting]
+        votes.add_vote(own, answer[voting], model_weight)
+        scores[voting] = own
+
+
+@dataclass(frozen=True)
+class Ascii(Hard):
+    """ASCII: equation 13 of the paper."""
+
+    summary: ClassVar[str] = (
+        "a model's weight takes into account what was wrong earlier in the same round (equation 13 of the paper)"
+    )
+    interchange: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Simple(Hard):
+    """ASCII-Simple: the weight of AdaBoost."""
+
+    summary: ClassVar[str] = (
+        "it looks at the ignorance alone (ASCII-Simple), the exact stage-wise minimiser of the exponential loss"
+    )

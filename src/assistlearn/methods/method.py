@@ -1,0 +1,129 @@
+"""What a method is: the state it starts from, what a model is rewarded and worth, and how votes become an answer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistlearn.core import Reward, RunState, SoftReward, Verdict, votes
+from assistlearn.core.confidence import Said
+from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.votes import Codes
+
+ABSTAINS = -1
+"""In place of a class code: the agent does not hold this sample."""
+
+HoldoutAnswer: TypeAlias = Codes | SoftReward
+"""What a model answers for hold-out samples: class codes (or :data:`ABSTAINS`), or quantised votes, ``n x K``."""
+
+
+@dataclass(frozen=True)
+class Method(ABC):
+    """How agents' models are rewarded, judged and put together. It has settings and no state.
+
+    The fields of a method are those settings of a plan that it needs.
+
+    Attributes
+    ----------
+    summary : str
+        What it is, in a sentence, for whoever has to choose.
+    shares_state : bool
+        Whether one ignorance goes from agent to agent; otherwise each agent boosts alone.
+    wants_probabilities : bool
+        Whether models answer with class probabilities, where their learner has them.
+    """
+
+    summary: ClassVar[str] = ""
+    shares_state: ClassVar[bool] = True
+    wants_probabilities: ClassVar[bool] = False
+
+    # -- the state
+
+    @abstractmethod
+    def start(self, n_samples: int, n_classes: int, weights: Floats | None = None) -> RunState:
+        """Return the state before the first turn; ``weights`` are those of the samples, uniform by default."""
+
+    def states(
+        self, agents: Sequence[str], n_samples: int, n_classes: int, weights: Floats | None = None
+    ) -> dict[str, RunState]:
+        """Return each agent's state: one and the same for all, or one each."""
+        if self.shares_state:
+            return dict.fromkeys(agents, self.start(n_samples, n_classes, weights))
+        return {agent: self.start(n_samples, n_classes, weights) for agent in agents}
+
+    # -- the reward
+
+    @abstractmethod
+    def reward(self, said: Said, codes: Codes, held: Bools | None, n_classes: int) -> Reward:
+        """Return what a model that said this about the samples it holds is rewarded, over all samples."""
+
+    @abstractmethod
+    def silence(self, n_samples: int) -> Reward:
+        """Return the reward of an agent that abstains everywhere."""
+
+    @abstractmethod
+    def check_reward(self, reward: Reward) -> None:
+        """Raise ``ProtocolError`` for a reward of a form that this method does not exchange."""
+
+    # -- the judgement
+
+    def judge(self, state: RunState, reward: Reward, ignorance: Floats, held: Bools | None) -> Verdict:
+        """Return what a model with this reward is worth. The memory of the present ignorance may be used again."""
+        return state.judge(reward, ignorance, held, overwrite=True)
+
+    @property
+    def boosts_strong_learners(self) -> bool:
+        """Whether a learner that knows its samples by heart is boosted, too, and the better of two models taken."""
+        return False
+
+    @abstractmethod
+    def judge_afresh(
+        self, state: RunState, reward: Reward, held: Bools | None, boosted: Verdict | None
+    ) -> Verdict | None:
+        """Return what a model is worth that was fitted as if nobody had spoken; None where the boosted one is better.
+
+        It is asked about a forest that knows its samples by heart. Such a one errs on little but mislabelled samples
+        and those that its columns cannot tell; to boost it on these makes it worse.
+        """
+
+    # -- hold-out samples
+
+    @abstractmethod
+    def holdout_answer(self, said: Said, held: Bools | None, n_classes: int) -> HoldoutAnswer:
+        """Return what a model that said this answers for all hold-out samples."""
+
+    @abstractmethod
+    def check_holdout(self, answer: HoldoutAnswer | None) -> None:
+        """Raise ``ProtocolError`` for answers of a form that this method does not exchange."""
+
+    @abstractmethod
+    def add_holdout(self, scores: Floats, answer: Any, model_weight: float) -> None:
+        """Add a model's weighted votes on the hold-out samples to ``scores`` (n x K), in place."""
+
+    # -- the answer
+
+    def combine(self, scores: Mapping[str, Floats], total_weights: Mapping[str, float]) -> dict[str, Floats]:
+        """Return each agent's share of the decision, from its own votes and the sum of its model weights."""
+        return dict(scores)
+
+    def probabilities(self, total: Floats, n_voting: int) -> Floats:
+        """Return class probabilities from the sum of the shares; ``n_voting`` agents have voted."""
+        return votes.probabilities(total)
+
+
+def spread(values: NDArray[Any], held: Bools | None, otherwise: Any) -> NDArray[Any]:
+    """Return values for all samples from those that an agent holds.
+
+    >>> spread(np.array([3, 4]), np.array([True, False, True]), 0)
+    array([3, 0, 4])
+    """
+    if held is None:
+        return values
+    out = np.full((len(held), *values.shape[1:]), otherwise, dtype=values.dtype)
+    out[held] = values
+    return out

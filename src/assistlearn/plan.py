@@ -1,0 +1,247 @@
+"""The plan of a run: every setting, with its default, explanation and check.
+
+The estimator, the command line, run folders, messages and task files are made from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+from assistlearn.core.loss import LOSSES
+from assistlearn.core.quantise import DTYPES
+from assistlearn.errors import SettingsError
+from assistlearn.methods import METHODS, Method, method_named
+from assistlearn.orders import ORDERS, Greedy, Order, order_of
+from assistlearn.setting import (
+    Complaint,
+    choice,
+    one_of,
+    positive_up_to_one,
+    setting,
+    settings_of,
+    share_or_none,
+    whole,
+    words,
+)
+
+MAX_FOLDS = 100
+"""How many folds another agent can be asked to fit in one turn."""
+
+RewardKind = Literal["in-sample", "out-of-fold", "auto"]
+Alignment = Literal["hash", "psi"]
+Overlap = Literal["abstain", "intersection"]
+WeakAgent = Literal["skip", "stop"]
+Absent = Literal["stop", "go on"]
+
+RUN, SAMPLES, TRAINING, SOFT = "The run", "Samples", "Training", "The soft method"
+"""The headings under which settings are shown."""
+
+
+def _check_order(value: Any) -> Complaint:
+    named = isinstance(value, str) and value in ORDERS
+    own = not isinstance(value, str) and (callable(value) or hasattr(value, "next") or isinstance(value, Greedy))
+    if named or own:
+        return None
+    return (
+        f"is not known. Choose one of {sorted(ORDERS)}, or pass a callable order(round, agents, rng) that returns the "
+        "agents' names in the order of their turns."
+    )
+
+
+def _orders_of_runs() -> list[str]:
+    """Return the orders that separate agents can follow: in the greedy one they would try models for each other."""
+    return [name for name, order in ORDERS.items() if not isinstance(order, Greedy)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """How to train; checked when it is made.
+
+    Raises
+    ------
+    SettingsError
+        A setting has a value that it cannot have.
+
+    Examples
+    --------
+    >>> Plan(method="soft", n_rounds=3).make_method()
+    Soft(loss='logistic', shrinkage=0.5, score_bits=8)
+    >>> Plan(n_rounds=0)
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.SettingsError: n_rounds=0 must be a whole number of at least 1.
+    """
+
+    purpose: str = setting(
+        "",
+        "What the run is for, in words. Helpers are told.",
+        words,
+        estimator=False,
+        panel=RUN,
+        table="",
+        metavar="WORDS",
+    )
+    absent: Absent = choice(
+        "stop",
+        "What happens when a helper cannot be reached in training: it stops, and can be resumed (stop); or it goes on "
+        "without the helper (go on).",
+        lambda: get_args(Absent),
+        estimator=False,
+        panel=RUN,
+        table="",
+    )
+    alignment: Alignment = choice(
+        "hash",
+        "How ids are matched: by keyed hashes (hash) or private set intersection (psi).",
+        lambda: get_args(Alignment),
+        estimator=False,
+        panel=SAMPLES,
+        table="",
+        option="align",
+        key="alignment",
+    )
+    overlap: Overlap = choice(
+        "abstain",
+        "Use all of the initiator's samples, helpers abstain where they lack one (abstain); or only those that all "
+        "hold (intersection).",
+        lambda: get_args(Overlap),
+        estimator=False,
+        panel=SAMPLES,
+        table="",
+    )
+    missing_agent: Literal["use", "abstain"] = choice(
+        "use",
+        "What an agent does about a sample for which all its columns are missing: hands it to its learner like any "
+        "other (use); or abstains, in training and in prediction (abstain).",
+        lambda: ("use", "abstain"),
+        more="Its models then are fitted and weighed on the samples it holds.",
+        runs=False,
+        panel=SAMPLES,
+    )
+    holdout: float | None = setting(
+        None,
+        "Hold out a share of the samples, 0.2 say, to tell the accuracy and when to stop.",
+        share_or_none,
+        more="The paper's second stop rule: train on the others, stop when the error on these has not fallen for "
+        "``patience`` rounds, and cut the ensemble back to the best round.",
+        panel=SAMPLES,
+        metavar="SHARE",
+    )
+    patience: int = setting(
+        3,
+        "With hold-out samples: stop after so many rounds without improvement.",
+        whole(1),
+        panel=SAMPLES,
+        metavar="ROUNDS",
+    )
+    method: str = choice(
+        "ascii",
+        "How models are weighed and put together.",
+        lambda: METHODS,
+        told=True,
+        panel=TRAINING,
+    )
+    n_rounds: int = setting(
+        20,
+        "Rounds at the most. In a round every agent has one turn.",
+        whole(1),
+        panel=TRAINING,
+        option="rounds",
+        metavar="NUMBER",
+    )
+    order: str | Order = setting(
+        "chain",
+        "Who is next in a round: the initiator, then helpers as they are given (chain); by chance (random); who had "
+        "the largest weight (strongest).",
+        _check_order,
+        choices=_orders_of_runs,
+        more='"random" is the paper\'s ASCII-Random: a fresh permutation each round. "greedy" gives every turn to the '
+        "agent that lowers the loss most, for M times the fits and answers of M agents. Or what "
+        "``order(round, names, rng)`` returns.",
+        panel=TRAINING,
+    )
+    weak_agent: WeakAgent = choice(
+        "skip",
+        "What happens when a model is no better than chance: its agent sits the turn out (skip), or the run ends "
+        "(stop).",
+        lambda: get_args(WeakAgent),
+        more='"stop" is the paper\'s literal rule. With "skip" the run ends when a whole round has added nothing.',
+        panel=TRAINING,
+    )
+    reward: RewardKind = choice(
+        "in-sample",
+        "Which samples tell where a model is right: those it was fitted to (in-sample); folds it was not fitted to "
+        "(out-of-fold); or the first until they tell nothing any more, then the second (auto).",
+        lambda: get_args(RewardKind),
+        more='"in-sample" is the paper\'s rule. "out-of-fold" costs ``cv`` more fits per turn, or nothing for a forest '
+        'that draws its samples (out-of-bag votes). In "auto" each agent changes for itself: when its model is right '
+        "on 95 % of the ignorance, or when a model that has not seen one fold is no better than chance on it (one more "
+        "fit per turn).",
+        told=True,
+        panel=TRAINING,
+    )
+    cv: int = setting(
+        5, "Folds of out-of-fold rewards.", whole(2, "folds"), told=True, panel=TRAINING, metavar="NUMBER"
+    )
+    seed: int = setting(0, "Where all chance comes from.", whole(0), estimator=False, panel=TRAINING, metavar="NUMBER")
+    loss: str = choice(
+        "logistic",
+        "What is made small.",
+        lambda: LOSSES,
+        more="The logistic loss bounds the ignorance of a sample, so that wrong labels do less harm.",
+        told=True,
+        panel=SOFT,
+        metavar="WHICH",
+    )
+    shrinkage: float = setting(
+        0.5,
+        "What model weights are multiplied by. Smaller is slower and more robust.",
+        positive_up_to_one,
+        told=True,
+        panel=SOFT,
+        metavar="FACTOR",
+    )
+    score_bits: int = setting(
+        8,
+        "The bits in which an agent says a score, per sample and turn: 4, 8, 16 or 32.",
+        one_of(lambda: sorted(DTYPES)),
+        told=True,
+        panel=SOFT,
+        metavar="BITS",
+    )
+
+    def __post_init__(self) -> None:
+        for name, known in SETTINGS.items():
+            complaint = known.check(getattr(self, name))
+            if complaint is not None and not (name == "cv" and self.reward == "in-sample"):
+                raise SettingsError(f"{name}={getattr(self, name)!r} {complaint}")
+        if isinstance(order_of(self.order), Greedy) and not self.make_method().shares_state:
+            raise SettingsError(
+                f"order={self.order!r} compares the agents' models, but method={self.method!r} lets each boost alone."
+            )
+
+    def make_method(self) -> Method:
+        """Return the method, with the settings that it needs."""
+        return method_named(self.method, vars(self))
+
+    def told(self) -> dict[str, Any]:
+        """Return what helpers are told of it, by name."""
+        return {name: getattr(self, name) for name, known in SETTINGS.items() if known.told}
+
+    def of_runs(self) -> dict[str, Any]:
+        """Return the settings that runs of separate agents have, as plain values for a file."""
+        return {name: value for name, value in asdict(self).items() if SETTINGS[name].runs}
+
+    def check_for_runs(self) -> None:
+        """Raise for what is right in one process but cannot be asked of separate agents."""
+        if self.order not in _orders_of_runs():
+            raise SettingsError(
+                f"order={self.order!r} cannot be followed by separate agents. Choose one of {_orders_of_runs()}."
+            )
+        if self.cv > MAX_FOLDS:
+            raise SettingsError(f"cv={self.cv} must be at most {MAX_FOLDS}.")
+
+
+SETTINGS = settings_of(Plan)
+"""What is known of each setting of a plan, by name."""

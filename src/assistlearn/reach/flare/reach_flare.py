@@ -1,0 +1,79 @@
+"""Runs over a network: created from a task's file, and opened to train, to predict or to forget."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from assistlearn.agent_files import load_description
+from assistlearn.errors import SettingsError
+from assistlearn.events import EventLog
+from assistlearn.protocol import Transport
+from assistlearn.reach.flare.carrying.flare_transport import FlareTransport
+from assistlearn.reach.flare.installed import require_flare
+from assistlearn.reach.flare.provisioning.kit import load_kit
+from assistlearn.reach.flare.site.findings import check_named
+from assistlearn.reach.flare.task_file import check_helpers, load_task
+from assistlearn.runs.creating import check_matching, check_new, new_folder, write_run
+from assistlearn.runs.folder import RunFolder
+from assistlearn.runs.settings import RunSettings
+
+
+class Flare:
+    """Reaches the agents of other organisations through their sites."""
+
+    command = "train"
+    may_come_back = True
+
+    def opened(self, settings: RunSettings, log: EventLog, timeout: float) -> AbstractContextManager[Transport]:
+        """Return a transport that starts jobs as they are needed. How long it tries, the run's settings say."""
+        require_flare()
+        kits, seconds = settings.places["kits"], settings.places["patience_seconds"]
+        site, admin = load_kit(Path(kits["site"]), "site"), load_kit(Path(kits["admin"]), "admin")
+        return FlareTransport(site, admin, settings.helpers, seconds, log)
+
+
+REACH = Flare()
+
+
+def create_run(folder: Path, run: str, task_file: Path) -> RunFolder:
+    """Check a task and the initiator's kits and table, and write the settings of a new run.
+
+    Parameters
+    ----------
+    folder : path
+        Where the run shall live; no run may live there yet.
+    run : str
+        Its name.
+    task_file : path
+        The task.
+    """
+    require_flare()
+    made = new_folder(folder)
+    task = load_task(task_file)
+    site, admin = load_kit(task.site, "site"), load_kit(task.admin, "admin")
+    check_helpers(task_file, task.helpers, site.name)
+    if site.network != admin.network:
+        raise SettingsError(
+            f"{task_file}: the kit {task.site} is of the network {site.network!r}, {task.admin} of {admin.network!r}. "
+            "Name two kits of one network."
+        )
+    agent_file = task.agent or site.agent_file
+    initiator = load_description(agent_file)
+    check_named(site, initiator)
+    if not initiator.is_initiator:
+        raise SettingsError(f"{agent_file} names no label column (label = ...): the initiator has the labels.")
+    check_new(run, [initiator])
+    check_matching(task.plan.alignment, [initiator])
+    write_run(
+        made,
+        run,
+        initiator,
+        task.helpers,
+        task.plan,
+        reach="flare",
+        files={initiator.name: str(agent_file.resolve())},
+        kits={"site": str(site.folder), "admin": str(admin.folder)},
+        patience_seconds=task.give_up_after,
+    )
+    return made

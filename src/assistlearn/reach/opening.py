@@ -1,0 +1,96 @@
+"""Runs, wherever their agents are: opened, trained, resumed."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from assistlearn.errors import AssistLearnError, SettingsError, TableChangedError
+from assistlearn.events import Event, EventLog
+from assistlearn.protocol import Transport
+from assistlearn.reach import TIMEOUT, reach_named
+from assistlearn.runs import training
+from assistlearn.runs.folder import RunFolder
+from assistlearn.runs.forgetting import forget
+from assistlearn.runs.open_run import OpenRun, OwnTable, open_run
+from assistlearn.runs.own_table import codes_of
+from assistlearn.service.agent_from_file import from_loaded
+from assistlearn.tables import LoadedAgent, load_agent
+
+
+@contextmanager
+def opened_run(
+    folder: RunFolder, *, training: bool, log: EventLog | None = None, timeout: float = TIMEOUT
+) -> Iterator[tuple[OpenRun, LoadedAgent]]:
+    """Yield the open run and the initiator's own agent with its table; close the ways to the others afterwards.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        Where the run lives.
+    training : bool
+        Whether to train: then the initiator's table must be as it was.
+    log : EventLog, optional
+        Where facts go; the folder's own by default.
+    timeout : float
+        Seconds to wait for an answer of an agent on this machine.
+    """
+    settings = folder.settings()
+    log = folder.log() if log is None else log
+    with reach_named(settings.reach).opened(settings, log, timeout) as transport:
+        yield with_own_table(folder, transport, training=training, log=log)
+
+
+def with_own_table(
+    folder: RunFolder, transport: Transport, *, training: bool, log: EventLog | None = None
+) -> tuple[OpenRun, LoadedAgent]:
+    """Return the open run over a transport, and the initiator's own agent with its table."""
+    settings = folder.settings()
+    own = load_agent(Path(settings.files[settings.initiator]))
+    if training and own.table.fingerprint != settings.fingerprint:
+        raise TableChangedError(
+            f"The table of {settings.initiator!r} ({own.table.source}) has changed since run {settings.run!r} "
+            "began. Bring the old table back to go on, or start a new run."
+        )
+    table = OwnTable(codes_of(own.table, settings.classes))
+    return open_run(folder, from_loaded(own), table, transport, log), own
+
+
+def train(folder: RunFolder, log: EventLog | None = None, timeout: float = TIMEOUT) -> Iterator[Event]:
+    """Train from wherever the run was left, yielding what happens; see :func:`follow`."""
+    with opened_run(folder, training=True, log=log, timeout=timeout) as (run, _):
+        yield from follow(run)
+
+
+def follow(run: OpenRun) -> Iterator[Event]:
+    """Train, yielding what happens.
+
+    A run that fails before its samples are settled is removed at every agent, so that it can be started again under the
+    same name. One that fails later, or because another machine cannot be reached, is kept, to go on with. The error
+    says which.
+    """
+    folder = run.folder
+    try:
+        yield from training.train(run)
+    except AssistLearnError as error:
+        later = reach_named(run.settings.reach).may_come_back and isinstance(error, ConnectionError)
+        if folder.samples() is None and not later:
+            forget(run)
+            folder.remove()
+            error.add_note("Nothing was trained, and nothing of the run is kept: put this right and start again.")
+        else:
+            error.add_note(f"The run is kept in {folder.path}. Put this right, then go on: {resuming(folder)}")
+        raise
+
+
+def resuming(folder: RunFolder) -> str:
+    """Return the command that goes on with a run."""
+    return shlex.join(["assistlearn", reach_named(folder.settings().reach).command, "--resume", str(folder.path)])
+
+
+def check_command(folder: RunFolder, command: str) -> None:
+    """Refuse to resume a run by a command that is not for runs of its kind."""
+    if reach_named(folder.settings().reach).command != command:
+        raise SettingsError(f"{folder.path} is not a run of 'assistlearn {command}'. Go on with: {resuming(folder)}")

@@ -1,0 +1,139 @@
+"""Matching samples with the helpers, for training and for prediction."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from assistlearn.alignment import HashInitiator, Ids, Initiator, Minimum, PsiInitiator, samples_of_run
+from assistlearn.alignment.matching import Rows
+from assistlearn.core.ignorance import Bools
+from assistlearn.errors import RunError, SettingsError, StartedAnewError
+from assistlearn.events import SamplesDone, SamplesMatched
+from assistlearn.protocol import messages as m
+from assistlearn.runs.open_run import OpenRun
+
+STARTS_ANEW = 3
+"""How often a helper may start anew while samples are matched or votes are asked for."""
+
+
+def align(run: OpenRun) -> Rows:
+    """Return the initiator's rows that take part, settled with every helper."""
+    for name in run.agents:
+        run.log.append(SamplesDone(name, 0, 0))
+        run.reach(name, opening_of(run), m.Opened)
+    rows: Rows | None = run.folder.samples()
+    if rows is not None:
+        return rows
+    labelled = np.flatnonzero(run.table.labels >= 0)
+    ids = run.ids_at(labelled)
+    matchings = {name: Matching(run, name, ids, "train", run.table.minimum) for name in run.settings.helpers}
+    held = {name: matching.find() for name, matching in matchings.items()}
+    kept = np.ones(len(labelled), dtype=bool)
+    if held:
+        kept = samples_of_run(held, run.settings.plan.overlap, run.table.minimum)
+    for matching in matchings.values():
+        matching.settle_anew(kept)
+    rows = labelled[kept]
+    _check_classes(run, rows)
+    run.own.run(run.name).place(rows, "train")
+    run.folder.write_samples(rows)
+    return rows
+
+
+class Matching:
+    """The matching of some of the initiator's samples with one helper's.
+
+    Parameters
+    ----------
+    run : OpenRun
+        The run.
+    helper : str
+        With whom.
+    ids : Ids
+        The samples.
+    purpose : {"train", "predict"}
+        What for.
+    minimum : Minimum or None
+        How many of them the helper must hold.
+    """
+
+    def __init__(
+        self, run: OpenRun, helper: str, ids: Ids, purpose: Literal["train", "predict"], minimum: Minimum | None
+    ) -> None:
+        self._run = run
+        self._helper = helper
+        self._ids = ids
+        self._purpose = purpose
+        self._minimum = minimum
+        self._side: Initiator = self._new_side()
+        self._held: Bools = np.zeros(0, dtype=bool)
+
+    def find(self) -> Bools:
+        """Return which of the samples the helper holds."""
+        self._tell(0, 0)
+        data = self._side.start()
+        self._tell(0, 0)  # now it is the helper's turn, who does not say how far it is
+        self._held = self._side.finish(self._ask(1, data))
+        self._run.log.append(SamplesMatched(self._helper, len(self._ids), int(np.count_nonzero(self._held))))
+        return self._held
+
+    def settle(self, kept: Bools) -> None:
+        """Settle with the helper which samples are in the run, and in which order."""
+        self._side.confirm(self._ask(2, self._side.settle(kept)))
+
+    def settle_anew(self, kept: Bools) -> None:
+        """Settle the samples; a helper that has started anew since the first step takes it again."""
+        for _ in range(STARTS_ANEW):
+            try:
+                return self.settle(kept)
+            except StartedAnewError:
+                before, self._side = self._held, self._new_side()
+                if not np.array_equal(self.find(), before):
+                    raise RunError(
+                        f"Agent {self._helper!r} has started anew in the middle of matching samples, with another "
+                        "table. Start the run again."
+                    ) from None
+        return self.settle(kept)
+
+    def _ask(self, step: Literal[1, 2], data: bytes) -> bytes:
+        request = m.Align(run=self._run.name, purpose=self._purpose, step=step, data=data)
+        return self._run.agents[self._helper].ask(request, m.Aligned).data
+
+    def _tell(self, done: int, total: int) -> None:
+        self._run.log.append(SamplesDone(self._helper, done, total))
+
+    def _new_side(self) -> Initiator:
+        settings, secret = self._run.settings, self._run.holdings.secret
+        if settings.plan.alignment == "psi":
+            return PsiInitiator(self._ids, helper=self._helper, minimum=self._minimum, progress=self._tell)
+        if secret is None:
+            raise SettingsError(
+                f"Agent {settings.initiator!r} has no secret for alignment by keyed hashes. Name one in its file "
+                "(secret = ...), the same for all agents, or align by psi."
+            )
+        return HashInitiator(self._ids, secret, self._helper, self._minimum)
+
+
+def opening_of(run: OpenRun) -> m.Open:
+    """Return the message that opens a run."""
+    plan = run.settings.plan
+    return m.Open(
+        run=run.name,
+        initiator=run.settings.initiator,
+        purpose=plan.purpose,
+        alignment=plan.alignment,
+        overlap=plan.overlap,
+    )
+
+
+def _check_classes(run: OpenRun, rows: Rows) -> None:
+    classes = run.settings.classes
+    present = np.unique(run.table.labels[rows])
+    if len(present) < len(classes):
+        lost = [classes[i] for i in range(len(classes)) if i not in present]
+        raise RunError(
+            f"The {len(rows):,} common samples have no sample of class {lost[0]!r} ({len(lost)} classes are lost). "
+            "Use overlap 'abstain', or more samples."
+        )

@@ -1,0 +1,81 @@
+"""The way to one agent, as the initiator has it: requests out, replies in, refusals raised, everything recorded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Literal, TypeVar
+
+from assistlearn.errors import ProtocolError, RefusedError, StartedAnewError
+from assistlearn.events import Answered, Asked, EventLog
+from assistlearn.protocol import Encoded, Ledger, Transport, decode
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.messages import Message, type_of
+
+Expected = TypeVar("Expected", bound=Message)
+
+
+class Correspondent:
+    """Asks one agent.
+
+    Parameters
+    ----------
+    agent : str
+        Whom.
+    transport : Transport
+        What carries the bytes.
+    ledger : Ledger, optional
+        Where every message is recorded before it goes out, and as it comes in.
+    log : EventLog, optional
+        Where it is told that the agent was asked, and has answered.
+    clock : callable, optional
+        Returns seconds.
+    """
+
+    def __init__(
+        self,
+        agent: str,
+        transport: Transport,
+        ledger: Ledger | None = None,
+        log: EventLog | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.agent = agent
+        self._transport = transport
+        self._ledger = ledger
+        self._log = log
+        self._clock = clock
+
+    def ask(self, request: Message, expected: type[Expected]) -> Expected:
+        """Return the agent's reply, which must be of the expected type and about the same run."""
+        reply = self.ask_any(request).message
+        if isinstance(reply, m.Problem):
+            raise StartedAnewError(reply.text) if reply.kind == "out-of-order" else RefusedError(reply.text)
+        if not isinstance(reply, expected) or reply.run != request.run:
+            raise ProtocolError(f"Agent {self.agent!r} answered {type(reply).__name__} to {type(request).__name__}.")
+        return reply
+
+    def ask_any(self, request: Message) -> Encoded:
+        """Return the agent's reply, whatever it is, and the bytes that it came in."""
+        sent = Encoded.of(request)
+        self._record("sent", request.run, type_of(request), sent.content)
+        begun = self._clock()
+        answer = self._transport.ask(self.agent, sent.content)
+        seconds = self._clock() - begun
+        try:
+            reply = decode(answer)
+        except ProtocolError as error:
+            self._record("received", request.run, "unreadable", answer, seconds)
+            raise ProtocolError(f"The answer of agent {self.agent!r} cannot be read: {error}") from None
+        self._record("received", request.run, type_of(reply), answer, seconds)
+        return Encoded(reply, answer)
+
+    def _record(
+        self, direction: Literal["sent", "received"], run: str, type_: str, content: bytes, seconds: float = 0.0
+    ) -> None:
+        if self._ledger is not None:
+            self._ledger.record(direction, self.agent, run, type_, content)
+        if self._log is not None:
+            sent = direction == "sent"
+            asked = Asked(self.agent, type_, len(content))
+            self._log.append(asked if sent else Answered(self.agent, type_, len(content), round(seconds, 6)))

@@ -1,0 +1,107 @@
+"""A new run: checked as far as it can be before anything is sent, and written into its folder."""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from assistlearn.agent_files import AgentDescription
+from assistlearn.alignment.cipher import require_library
+from assistlearn.errors import RunError, SettingsError
+from assistlearn.plan import Plan
+from assistlearn.runs.folder import RunFolder
+from assistlearn.runs.own_table import classes_of
+from assistlearn.runs.settings import RunSettings
+from assistlearn.service.store import RunStore, run_folder
+from assistlearn.tables import load_agent
+
+
+def write_run(
+    folder: RunFolder,
+    run: str,
+    initiator: AgentDescription,
+    helpers: Sequence[str],
+    plan: Plan,
+    *,
+    reach: str,
+    files: dict[str, str],
+    **places: Any,
+) -> None:
+    """Write the settings of a new run, and the secret order of its classes.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        Where.
+    run : str
+        Its name.
+    initiator : AgentDescription
+        Whose labels they are.
+    helpers : sequence of str
+        The other agents.
+    plan : Plan
+        How to train.
+    reach : str
+        How the agents are reached.
+    files : dict of str to str
+        The agents' files that are on this machine.
+    **places
+        What that way needs to know beside.
+    """
+    plan.check_for_runs()
+    table = load_agent(initiator).table
+    classes = classes_of(table, initiator)
+    settings = RunSettings(
+        run=run,
+        initiator=initiator.name,
+        agents=[initiator.name, *helpers],
+        classes=classes,
+        fingerprint=table.fingerprint,
+        files=files,
+        plan=plan,
+        reach=reach,
+        places=places,
+    )
+    folder.write_settings(settings, _secret_permutation(len(classes)))
+
+
+def new_folder(path: Path) -> RunFolder:
+    """Return the folder for a new run, in which no run may live yet."""
+    made = RunFolder(path)
+    if made.exists:
+        raise RunError(f"{path} holds a run already. Go on with it (--resume {path}), or name another folder.")
+    return made
+
+
+def check_new(run: str, descriptions: Sequence[AgentDescription]) -> None:
+    """Refuse a name that an agent has a run of already."""
+    for description in descriptions:
+        if RunStore(run_folder(description.models, run)).exists:
+            raise RunError(
+                f"Agent {description.name!r} has a run {run!r} already. Choose another name (--run NAME), or let the "
+                f"agent forget it: {shlex.join(['assistlearn', 'forget', run, '--agent', str(description.file)])}"
+            )
+
+
+def check_matching(alignment: str, descriptions: Sequence[AgentDescription]) -> None:
+    """Refuse a way to match samples that cannot work here, before anything is sent."""
+    if alignment == "psi":
+        require_library()
+        return
+    for description in descriptions:
+        if description.secret is None:
+            raise SettingsError(
+                f"{description.file}: agent {description.name!r} has no secret for matching ids by keyed hashes. Name "
+                "one (secret = ...), the same for all agents, or match by private set intersection (--align "
+                'psi; in a task: alignment = "psi").'
+            )
+
+
+def _secret_permutation(n_classes: int) -> list[int]:
+    """Return a permutation that nobody can guess; chance here is for secrecy, not for the run's results."""
+    codes = list(range(n_classes))
+    secrets.SystemRandom().shuffle(codes)
+    return codes

@@ -1,0 +1,37 @@
+"""Forgetting a run: every agent is asked to remove what it keeps of it."""
+
+from __future__ import annotations
+
+from assistlearn.errors import AssistLearnError
+from assistlearn.events import Forgotten
+from assistlearn.protocol import messages as m
+from assistlearn.runs.open_run import OpenRun
+
+
+def forget(run: OpenRun) -> Forgotten:
+    """Ask every agent to remove what it keeps of the run; its folder goes when all have.
+
+    Returns
+    -------
+    forgotten : Forgotten
+        How many models each agent has removed, 0 where it does not know the run any more; and who did not, and why.
+    """
+    removed: dict[str, int] = {}
+    absent: dict[str, str] = {}
+    for name, agent in run.agents.items():
+        try:
+            reply = agent.ask_any(m.Forget(run=run.name)).message
+        except AssistLearnError as error:
+            absent[name] = str(error)
+            continue
+        if isinstance(reply, m.Forgotten):
+            removed[name] = reply.n_models
+        elif isinstance(reply, m.Problem) and reply.kind == "unknown-run":
+            removed[name] = 0
+        else:
+            absent[name] = reply.text if isinstance(reply, m.Problem) else f"It answered {type(reply).__name__}."
+    forgotten = Forgotten(removed, absent)
+    run.log.append(forgotten)
+    if not absent:
+        run.folder.remove()
+    return forgotten

@@ -1,0 +1,129 @@
+"""An open run at the initiator: its folder, its own agent, and the ways to all agents. What every phase works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from assistlearn.alignment import Ids, Minimum
+from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes
+from assistlearn.errors import UnreachableError
+from assistlearn.events import EventLog
+from assistlearn.protocol import Ledger, MemoryTransport, Transport
+from assistlearn.protocol.messages import Message
+from assistlearn.runs.correspondent import Correspondent
+from assistlearn.runs.folder import RunFolder
+from assistlearn.runs.settings import RunSettings
+from assistlearn.service.holdings import Holdings
+from assistlearn.service.service import AgentService
+
+
+@dataclass(frozen=True)
+class OwnTable:
+    """What the initiator brings to a run beside its agent.
+
+    Attributes
+    ----------
+    labels : ndarray
+        Each row's label as a position in the run's classes; -1 where a row has none.
+    weights : ndarray, optional
+        The initial weight of each row; equal by default.
+    minimum : Minimum, optional
+        How many samples a helper must hold.
+    """
+
+    labels: Codes
+    weights: Floats | None = None
+    minimum: Minimum | None = None
+
+
+@dataclass
+class OpenRun:
+    """A run that can be trained, predicted with or forgotten.
+
+    Attributes
+    ----------
+    folder : RunFolder
+        Where it lives.
+    settings : RunSettings
+        What it is about.
+    own : AgentService
+        The initiator's own agent.
+    holdings : Holdings
+        What that agent has: ids, secret.
+    table : OwnTable
+        The initiator's labels and weights.
+    agents : dict of str to Correspondent
+        The ways to all agents, the initiator's own first.
+    ledger : Ledger
+        The initiator's.
+    log : EventLog
+        What happens goes here.
+    """
+
+    folder: RunFolder
+    settings: RunSettings
+    own: AgentService
+    holdings: Holdings
+    table: OwnTable
+    agents: dict[str, Correspondent]
+    ledger: Ledger
+    log: EventLog = field(default_factory=EventLog)
+
+    @property
+    def name(self) -> str:
+        """The name of the run."""
+        return self.settings.run
+
+    @property
+    def ledger_path(self) -> Path:
+        """Where the initiator's ledger is."""
+        return self.ledger.path
+
+    def ids_at(self, rows: Codes) -> Ids:
+        """Return the ids of some of the initiator's rows."""
+        return Ids(self.holdings.ids.take(rows), f"Agent {self.settings.initiator!r}")
+
+    def reach(self, agent: str, request: Message, expected: type[Message]) -> None:
+        """Ask an agent before the first or the next turn; one that is gone is left out where the plan says so."""
+        if agent in self.folder.left():
+            return
+        try:
+            self.agents[agent].ask(request, expected)
+        except UnreachableError as error:
+            if not self.may_leave(agent) or self.folder.samples() is None:
+                raise
+            self.folder.leave(agent, self.folder.n_turns + 1, str(error))
+
+    def may_leave(self, agent: str) -> bool:
+        """Whether the run goes on when this agent cannot be reached."""
+        return self.settings.plan.absent == "go on" and agent != self.settings.initiator
+
+
+def open_run(
+    folder: RunFolder, holdings: Holdings, table: OwnTable, transport: Transport, log: EventLog | None = None
+) -> OpenRun:
+    """Return an open run, whose helpers are reached by a transport.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        Where the run lives.
+    holdings : Holdings
+        What the initiator's own agent has.
+    table : OwnTable
+        The initiator's labels.
+    transport : Transport
+        The way to the helpers.
+    log : EventLog, optional
+        Where facts go; the folder's own by default.
+    """
+    settings = folder.settings()
+    log = folder.log() if log is None else log
+    ledger = Ledger(holdings.home / "ledger.jsonl")
+    own = AgentService(holdings, ledger=False)
+    here = MemoryTransport({settings.initiator: own.answer})
+    agents = {settings.initiator: Correspondent(settings.initiator, here)}
+    agents |= {name: Correspondent(name, transport, ledger, log) for name in settings.helpers}
+    return OpenRun(folder, settings, own, holdings, table, agents, ledger, log)

@@ -1,0 +1,42 @@
+"""The initiator's table in a run: its classes, its labels as codes, and the rows of ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from assistlearn.agent_files import AgentDescription
+from assistlearn.alignment import Ids, normalise
+from assistlearn.errors import SettingsError
+from assistlearn.tables import Table
+
+
+def classes_of(table: Table, initiator: AgentDescription) -> list[Any]:
+    """Return the classes in the order of their values."""
+    assert table.labels is not None
+    classes: list[Any] = table.labels.drop_nulls().unique().sort().to_list()
+    if len(classes) < 2:
+        raise SettingsError(
+            f"{table.source}: column {initiator.label!r} has {len(classes)} class ({classes}); two are needed."
+        )
+    return classes
+
+
+def codes_of(table: Table, classes: Sequence[Any]) -> NDArray[Any]:
+    """Return each row's position among the classes; -1 without a label or with one that is not among them."""
+    if table.labels is None:
+        return np.full(len(table), -1)
+    place = {label: position for position, label in enumerate(classes)}
+    return np.array([place.get(label, -1) for label in table.labels.to_list()], dtype=np.int64)
+
+
+def rows_of(ids: Ids, table_ids: pl.Series) -> NDArray[Any]:
+    """Return the row of each id in a table, or -1 where it has none."""
+    table = pl.DataFrame({"id": normalise(table_ids), "row": np.arange(len(table_ids))})
+    asked = pl.DataFrame({"id": ids.take(np.arange(len(ids)))})
+    found = asked.join(table, on="id", how="left", maintain_order="left")["row"]
+    return found.fill_null(-1).to_numpy().astype(np.int64)

@@ -1,0 +1,149 @@
+"""Predicting with a run: the votes of whoever can be reached, added up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assistlearn.alignment import Ids, Minimum
+from assistlearn.alignment.matching import Rows
+from assistlearn.core import votes
+from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.errors import AssistLearnError, ProtocolError, RunError, StartedAnewError
+from assistlearn.events import Predicted, SamplesDone
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import unpack_bits, unpack_numbers
+from assistlearn.runs.alignment import STARTS_ANEW, Matching
+from assistlearn.runs.open_run import OpenRun
+from assistlearn.runs.training import tell_end
+
+MOST_SAMPLES = 100_000
+"""How many samples' votes are asked for at a time, at the most."""
+
+MOST_SCORES = 10_000_000
+"""How many numbers these votes are at the most: samples times classes."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The votes on some samples, and who took part.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_samples, n_classes)
+        The sum of the votes, in the order of ``classes``.
+    probabilities : ndarray of shape (n_samples, n_classes)
+        What they stand for.
+    known : dict of str to ndarray of bool
+        Which of the samples each agent holds.
+    absent : dict of str to str
+        The agents that did not answer, and why.
+    classes : list
+        The names of the classes.
+    """
+
+    scores: Floats
+    probabilities: Floats
+    known: Mapping[str, Bools]
+    absent: Mapping[str, str]
+    classes: Sequence[Any]
+
+    @property
+    def anyone(self) -> Bools:
+        """Which of the samples any agent holds."""
+        none = np.zeros(len(self.scores), bool)
+        return np.logical_or.reduce(list(self.known.values())) if self.known else none
+
+    @property
+    def labels(self) -> list[Any]:
+        """The class with the most votes; None for a sample that no agent holds."""
+        codes = votes.winners(self.scores)
+        return [self.classes[code] if there else None for code, there in zip(codes, self.anyone, strict=True)]
+
+
+class _Votes(NamedTuple):
+    """One agent's votes: which samples it holds, its scores, and the sum of its model weights."""
+
+    known: Bools
+    scores: Floats
+    weight: float
+
+
+def predict(run: OpenRun, ids: Ids, rows: Rows) -> Prediction:
+    """Return the votes on samples, with whoever can be reached.
+
+    Parameters
+    ----------
+    run : OpenRun
+        A finished run.
+    ids : Ids
+        The samples.
+    rows : ndarray of int
+        The initiator's row of each, or -1 where it has none.
+    """
+    result = run.folder.result()
+    if result is None:
+        raise RunError(f"Run {run.name!r} is not finished. Finish it first, with --resume.")
+    found: dict[str, _Votes] = {}
+    absent: dict[str, str] = {}
+    for name in run.settings.agents:
+        try:
+            found[name] = _votes_of(run, name, ids, rows)
+        except AssistLearnError as error:
+            if name == run.settings.initiator:
+                raise  # its own table or models: whoever asks can put that right
+            absent[name] = str(error)
+    contributed = {contribution["agent"] for contribution in result["contributions"]}
+    prediction = _combined(run, len(ids), found, absent, len(contributed & found.keys()))
+    held = {name: int(mask.sum()) for name, mask in prediction.known.items()}
+    run.log.append(Predicted(len(ids), int((~prediction.anyone).sum()), held, absent))
+    return prediction
+
+
+def _combined(
+    run: OpenRun, n: int, found: Mapping[str, _Votes], absent: Mapping[str, str], n_voting: int
+) -> Prediction:
+    method, classes = run.settings.plan.make_method(), run.settings.classes
+    scores = {name: each.scores for name, each in found.items()}
+    shares = method.combine(scores, {name: each.weight for name, each in found.items()})
+    total = sum(shares.values(), np.zeros((n, len(classes))))[:, np.asarray(run.folder.permutation())]
+    known = {name: each.known for name, each in found.items()}
+    return Prediction(total, method.probabilities(total, n_voting), known, absent, classes)
+
+
+def _votes_of(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> _Votes:
+    """Return an agent's votes; one that has started anew in the middle is asked again, from the beginning."""
+    for _ in range(STARTS_ANEW):
+        try:
+            return _ask_votes(run, agent, ids, rows)
+        except StartedAnewError:
+            continue
+    return _ask_votes(run, agent, ids, rows)
+
+
+def _ask_votes(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> _Votes:
+    n, n_classes = len(ids), len(run.settings.classes)
+    if agent in run.folder.left():
+        tell_end(run, agent, (run.folder.result() or {})["n_rounds"])
+    if agent == run.settings.initiator:
+        run.own.run(run.name).place(rows, "predict")
+    else:
+        matching = Matching(run, agent, ids, "predict", Minimum(0, 0.0))
+        matching.find()
+        matching.settle(np.ones(n, dtype=bool))
+    known, scores, weight = np.zeros(n, dtype=bool), np.zeros((n, n_classes)), 0.0
+    most = max(min(MOST_SAMPLES, MOST_SCORES // n_classes), 1)
+    for start in range(0, n, most):
+        stop = min(start + most, n)
+        reply = run.agents[agent].ask(m.Predict(run=run.name, start=start, stop=stop), m.Scores)
+        known[start:stop] = unpack_bits(reply.known, stop - start)
+        there = np.flatnonzero(known[start:stop]) + start
+        scores[there] = unpack_numbers(reply.scores, len(there) * n_classes).reshape(-1, n_classes)
+        weight = reply.total_weight
+        if not 0.0 <= weight < np.inf:
+            raise ProtocolError(f"Agent {agent!r} says that its models weigh {weight} in all, which cannot be.")
+        run.log.append(SamplesDone(agent, stop, n))
+    return _Votes(known, scores, weight)

@@ -1,0 +1,58 @@
+"""A participant whose answers are kept in the run's folder, and taken from there after an interruption."""
+
+from __future__ import annotations
+
+from assistlearn.agents import Answer, Turn
+from assistlearn.core import Contribution
+from assistlearn.errors import AgentGoneError, ProtocolError, RunError, UnreachableError
+from assistlearn.protocol import Encoded, decode
+from assistlearn.runs.folder import RunFolder
+from assistlearn.runs.remote_participant import RemoteParticipant
+
+
+class RecordedParticipant:
+    """Asks an agent once for each turn, however often the run is interrupted.
+
+    Parameters
+    ----------
+    participant : RemoteParticipant
+        The agent.
+    folder : RunFolder
+        Where its answers are kept.
+    may_leave : bool
+        Whether the run goes on without it when it cannot be reached.
+    """
+
+    def __init__(self, participant: RemoteParticipant, folder: RunFolder, may_leave: bool) -> None:
+        self.name = participant.name
+        self._participant = participant
+        self._folder = folder
+        self._may_leave = may_leave
+
+    def take_turn(self, turn: Turn) -> Answer:
+        """Return the agent's answer: the one that is kept, or a new one, which is kept as it came."""
+        left = self._folder.left().get(self.name)
+        if left is not None and turn.number >= left["turn"]:
+            raise AgentGoneError(self.name, left["reason"])
+        past = self._folder.turn(turn.number)
+        if past is not None:
+            return self._replay(turn, past)
+        try:
+            answer, content = self._participant.ask(turn)
+        except UnreachableError as error:
+            if not self._may_leave:
+                raise
+            self._folder.leave(self.name, turn.number, str(error))
+            raise AgentGoneError(self.name, str(error)) from None
+        self._folder.write_turn(turn.number, content)
+        return answer
+
+    def hear(self, contribution: Contribution, answer: Answer) -> None:
+        """Let the agent hear of it with its next turn."""
+        self._participant.hear(contribution, answer)
+
+    def _replay(self, turn: Turn, past: bytes) -> Answer:
+        try:
+            return self._participant.replay(turn, Encoded(decode(past), past))
+        except ProtocolError as error:
+            raise RunError(f"{self._folder.path}: the record of turn {turn.number} is damaged: {error}") from None

@@ -1,0 +1,80 @@
+"""What a run is about: who takes part, where they are, and the plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from assistlearn.errors import RunError, SettingsError
+from assistlearn.plan import SETTINGS, Plan
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """What a run is about.
+
+    Attributes
+    ----------
+    run : str
+        Its name, the same at every agent.
+    initiator : str
+        Who wants help.
+    agents : list of str
+        All agents, the initiator first.
+    classes : list
+        The names of the classes, in the order of the labels' values.
+    fingerprint : str
+        Of the initiator's table, to notice a change between runs.
+    files : dict of str to str
+        The agents' files that are on this machine; the initiator's always is.
+    plan : Plan
+        How to train.
+    reach : str
+        How the agents are reached: a name in :mod:`assistlearn.reach`.
+    places : dict
+        What that way needs to know, beside the files.
+    """
+
+    run: str
+    initiator: str
+    agents: list[str]
+    classes: list[Any]
+    fingerprint: str
+    files: dict[str, str]
+    plan: Plan
+    reach: str
+    places: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def helpers(self) -> list[str]:
+        """All agents but the initiator."""
+        return self.agents[1:]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, on one level."""
+        facts = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("plan", "places")}
+        return facts | self.plan.of_runs() | self.places | {"format": FORMAT}
+
+    @classmethod
+    def from_dict(cls, facts: dict[str, Any], source: str) -> RunSettings:
+        """Return what :meth:`to_dict` gave; ``source`` is where it stands, for error messages."""
+        if facts.get("format") != FORMAT:
+            raise RunError(f"{source} has format {facts.get('format')}; this release reads format {FORMAT}.")
+        own = {each.name for each in fields(cls)} - {"plan", "places"}
+        missing = sorted(own - {"reach"} - facts.keys())
+        if missing:
+            raise RunError(f"{source} is not complete: {', '.join(missing)} missing.")
+        try:
+            plan = Plan(**{name: value for name, value in facts.items() if name in SETTINGS})
+        except SettingsError as error:
+            raise RunError(f"{source} was changed or damaged: {error}") from None
+        places = {name: value for name, value in facts.items() if name not in own | SETTINGS.keys() | {"format"}}
+        known = {"reach": _reach_of_old(places)} | {name: facts[name] for name in own if name in facts}
+        return cls(plan=plan, places=places, **known)
+
+
+def _reach_of_old(places: dict[str, Any]) -> str:
+    """Return how the agents of a run are reached that was written before it said so."""
+    return "flare" if places.get("kits") else "processes"

@@ -1,0 +1,104 @@
+"""The set-up of a run: what follows from the plan and the labels before the first turn, wherever the agents are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistlearn.core import RunState
+from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes
+from assistlearn.errors import SettingsError
+from assistlearn.learners.seeding import MAX_SEED
+from assistlearn.methods import Method
+from assistlearn.plan import Plan
+from assistlearn.session import HoldOut
+from assistlearn.session.holdout import split
+
+Positions = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """What a session begins with.
+
+    Attributes
+    ----------
+    method : Method
+        How models are rewarded, weighed and put together.
+    training : ndarray of int, or None
+        The positions of the samples to train on; None for all.
+    aside : ndarray of int, or None
+        Those of the hold-out samples; None where there are none.
+    n_training : int
+        How many samples are trained on.
+    states : mapping of str to RunState
+        Each agent's state before the first turn.
+    holdout : HoldOut or None
+        What the hold-out samples will tell.
+    seeds : mapping of str to int
+        For chance in each agent's preparation.
+    """
+
+    method: Method
+    training: Positions | None
+    aside: Positions | None
+    n_training: int
+    states: Mapping[str, RunState]
+    holdout: HoldOut | None
+    seeds: Mapping[str, int]
+
+
+def set_up(
+    plan: Plan, agents: Sequence[str], labels: Codes, codes: Codes, n_classes: int, weights: Floats | None = None
+) -> SetUp:
+    """Return what a session begins with.
+
+    Parameters
+    ----------
+    plan : Plan
+        All chance comes from its seed.
+    agents : sequence of str
+        Their names, the initiator first.
+    labels : ndarray of shape (n_samples,)
+        The position of each sample's class in the order of the classes: the seed alone decides who is held out.
+    codes : ndarray of shape (n_samples,)
+        The class codes that agents are told; the same, or under a secret permutation.
+    n_classes : int
+        The number of classes.
+    weights : ndarray of shape (n_samples,), optional
+        The initial weights of the samples.
+    """
+    training, aside = _split(plan, labels)
+    if weights is not None and training is not None and not weights[training].sum() > 0.0:
+        raise SettingsError(
+            f"holdout={plan.holdout} leaves {len(training)} samples to train on, all of them with no weight. "
+            "Hold out less, or give more samples a sample_weight."
+        )
+    method = plan.make_method()
+    n_training = len(labels) if training is None else len(training)
+    own_weights = weights if weights is None or training is None else weights[training]
+    rng = np.random.RandomState([plan.seed, 3])
+    return SetUp(
+        method=method,
+        training=training,
+        aside=aside,
+        n_training=n_training,
+        states=method.states(agents, n_training, n_classes, own_weights),
+        holdout=None if aside is None else HoldOut(codes[aside], n_classes, plan.patience, method),
+        seeds={name: int(rng.randint(MAX_SEED)) for name in agents},
+    )
+
+
+def _split(plan: Plan, labels: Codes) -> tuple[Positions, Positions] | tuple[None, None]:
+    if plan.holdout is None:
+        return None, None
+    training, aside = split(labels, plan.holdout, np.random.RandomState([plan.seed, 2]))
+    if len(aside) == 0:
+        raise SettingsError(
+            f"holdout={plan.holdout} of {len(labels)} samples leaves nothing to hold out. Use a larger share."
+        )
+    return training, aside

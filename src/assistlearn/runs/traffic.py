@@ -1,0 +1,30 @@
+"""How many bytes a run has sent and received, as the initiator's ledger has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from assistlearn.events import Event, TurnFinished
+from assistlearn.protocol.ledger import read
+from assistlearn.runs.open_run import OpenRun
+
+
+def traffic_of(run: OpenRun, events: Sequence[Event]) -> dict[str, Any]:
+    """Return the bytes of the run's messages with each helper, by type.
+
+    With it: how many turns the helper took, and of how many other models it heard by then.
+    """
+    turns = [event for event in events if isinstance(event, TurnFinished)]
+    interchange = run.settings.plan.make_method().shares_state
+    traffic: dict[str, Any] = {}
+    for helper in run.settings.helpers:
+        mine = [turn.turn for turn in turns if turn.agent == helper]
+        others = [t for t in turns if t.agent != helper and t.contribution and mine and t.turn < mine[-1]]
+        news = len(others) if interchange else 0
+        traffic[helper] = {"sent": {}, "received": {}, "turns": len(mine), "news": news}
+    for entry in read(run.ledger_path):
+        if entry.run == run.name and entry.peer in traffic:
+            count = traffic[entry.peer][entry.direction]
+            count[entry.type] = count.get(entry.type, 0) + entry.bytes
+    return traffic

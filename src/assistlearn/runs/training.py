@@ -1,0 +1,136 @@
+"""Training a run: align, set up, run the session from wherever it was left, end, and write the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from assistlearn.core.votes import Codes
+from assistlearn.errors import RefusedError, RunError, UnreachableError
+from assistlearn.events import (
+    AgentLeft,
+    Event,
+    RoundFinished,
+    RunFinished,
+    SamplesSettled,
+    TurnFinished,
+    read,
+)
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers
+from assistlearn.runs.alignment import align
+from assistlearn.runs.open_run import OpenRun
+from assistlearn.runs.recorded_participant import RecordedParticipant
+from assistlearn.runs.remote_participant import RemoteParticipant, Sizes
+from assistlearn.runs.setup import SetUp, set_up
+from assistlearn.runs.traffic import traffic_of
+from assistlearn.session import Session
+
+OF_THE_SESSION = (TurnFinished, AgentLeft, RoundFinished)
+"""Facts that a resumed session yields again, in the same order."""
+
+
+def train(run: OpenRun) -> Iterator[Event]:
+    """Train from wherever the run was left, yielding what happens; every fact is in the run's log by then."""
+    rows = align(run)
+    labels = run.table.labels[rows]
+    codes = np.asarray(run.folder.permutation())[labels]
+    n_classes = len(run.settings.classes)
+    weights = None if run.table.weights is None else run.table.weights[rows]
+    made = set_up(run.settings.plan, run.settings.agents, labels, codes, n_classes, weights)
+    n_holdout = 0 if made.aside is None else len(made.aside)
+    if run.folder.n_turns == 0:
+        run.log.append(SamplesSettled(made.n_training, n_holdout))
+    _begin(run, codes, n_classes, made, weights)
+    sizes = Sizes(made.n_training, n_classes, n_holdout)
+    participants = [
+        RecordedParticipant(
+            RemoteParticipant(run.agents[name], run.name, made.method, made.states[name], sizes),
+            run.folder,
+            run.may_leave(name),
+        )
+        for name in run.settings.agents
+    ]
+    session = Session(run.settings.plan, participants, made.states, made.holdout)
+    yield from _follow(run, session.run(), made.n_training)
+
+
+def _begin(run: OpenRun, codes: Codes, n_classes: int, made: SetUp, weights: Any) -> None:
+    """Send every agent the task; one that has it already answers the same again."""
+    mask = np.zeros(len(codes), dtype=bool)
+    mask[[] if made.aside is None else made.aside] = True
+    labels = pack_codes(codes, n_classes)
+    holdout = None if made.aside is None else pack_bits(mask)
+    packed_weights = None if weights is None else pack_numbers(weights)
+    for name in run.agents:
+        begin = m.Begin(
+            run=run.name,
+            n_samples=len(codes),
+            n_classes=n_classes,
+            labels=labels,
+            seed=made.seeds[name],
+            weights=packed_weights,
+            holdout=holdout,
+            **run.settings.plan.told(),
+        )
+        run.reach(name, begin, m.Ready)
+
+
+def _follow(run: OpenRun, events: Iterator[Event], n_training: int) -> Iterator[Event]:
+    """Write events down and pass them on; at the end tell the agents and write the result."""
+    known = sum(isinstance(recorded.event, OF_THE_SESSION) for recorded in read(run.folder.events))
+    seen: list[Event] = []
+    for event in events:
+        seen.append(event)
+        if isinstance(event, RunFinished):
+            result = _result(run, seen, event, n_training)
+            _end(run, event.n_rounds, [contribution["agent"] for contribution in result["contributions"]])
+            run.log.append(event)
+            run.folder.write_result(result)
+        elif len(seen) <= known:
+            run.log.tell(event)  # it happened before an interruption, and is written down already
+        else:
+            run.log.append(event)
+        yield event
+
+
+def _end(run: OpenRun, n_rounds: int, contributors: Sequence[str]) -> None:
+    """Tell the agents that training is over; each must still have the models that the result is made of."""
+    for name in run.agents:
+        try:
+            kept = tell_end(run, name, n_rounds)
+        except (UnreachableError, RefusedError):
+            if name in run.folder.left():
+                continue  # it will be told when it is back, before it votes; or it has not begun at all
+            raise
+        if kept != contributors.count(name):
+            raise RunError(
+                f"Agent {name!r} has {kept} models, but the result is made of {contributors.count(name)} of its "
+                "own: it has lost some since they were made, perhaps to an old backup. Bring its folder back as it "
+                "was, or start a new run."
+            )
+
+
+def tell_end(run: OpenRun, agent: str, n_rounds: int) -> int:
+    """Tell an agent that training is over; return how many models it has."""
+    left = run.folder.left().get(agent)
+    end = m.End(run=run.name, n_rounds=n_rounds, last_turn=left["turn"] - 1 if left else None)
+    return run.agents[agent].ask(end, m.Ended).n_models
+
+
+def _result(run: OpenRun, seen: Sequence[Event], end: RunFinished, n_training: int) -> dict[str, Any]:
+    turns = [event for event in seen if isinstance(event, TurnFinished)]
+    made = [turn.contribution for turn in turns if turn.contribution is not None]
+    return {
+        "run": run.name,
+        "stop_reason": end.reason.name,
+        "n_rounds": end.n_rounds,
+        "contributions": [asdict(c) for c in made if c.round <= end.n_rounds],
+        "n_turns": len(turns),
+        "n_samples": n_training,
+        "left": run.folder.left(),
+        "traffic": traffic_of(run, seen),
+    }

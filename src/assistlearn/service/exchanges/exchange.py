@@ -1,0 +1,33 @@
+"""What an exchange is: some requests, and how an agent answers them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from assistlearn.protocol.codec import Encoded
+from assistlearn.protocol.messages import Message
+from assistlearn.service.run_here import RunHere
+
+
+class Exchange(ABC):
+    """Answers some types of requests, for any run.
+
+    Attributes
+    ----------
+    requests, replies : tuple of message types
+        What it is asked, and what it answers beside a ``Problem``.
+    needs_open_run : bool
+        Whether the run must have been opened here before.
+    needs_permission : bool
+        Whether the agent's owner must still allow the run.
+    """
+
+    requests: ClassVar[tuple[type[Message], ...]] = ()
+    replies: ClassVar[tuple[type[Message], ...]] = ()
+    needs_open_run: ClassVar[bool] = True
+    needs_permission: ClassVar[bool] = True
+
+    @abstractmethod
+    def answer(self, run: RunHere, message: Any, request: bytes) -> Message | Encoded:
+        """Return the reply to a request of one of its types; ``request`` are the bytes it came in."""

@@ -1,0 +1,21 @@
+"""Forgetting: everything that an agent keeps of a run, but for its ledger."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assistlearn.protocol import messages as m
+from assistlearn.service.exchanges.exchange import Exchange
+from assistlearn.service.run_here import RunHere
+
+
+class Forgetting(Exchange):
+    """``Forget`` and ``Forgotten``; it needs nobody's permission."""
+
+    requests = (m.Forget,)
+    replies = (m.Forgotten,)
+    needs_permission = False
+
+    def answer(self, run: RunHere, message: Any, request: bytes) -> m.Forgotten:
+        """Remove the run."""
+        return m.Forgotten(run=message.run, n_models=run.store.forget())

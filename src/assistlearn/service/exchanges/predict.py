@@ -1,0 +1,54 @@
+"""Prediction: an agent's votes on samples that were aligned for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from assistlearn.errors import OutOfOrderError, ProtocolError
+from assistlearn.learners.weighting import take_rows
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import pack_bits, pack_numbers
+from assistlearn.service.exchanges.exchange import Exchange
+from assistlearn.service.run_here import RunHere
+
+MAX_PREDICTED = 1_000_000
+"""How many samples' votes go into one message."""
+
+MAX_SCORES = 100_000_000
+"""How many numbers these votes are at the most: samples times classes."""
+
+
+class Predicting(Exchange):
+    """``Predict`` and ``Scores``."""
+
+    requests = (m.Predict,)
+    replies = (m.Scores,)
+
+    def answer(self, run: RunHere, message: Any, request: bytes) -> m.Scores:
+        """Return the votes on the samples that the agent holds, of those asked for."""
+        rows = run.rows_to_predict
+        if rows is None:
+            raise OutOfOrderError("The samples to predict are not aligned yet.")
+        part = run.part()
+        if not part.finished:
+            raise OutOfOrderError(f"Run {message.run!r} is not finished here; there is nothing to predict with.")
+        most = min(MAX_PREDICTED, MAX_SCORES // part.n_classes)
+        if not 0 <= message.start <= message.stop <= len(rows) or message.stop - message.start > most:
+            raise ProtocolError(
+                f"Samples {message.start} to {message.stop} were asked for; {len(rows)} are aligned, and at most "
+                f"{most:,} are answered at once."
+            )
+        asked = rows[message.start : message.stop]
+        held = asked >= 0
+        scores = np.zeros((0, part.n_classes))
+        if held.any():
+            table = take_rows(part.features(), asked[held])
+            scores = part.agent.scores(table, int(held.sum()), part.n_classes)
+        return m.Scores(
+            run=message.run,
+            known=pack_bits(held),
+            scores=pack_numbers(scores),
+            total_weight=part.agent.total_weight,
+        )

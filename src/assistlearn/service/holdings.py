@@ -1,0 +1,61 @@
+"""What an agent has, and never shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assistlearn.alignment import Ids
+from assistlearn.protocol import messages as m
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """What an agent has, and never shows.
+
+    Attributes
+    ----------
+    name : str
+        The agent's name.
+    estimator : classifier
+        Its learner, preprocessing included.
+    ids : Ids
+        The ids of its table.
+    features : table
+        Its features, row by row as the ids.
+    home : path
+        Where it keeps its runs and its ledger.
+    secret : bytes, optional
+        What it shares with the other agents for alignment by keyed hashes.
+    allow : callable, optional
+        Raises ``RefusedError`` for a run that it does not allow, given its opening and how many other runs there are;
+        asked before every answer, except to ``Forget``.
+    max_samples : int, optional
+        How many samples a run may have.
+    fingerprint : str, default=""
+        Of its table, to notice a change in the middle of a run.
+    schema : mapping, optional
+        The names and kinds of its columns, as plain values: kept with the models.
+    read_as : callable, optional
+        Returns the features with the columns of an earlier schema, found by their names; raises where they do not fit.
+    """
+
+    name: str
+    estimator: Any
+    ids: Ids
+    features: Any
+    home: Path
+    secret: bytes | None = None
+    allow: Callable[[m.Open, int], None] | None = None
+    max_samples: int | None = None
+    fingerprint: str = ""
+    schema: Mapping[str, Any] | None = None
+    read_as: Callable[[Mapping[str, Any]], Any] | None = None
+
+    def features_as(self, schema: Mapping[str, Any] | None) -> Any:
+        """Return the features as a model that was trained with this schema takes them."""
+        if schema is None or schema == self.schema or self.read_as is None:
+            return self.features
+        return self.read_as(schema)

@@ -1,0 +1,190 @@
+"""An agent's part in one run: from the task to the last model, rebuilt from what it has stored after a crash."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from assistlearn.agents import Agent, Answer, KeptModel, Turn
+from assistlearn.errors import OutOfOrderError, ProtocolError
+from assistlearn.learners.seeding import MAX_SEED
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.codec import Encoded, decode
+from assistlearn.protocol.rewards import pack_holdout, pack_reward
+from assistlearn.service.holdings import Holdings
+from assistlearn.service.replica import Replica
+from assistlearn.service.store import PastTurn, RunStore
+from assistlearn.service.task import Task, aligned_rows
+
+
+class Part:
+    """An agent's part in one run.
+
+    Parameters
+    ----------
+    own : Holdings
+        What the agent has.
+    store : RunStore
+        Where it remembers the run.
+
+    Attributes
+    ----------
+    agent : Agent
+        With the models that it keeps.
+    """
+
+    def __init__(self, own: Holdings, store: RunStore) -> None:
+        self.agent = Agent(own.name, own.estimator)
+        self._own = own
+        self._store = store
+        self._task: Task | None = None
+        self._replica: Replica | None = None
+        self._features: Any = None
+        self._models_of: dict[int, int] = {}
+        self._replies: dict[int, bytes] = {}
+
+    @classmethod
+    def recalled(cls, own: Holdings, store: RunStore) -> Part:
+        """Return the part as the agent remembers it."""
+        part = cls(own, store)
+        begin = store.task()
+        if begin is None:
+            return part
+        message = decode(begin)
+        assert isinstance(message, m.Begin)
+        ended = store.ended()
+        part._take(message, prepare=ended is None)
+        for turn in store.past_turns():
+            part._recall(turn, replay=ended is None)
+        if ended is not None:
+            part.agent.end(ended)
+        return part
+
+    @property
+    def finished(self) -> bool:
+        """Whether training is over here."""
+        return self._task is not None and self._store.ended() is not None
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes of the task."""
+        assert self._task is not None
+        return self._task.n_classes
+
+    def features(self) -> Any:
+        """Return the agent's features with the columns that its models were trained with."""
+        if self._features is None:
+            self._features = self._own.features_as(self._store.schema())
+        return self._features
+
+    def begin(self, message: m.Begin, request: bytes) -> m.Ready:
+        """Take the task. Asked again with the same task, answer the same."""
+        before = self._store.task()
+        if before is not None and before != request:
+            raise OutOfOrderError(f"Run {message.run!r} has begun here already, with another task.")
+        if before is None or self._task is None:
+            self._take(message, prepare=True)
+            self._store.keep_task(request)
+        rows = self._store.rows()
+        return m.Ready(run=message.run, n_held=int(np.count_nonzero(rows >= 0)) if rows is not None else 0)
+
+    def take_turn(self, message: m.TakeTurn, request: bytes) -> Encoded | m.Problem:
+        """Take a turn; asked for one that is done already, give the same answer again."""
+        if message.turn in self._replies:
+            return Encoded(decode(self._replies[message.turn]), self._replies[message.turn])
+        task, replica = self._ready(message.run)
+        if self._store.ended() is not None:
+            raise OutOfOrderError(
+                f"Training of run {message.run!r} has ended here; turn {message.turn} comes too late."
+            )
+        _check_seed(message.seed)
+        if message.since != replica.known and message.state is None:
+            text = f"This agent knows the run up to turn {replica.known}, not {message.since}."
+            return m.Problem(run=message.run, kind="behind", text=text, known=replica.known)
+        replica.catch_up(message)
+        answer = self.agent.take_turn(Turn(message.turn, message.round, message.seed), replica.state, task.method)
+        reply = _turn_taken(message, answer, task.n_classes)
+        encoded = Encoded.of(reply)
+        kept = None if answer.verdict.useless else self.agent.models[-1].model
+        self._store.keep_turn(message.turn, request, encoded.content, kept, self.agent.honest)
+        self._replies[message.turn] = encoded.content
+        replica.remember(message.turn, reply.reward)
+        if kept is not None:
+            self._models_of[message.turn] = message.round
+        return encoded
+
+    def end(self, message: m.End) -> m.Ended:
+        """Cut back to the rounds that count, and let go of the training rows."""
+        if self._task is None:
+            raise OutOfOrderError(f"Run {message.run!r} has not begun here; it cannot end.")
+        if message.n_rounds < 0:
+            raise ProtocolError(f"A result cannot be made of {message.n_rounds} rounds.")
+        ended = self._store.ended()
+        if ended is not None and ended != message.n_rounds:
+            raise OutOfOrderError(f"Run {message.run!r} has ended here after round {ended}, not {message.n_rounds}.")
+        if ended is None:
+            self._cut_back(message.n_rounds, math.inf if message.last_turn is None else message.last_turn)
+        return m.Ended(run=message.run, n_models=len(self.agent.models))
+
+    def _cut_back(self, n_rounds: int, last_turn: float) -> None:
+        counts = [turn <= last_turn and round <= n_rounds for turn, round in self._models_of.items()]
+        surplus = [turn for turn, kept in zip(self._models_of, counts, strict=True) if not kept]
+        self._store.end(n_rounds, surplus)
+        self.agent.models[:] = [model for model, kept in zip(self.agent.models, counts, strict=True) if kept]
+        self.agent.end(n_rounds)
+        self._replica = None
+
+    def _take(self, message: m.Begin, prepare: bool) -> None:
+        """Check the task and, where turns are to come, hand the agent its training rows."""
+        if prepare:
+            _check_seed(message.seed)
+        rows = aligned_rows(self._store.rows(), message.run) if prepare else None
+        task = Task.of(message, rows)
+        if prepare:
+            self._replica = Replica(task.start(), task.n_training, task.method)
+            self.agent = Agent(self._own.name, self._own.estimator, task.honesty)
+            self.agent.begin(task.samples(self.features()), message.seed)
+        self._task = task
+
+    def _recall(self, past: PastTurn, replay: bool) -> None:
+        """Take up a turn that was done before a crash: its model, and its effect on the state."""
+        request, reply = decode(past.request), decode(past.reply)
+        assert isinstance(request, m.TakeTurn)
+        assert isinstance(reply, m.TurnTaken)
+        if replay:
+            assert self._replica is not None
+            self._replica.catch_up(request)
+            self._replica.remember(past.number, reply.reward)
+            if past.honest:
+                self.agent.become_honest()
+        if past.model is not None:
+            model = self._store.model(past.model)
+            self.agent.models.append(KeptModel(request.round, reply.model_weight, model))
+            self._models_of[past.number] = request.round
+        self._replies[past.number] = past.reply
+
+    def _ready(self, run: str) -> tuple[Task, Replica]:
+        if self._task is None or self._replica is None:
+            raise OutOfOrderError(f"Run {run!r} has not begun here.")
+        return self._task, self._replica
+
+
+def _check_seed(seed: int) -> None:
+    """Refuse what no learner takes as its seed."""
+    if not 0 <= seed <= MAX_SEED:
+        raise ProtocolError(f"A seed lies between 0 and {MAX_SEED}, and is not {seed}.")
+
+
+def _turn_taken(message: m.TakeTurn, answer: Answer, n_classes: int) -> m.TurnTaken:
+    verdict = answer.verdict
+    return m.TurnTaken(
+        run=message.run,
+        turn=message.turn,
+        reward=pack_reward(answer.reward),
+        model_weight=verdict.model_weight,
+        mean_reward=verdict.mean_reward,
+        perfect=verdict.perfect,
+        holdout=None if answer.holdout is None else pack_holdout(answer.holdout, n_classes),
+    )

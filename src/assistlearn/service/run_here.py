@@ -1,0 +1,65 @@
+"""A run at one agent: what the service has of it in memory and, through its store, on disk."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from assistlearn.alignment import Helper
+from assistlearn.alignment.matching import Rows
+from assistlearn.protocol import messages as m
+from assistlearn.service.holdings import Holdings
+from assistlearn.service.part import Part
+from assistlearn.service.store import RunStore, runs_at
+
+Purpose: TypeAlias = Literal["train", "predict"]
+
+
+class RunHere:
+    """What an exchange is given: the agent's holdings, and the run that a request is about.
+
+    Parameters
+    ----------
+    own : Holdings
+        What the agent has.
+    store : RunStore
+        What it keeps of the run on disk.
+
+    Attributes
+    ----------
+    aligning : dict
+        The alignments that are under way, by what they are for.
+    rows_to_predict : ndarray or None
+        The agent's rows of the samples that were aligned for prediction.
+    """
+
+    def __init__(self, own: Holdings, store: RunStore) -> None:
+        self.own = own
+        self.store = store
+        self.aligning: dict[Purpose, Helper] = {}
+        self.rows_to_predict: Rows | None = None
+        self._part: Part | None = None
+
+    def check_allowed(self, opening: m.Open) -> None:
+        """Raise if the agent's owner does not allow the run, or no longer does."""
+        if self.own.allow is not None:
+            others = set(runs_at(self.own.home)) - {opening.run}
+            self.own.allow(opening, len(others))
+
+    def place(self, rows: Rows, purpose: Purpose) -> None:
+        """Settle the agent's rows of the samples."""
+        if purpose == "train":
+            self.store.keep_rows(rows, self.own.fingerprint, self.own.schema)
+        else:
+            self.rows_to_predict = rows
+
+    def part(self) -> Part:
+        """Return the agent's part in the run, as it remembers it."""
+        if self._part is None:
+            if self.store.ended() is None and self.store.rows() is not None:
+                self.store.check_table(self.own.fingerprint, self.own.name)
+            self._part = Part.recalled(self.own, self.store)
+        return self._part
+
+    def drop_part(self) -> None:
+        """Let go of what is in memory, which may be half done; what is on disk is not."""
+        self._part = None

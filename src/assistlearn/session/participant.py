@@ -1,0 +1,31 @@
+"""An agent as the session sees it, wherever it lives."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from assistlearn.agents import Answer, Turn
+from assistlearn.core import Contribution
+
+
+class Participant(Protocol):
+    """A name, a turn, and ears."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    def take_turn(self, turn: Turn) -> Answer:
+        """Fit a model under the present ignorance and say where it is right.
+
+        Raises
+        ------
+        AgentGoneError
+            It cannot be reached, and the run shall go on without it.
+        """
+        ...
+
+    def hear(self, contribution: Contribution, answer: Answer) -> None:
+        """Take note of a contribution that was accepted, its own included: only then is its model kept."""
+        ...

@@ -1,0 +1,158 @@
+"""One round: turn after turn, each to one agent, or to the best of several who try."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from assistlearn.agents import Answer, Turn
+from assistlearn.core import Contribution
+from assistlearn.core.quantise import right
+from assistlearn.errors import AgentGoneError
+from assistlearn.events import AgentLeft, Event, TurnFinished
+from assistlearn.orders import Greedy, checked, order_of
+from assistlearn.session.participant import Participant
+
+if TYPE_CHECKING:
+    from assistlearn.session.session import Session
+
+Taken: TypeAlias = tuple[str, Answer]
+"""Who took a turn, and the answer."""
+
+
+class Round:
+    """A round of a session.
+
+    Parameters
+    ----------
+    session : Session
+        What goes on from round to round.
+    number : int
+        Counts from 1.
+
+    Attributes
+    ----------
+    made : list of Contribution
+        The models that were kept in it.
+    """
+
+    def __init__(self, session: Session, number: int) -> None:
+        self._session = session
+        self._number = number
+        self._order = order_of(session.plan.order)
+        self.made: list[Contribution] = []
+
+    def run(self) -> Generator[Event, None, bool]:
+        """Let the agents take their turns; return whether a weak one ends the run."""
+        session = self._session
+        for state in session.states.values():
+            state.begin_round()
+        planned, ahead = self._planned()
+        for candidates in planned:
+            taken = next(ahead, None) or (yield from self._take(candidates))
+            if taken is None:
+                continue  # whoever was to take it is gone: the next agent takes this turn
+            finished = self._accept(*taken)
+            del taken  # a reward is as long as the samples: let go of it before the next turn
+            yield finished
+            if finished.contribution is None and session.plan.weak_agent == "stop":
+                return True
+            if finished.contribution is None and len(candidates) > 1:
+                break  # everybody tried, nobody can help: another turn would be the same
+        return False
+
+    def _planned(self) -> tuple[Iterator[Sequence[str]], Iterator[Taken]]:
+        """Return who may take each turn, and the turns that were taken ahead, all at the same time."""
+        turns = self._turns()
+        if not self._independent():
+            return turns, iter(())
+        planned = list(turns)
+        names = [name for (name,) in planned]
+        if len(set(names)) < len(names):
+            return iter(planned), iter(())
+        return iter(planned), self._side_by_side(names)
+
+    def _turns(self) -> Iterator[Sequence[str]]:
+        """Yield, turn by turn, who may have it: one agent, or several of whom the best is taken."""
+        session, order = self._session, self._order
+        names = list(session.present)
+        if isinstance(order, Greedy):
+            yield from (names for _ in names)
+        elif callable(order):
+            for name in checked(order(self._number, list(names), session.order_rng), names, self._number):
+                yield [name]
+        else:
+            taken: list[str] = []
+            while (following := order.next(taken, list(names), session.history)) is not None:
+                taken += checked([following], names, self._number)
+                yield taken[-1:]
+
+    def _independent(self) -> bool:
+        """Whether the turns can be taken at the same time: they are known, and every agent boosts alone."""
+        states, n_jobs = self._session.states, self._session.n_jobs
+        alone = len({id(state) for state in states.values()}) == len(states)
+        return alone and len(states) > 1 and n_jobs not in (None, 1) and callable(self._order)
+
+    def _side_by_side(self, names: Sequence[str]) -> Iterator[Taken]:
+        """Let each agent take its own turn, all at the same time."""
+        session, first = self._session, len(self._session.history) + 1
+        seeds = enumerate(session.seeds(len(names)))
+        turns = [Turn(first + place, self._number, seed) for place, seed in seeds]
+        pairs = zip((session.present[name] for name in names), turns, strict=True)
+        answers = _in_threads(session.n_jobs, pairs)
+        return zip(names, answers, strict=True)
+
+    def _take(self, candidates: Sequence[str]) -> Generator[Event, None, Taken | None]:
+        """Return who took the turn, and the answer, or None where nobody is left for it; who is gone is taken out."""
+        present = self._session.present
+        turn = Turn(len(self._session.history) + 1, self._number, self._session.seed())
+        while chosen := [present[name] for name in candidates if name in present]:
+            try:
+                return _best(chosen, turn, self._session.n_jobs)
+            except AgentGoneError as gone:
+                del present[gone.agent]
+                yield AgentLeft(turn.number, turn.round, gone.agent, gone.reason)
+        return None
+
+    def _accept(self, name: str, answer: Answer) -> TurnFinished:
+        """Let a turn count: the state, the hold-out samples and all agents hear of a model that is kept."""
+        session, verdict = self._session, answer.verdict
+        turn = len(session.history) + 1
+        contribution = None if verdict.useless else _contribution(turn, self._number, name, answer)
+        if contribution is not None:
+            self.made.append(contribution)
+            session.states[name].apply(answer.reward, contribution.model_weight)
+            for participant in session.present.values():
+                participant.hear(contribution, answer)
+            if session.holdout is not None and answer.holdout is not None:
+                session.holdout.add(name, answer.holdout, contribution.model_weight)
+        finished = TurnFinished(turn, self._number, name, verdict.model_weight, verdict.mean_reward, contribution)
+        session.finish(finished)
+        return finished
+
+
+def _best(participants: Sequence[Participant], turn: Turn, n_jobs: int | None) -> Taken:
+    """Let agents take the turn, and return the answer that lowers the loss most, the first among equals."""
+    if len(participants) == 1:
+        return participants[0].name, participants[0].take_turn(turn)
+    answers = _in_threads(n_jobs, ((participant, turn) for participant in participants))
+    pairs = zip((participant.name for participant in participants), answers, strict=True)
+    return max(pairs, key=lambda pair: -math.inf if pair[1].verdict.useless else pair[1].verdict.gain)
+
+
+def _in_threads(n_jobs: int | None, turns: Iterator[tuple[Participant, Turn]]) -> list[Answer]:
+    taken = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(participant.take_turn)(turn) for participant, turn in turns
+    )
+    return list(taken)
+
+
+def _contribution(turn: int, round: int, agent: str, answer: Answer) -> Contribution:
+    """Return the record of a kept model."""
+    verdict = answer.verdict
+    accuracy = float(np.count_nonzero(right(answer.reward))) / max(len(answer.reward), 1)
+    return Contribution(turn, round, agent, verdict.model_weight, verdict.mean_reward, accuracy, verdict.perfect)

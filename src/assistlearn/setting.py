@@ -1,0 +1,137 @@
+"""A setting: its default, its explanation and its check, in one place; everything else is made from these."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, TypeAlias
+
+Complaint: TypeAlias = str | None
+"""What is wrong with a value, to follow its name: "must be ..."; None where it is right."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is known of a setting beside its name, its type and its default, which are those of a dataclass's field.
+
+    Attributes
+    ----------
+    explanation : str
+        What it does, in a sentence or two.
+    check : callable
+        Returns what is wrong with a value, or None.
+    choices : callable, optional
+        Returns the texts that it may be, where these can be listed.
+    more : str
+        What else users of the estimator should know.
+    estimator, runs : bool
+        Whether the estimator has it, and runs of separate agents.
+    told : bool
+        Whether helpers are told, in the message that begins a run.
+    panel : str
+        Under which heading it is shown.
+    table : str
+        The table of a task file that it stands in; empty for the top of the file.
+    option : str
+        Its name on the command line, if not that of the field.
+    key : str
+        Its name in a task file, if not that of the option.
+    metavar : str
+        What stands for its value in a help text.
+    """
+
+    explanation: str
+    check: Callable[[Any], Complaint]
+    choices: Callable[[], Sequence[str]] | None = None
+    more: str = ""
+    estimator: bool = True
+    runs: bool = True
+    told: bool = False
+    panel: str = ""
+    table: str = "training"
+    option: str = ""
+    key: str = ""
+    metavar: str = "HOW"
+
+
+def setting(default: Any, explanation: str, check: Callable[[Any], Complaint], **more: Any) -> Any:
+    """Return a dataclass's field that is a setting."""
+    return dataclasses.field(default=default, metadata={"setting": Setting(explanation, check, **more)})
+
+
+def choice(default: Any, explanation: str, choices: Callable[[], Iterable[str]], **more: Any) -> Any:
+    """Return a dataclass's field whose value is one of some texts."""
+
+    def listed() -> list[str]:
+        return list(choices())
+
+    return setting(default, explanation, one_of(listed), choices=listed, **more)
+
+
+def settings_of(kind: type) -> dict[str, Setting]:
+    """Return the settings that a dataclass has, by name."""
+    found = {field.name: field.metadata.get("setting") for field in dataclasses.fields(kind)}
+    return {name: known for name, known in found.items() if known is not None}
+
+
+# -- checks
+
+
+def one_of(choices: Callable[[], Sequence[Any]]) -> Callable[[Any], Complaint]:
+    """Return a check that a value is one of these.
+
+    >>> one_of(lambda: ["hash", "psi"])("name")
+    "is not known. Choose one of ['hash', 'psi']."
+    """
+
+    def check(value: Any) -> Complaint:
+        known = choices()
+        right = any(type(value) is type(each) and value == each for each in known) or _whole(value) in known
+        return None if right else f"is not known. Choose one of {list(known)}."
+
+    return check
+
+
+def whole(least: int, what: str = "") -> Callable[[Any], Complaint]:
+    """Return a check that a value is a whole number of at least so many.
+
+    >>> whole(1)(0)
+    'must be a whole number of at least 1.'
+    """
+    words = (
+        f"must be a whole number of {what}, at least {least}."
+        if what
+        else f"must be a whole number of at least {least}."
+    )
+
+    def check(value: Any) -> Complaint:
+        number = _whole(value)
+        return None if number is not None and number >= least else words
+
+    return check
+
+
+def share_or_none(value: Any) -> Complaint:
+    """Check that a value is None or lies between zero and one."""
+    right = value is None or (_is_number(value) and 0.0 < float(value) < 1.0)
+    return None if right else "must be None or a share between 0 and 1."
+
+
+def positive_up_to_one(value: Any) -> Complaint:
+    """Check that a value is above zero and at most one."""
+    return None if _is_number(value) and 0.0 < float(value) <= 1.0 else "must be above 0 and at most 1."
+
+
+def words(value: Any) -> Complaint:
+    """Check that a value is a text."""
+    return None if isinstance(value, str) else "must be a text."
+
+
+def _whole(value: Any) -> int | None:
+    return int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
