@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from assistlearn.agent_files.agent_file import AgentDescription, TableFile, TableQuery
+from assistlearn.agent_files.agent_file import AgentDescription
+from assistlearn.agent_files.table_source import TableFile, TableQuery
 from assistlearn.errors import MissingExtraError, MissingTableError, TableError
 
 SAMPLED_ROWS = 10_000

@@ -9,8 +9,8 @@ from typing import Any
 
 from assistlearn.agent_files.keys import Keys
 from assistlearn.agent_files.places import Places
+from assistlearn.agent_files.toml_file import read_toml
 from assistlearn.errors import DescriptionError
-from assistlearn.reach.flare.provisioning.network_file import read_toml
 from assistlearn.runs.simulation import Options
 
 KEYS = (
