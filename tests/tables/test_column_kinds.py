@@ -120,9 +120,7 @@ def test_a_value_that_no_longer_fits_is_named_with_its_row(tmp_path):
     ],
 )
 def test_a_column_that_has_changed_its_kind_is_refused(kind, now):
-    with pytest.raises(
-        TableError, match=r"lab\.parquet: column 'x' held .*1 of 1 rows do not fit \(first: row 1, "
-    ):
+    with pytest.raises(TableError, match=r"lab\.parquet: column 'x' held .*1 of 1 rows do not fit \(first: row 1, "):
         convert(now, Column("x", kind), "lab.parquet")
 
 

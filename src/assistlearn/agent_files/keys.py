@@ -46,9 +46,6 @@ class Keys:
                     f"there is no key {key!r}{inside}.{did_you_mean(key, known)} The keys here are {listed(known)}.",
                 )
 
-    def __contains__(self, key: str) -> bool:
-        return key in self._values
-
     def error(self, key: str, message: str) -> DescriptionError:
         """Return an error that begins with the file and the key's line."""
         return DescriptionError(f"{self._places(*self._at, key)}: {message}")
@@ -66,11 +63,6 @@ class Keys:
         """Return a text that is not empty, or None where the key is absent."""
         text: str | None = self._checked(key, "a text in quotes, not an empty one", _is_text)
         return text
-
-    def flag(self, key: str) -> bool | None:
-        """Return true or false, or None where the key is absent."""
-        flag: bool | None = self._checked(key, "true or false, without quotes", lambda value: isinstance(value, bool))
-        return flag
 
     def count(self, key: str, least: int = 1) -> int | None:
         """Return a whole number, or None where the key is absent."""

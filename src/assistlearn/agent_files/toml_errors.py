@@ -27,7 +27,7 @@ def explained(
     said = _SAID.fullmatch(str(error))
     assert said is not None
     what, path = said["what"], said["path"]
-    at = tuple(key.partition("[")[0] for key in path.split(".")) if path else ()
+    at = tuple(path.partition("[")[0].split(".")) if path else ()  # a list is shown whole
     wrong = reduce(lambda around, key: _fields(around)[key], at, inspect.type_info(kind))
     if isinstance(error.__cause__, WrongKeyError):
         at, message = (*at, error.__cause__.key), str(error.__cause__)
@@ -85,13 +85,16 @@ def _wanted(kind: inspect.Type, at: KeyPath) -> str:
 
 
 def _limits(kind: inspect.IntType | inspect.FloatType, both: str) -> str:
-    least = kind.ge if kind.ge is not None else kind.gt
-    most = kind.le if kind.le is not None else kind.lt
+    least, most = kind.ge if kind.gt is None else kind.gt, kind.le if kind.lt is None else kind.lt
     if least is not None and most is not None:
-        return both.format(f"{least:g}", f"{most:g}")
+        return both.format(_number(least), _number(most))
     if most is not None:
-        return f" of at most {most:g}"
-    return "" if least is None else f" of at least {least:g}" if kind.ge is not None else f" above {least:g}"
+        return f" of at most {_number(most)}"
+    return "" if least is None else f" {'of at least' if kind.gt is None else 'above'} {_number(least)}"
+
+
+def _number(limit: float) -> str:
+    return f"{limit:g}" if isinstance(limit, float) else str(limit)
 
 
 def _alternatives(kind: inspect.Type) -> list[inspect.Type]:

@@ -1,8 +1,9 @@
 """A TOML file read into a type of our own, with errors that name the file, the line, the value and the remedy.
 
 The type is a frozen ``msgspec.Struct`` that forbids unknown fields: its fields are the file's keys, with their types,
-limits and defaults. ``Meta(description=...)`` of a field says in words what its value must be, ``Meta(examples=[...])``
-what a line with it looks like. A check of several keys together stands in ``__post_init__`` and raises
+limits and defaults. A list is a ``tuple[str, ...]``, a table another such type; ``msgspec.defstruct`` makes one at run
+time. ``Meta(description=...)`` of a field says in words what its value must be, ``Meta(examples=[...])`` what a line
+with it looks like. A check of several keys together stands in ``__post_init__`` and raises
 :class:`~assistlearn.errors.WrongKeyError`.
 """
 
