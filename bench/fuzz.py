@@ -36,12 +36,13 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from assistlearn.core.starting import start_state
+from assistlearn.runs.remote import Correspondent, RemoteParticipant
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 from assistlearn.alignment import HashInitiator, Ids, Minimum
-from assistlearn.core.starting import start_state
 from assistlearn.errors import AlignmentError, AssistLearnError, ProtocolError
 from assistlearn.protocol import Limits, decode, encode
 from assistlearn.protocol import messages as m
@@ -56,7 +57,6 @@ from assistlearn.protocol.arrays import (
     unpack_numbers,
 )
 from assistlearn.protocol.codec import HEADER_BYTES, MARK
-from assistlearn.runs.remote import Correspondent, RemoteParticipant
 from assistlearn.service.service import AgentService
 
 sys.path.insert(0, str(Path(__file__).parent.parent))

@@ -41,6 +41,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from assistlearn.runs.simulation import Options, create_run
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -52,7 +53,6 @@ from assistlearn.protocol.ledger import verify
 from assistlearn.reach.processes import agent_process, opening
 from assistlearn.reach.processes.process_transport import receive, send
 from assistlearn.runs.folder import RunFolder
-from assistlearn.runs.simulation import Options, create_run
 
 HELPERS = ("lab", "scans")
 AGENTS = ("clinic", *HELPERS)

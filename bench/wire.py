@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from assistlearn.core.starting import start_state
+from assistlearn.runs.remote import Correspondent, RemoteParticipant
 from rich.console import Console
 from rich.table import Table
 from sklearn.naive_bayes import GaussianNB
@@ -29,12 +31,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.agents import Turn
 from assistlearn.core import Contribution
-from assistlearn.core.starting import start_state
 from assistlearn.errors import RefusedError
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, Levels, unpack_bits, unpack_levels
-from assistlearn.runs.remote import Correspondent, RemoteParticipant
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 

@@ -31,6 +31,14 @@ class DescriptionError(AssistLearnError, ValueError):
     """An agent's file says something that cannot be: a key, a type, a value."""
 
 
+class WrongKeyError(DescriptionError):
+    """A key of a file has a value that cannot be, or that does not go with those of other keys."""
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
 class TableError(AssistLearnError, ValueError):
     """An agent's table cannot be read, or cannot be used as it is."""
 

@@ -15,6 +15,7 @@ from assistlearn.methods import METHODS, Method, method_named
 from assistlearn.orders import ORDERS, Greedy, Order, order_of
 from assistlearn.setting import (
     Complaint,
+    at_most,
     choice,
     one_of,
     positive_up_to_one,
@@ -155,6 +156,7 @@ class Plan:
         "Who is next in a round: the initiator, then helpers as they are given (chain); by chance (random); who had "
         "the largest weight (strongest).",
         _check_order,
+        check_of_runs=one_of(_orders_of_runs),
         choices=_orders_of_runs,
         more='"random" is the paper\'s ASCII-Random: a fresh permutation each round. "greedy" gives every turn to the '
         "agent that lowers the loss most, for M times the fits and answers of M agents. Or what "
@@ -182,7 +184,13 @@ class Plan:
         panel=TRAINING,
     )
     cv: int = setting(
-        5, "Folds of out-of-fold rewards.", whole(2, "folds"), told=True, panel=TRAINING, metavar="NUMBER"
+        5,
+        "Folds of out-of-fold rewards.",
+        whole(2, "folds"),
+        check_of_runs=at_most(MAX_FOLDS),
+        told=True,
+        panel=TRAINING,
+        metavar="NUMBER",
     )
     seed: int = setting(0, "Where all chance comes from.", whole(0), estimator=False, panel=TRAINING, metavar="NUMBER")
     loss: str = choice(
@@ -227,7 +235,7 @@ class Plan:
 
     def told(self) -> dict[str, Any]:
         """Return what helpers are told of it, by name."""
-        return {name: getattr(self, name) for name, known in SETTINGS.items() if known.told}
+        return {name: getattr(self, name) for name in TOLD}
 
     def of_runs(self) -> dict[str, Any]:
         """Return the settings that runs of separate agents have, as plain values for a file."""
@@ -235,13 +243,14 @@ class Plan:
 
     def check_for_runs(self) -> None:
         """Raise for what is right in one process but cannot be asked of separate agents."""
-        if self.order not in _orders_of_runs():
-            raise SettingsError(
-                f"order={self.order!r} cannot be followed by separate agents. Choose one of {_orders_of_runs()}."
-            )
-        if self.cv > MAX_FOLDS:
-            raise SettingsError(f"cv={self.cv} must be at most {MAX_FOLDS}.")
+        for name, known in SETTINGS.items():
+            complaint = known.complaint_of_runs(getattr(self, name))
+            if complaint is not None:
+                raise SettingsError(f"{name}={getattr(self, name)!r} {complaint}")
 
 
 SETTINGS = settings_of(Plan)
 """What is known of each setting of a plan, by name."""
+
+TOLD = tuple(name for name, known in SETTINGS.items() if known.told)
+"""The settings that helpers are told."""

@@ -22,6 +22,8 @@ class Setting:
         What it does, in a sentence or two.
     check : callable
         Returns what is wrong with a value, or None.
+    check_of_runs : callable, optional
+        What is wrong with it in runs of separate agents, beside.
     choices : callable, optional
         Returns the texts that it may be, where these can be listed.
     more : str
@@ -44,6 +46,7 @@ class Setting:
 
     explanation: str
     check: Callable[[Any], Complaint]
+    check_of_runs: Callable[[Any], Complaint] | None = None
     choices: Callable[[], Sequence[str]] | None = None
     more: str = ""
     estimator: bool = True
@@ -54,6 +57,13 @@ class Setting:
     option: str = ""
     key: str = ""
     metavar: str = "HOW"
+
+    def complaint_of_runs(self, value: Any) -> Complaint:
+        """Return what is wrong with a value in runs of separate agents, or None."""
+        complaint = self.check(value)
+        if complaint is None and self.check_of_runs is not None:
+            complaint = self.check_of_runs(value)
+        return complaint
 
 
 def setting(default: Any, explanation: str, check: Callable[[Any], Complaint], **more: Any) -> Any:
@@ -111,6 +121,15 @@ def whole(least: int, what: str = "") -> Callable[[Any], Complaint]:
         return None if number is not None and number >= least else words
 
     return check
+
+
+def at_most(most: int) -> Callable[[Any], Complaint]:
+    """Return a check that a number is at most so large.
+
+    >>> at_most(100)(101)
+    'must be at most 100.'
+    """
+    return lambda value: None if value <= most else f"must be at most {most}."
 
 
 def share_or_none(value: Any) -> Complaint:

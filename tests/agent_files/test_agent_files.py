@@ -152,7 +152,7 @@ BAD = {
         MINIMAL.replace('learner = "a.B"', "[learner.parameters]\nmax_depth = 3"),
         ", line 4: the key 'learner.kind' is missing",
     ),
-    "a number for a name": (MINIMAL.replace('"lab"', "3"), ", line 1: name = 3 must be a text in quotes"),
+    "a number for a name": (MINIMAL.replace('"lab"', "3"), ", line 1: name = 3 must be an agent's name in quotes"),
     "an empty id": (MINIMAL.replace('"id"', '" "'), ", line 3: id = ' ' must be a text"),
     "a text for a list": (
         FULL.replace('["x*", "age"]', '"x*"'),
@@ -177,9 +177,9 @@ BAD = {
     "nobody allowed": (FULL.replace('["clinic", "insurer"]', "[]"), "allow.initiators names nobody"),
     "initiators not said": (MINIMAL + "[allow]\nmax_runs = 1", "the key 'allow.initiators' is missing"),
     "a date in quotes": (FULL.replace("2030-12-31", '"2030-12-31"'), "must be a date or a moment without quotes"),
-    "a name with a slash": (MINIMAL.replace('"lab"', '"../lab"'), "cannot be an agent's name"),
+    "a name with a slash": (MINIMAL.replace('"lab"', '"../lab"'), "name = '../lab' must be an agent's name"),
     "label and id the same": (MINIMAL + 'label = "id"', ", line 5: label and id both name the column 'id'"),
-    "an unknown ending": (MINIMAL.replace("lab.csv", "lab.xlsx"), ", line 2: table = 'lab.xlsx' is of no known kind"),
+    "an unknown ending": (MINIMAL.replace("lab.csv", "lab.xlsx"), ", line 2: the table 'lab.xlsx' is of no known kind"),
     "table and query": (MINIMAL + 'query = "select 1"', ", line 5: the file has both 'table' and 'query'"),
     "a database without query": (
         MINIMAL.replace("table", "database"),
@@ -193,6 +193,16 @@ BAD = {
     "a separator with a query": (
         MINIMAL.replace("table = ", "query = ") + 'separator = ";"',
         ", line 5: 'separator' goes with a CSV file",
+    ),
+    "a number for a table": (
+        MINIMAL.replace('"lab.csv"', "3"),
+        ", line 2: table: 3 is not a path. Write one as a text",
+    ),
+    "an empty folder": (MINIMAL + 'models = ""', ", line 5: models: '' is not a path"),
+    "a list for a table": (MINIMAL + "features = []", ", line 5: features = [] must be a table, [features]"),
+    "a number for parameters": (
+        MINIMAL.replace('"a.B"', '{ kind = "a.B", parameters = 3 }'),
+        ", line 4: learner.parameters = 3 must be a table, [learner.parameters]",
     ),
     "no TOML": ("name = lab\n", "is not valid TOML: Invalid value (at line 1"),
     "a key twice": (MINIMAL + 'name = "x"\n', "is not valid TOML: Cannot overwrite a value (at line 5"),

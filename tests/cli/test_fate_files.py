@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from assistlearn.reach.processes.opening import opened_run
+from assistlearn.runs.simulation import Options, create_run
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -21,9 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.alignment import Ids
-from assistlearn.reach.processes.opening import opened_run
 from assistlearn.runs.folder import RunFolder
-from assistlearn.runs.simulation import Options, create_run
 from tests.cli.program import assistlearn
 
 ROUNDS, SEED = 3, 11

@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import polars as pl
 import pytest
+from assistlearn.runs.leader import Prediction
 from sklearn.datasets import load_wine
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.cli.predict import _shares, _write
-from assistlearn.runs.leader import Prediction
 
 AGENTS = [
     ("a", DecisionTreeClassifier(max_depth=1), slice(0, 6)),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from assistlearn.runs.simulation import create_run
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -18,7 +19,6 @@ from assistlearn.datasets import letter
 from assistlearn.reach.flare import runs
 from assistlearn.reach.flare.task_file import load_task
 from assistlearn.reach.processes import opening
-from assistlearn.runs.simulation import create_run
 from tests.reach.organisations import HELPERS, INITIATOR, NAMES, Organisations
 
 pytestmark = pytest.mark.network

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,7 +35,8 @@ def test_every_key_is_read(tmp_path):
 
 def test_port_and_days_may_be_left_out(tmp_path):
     network = load_network(written(tmp_path, "port", "valid_days"))
-    assert network == replace(WHOLE, port=Network.port, valid_days=Network.valid_days)
+    assert network == Network("credit", "relay.example.org", ("bank", "shop", "phone-co"), "bank")
+    assert (network.port, network.valid_days) == (8002, 360)
 
 
 @pytest.mark.parametrize("key", ["name", "relay", "organisations", "initiator"])

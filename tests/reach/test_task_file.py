@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from assistlearn.errors import DescriptionError
-from assistlearn.reach.flare.task_file import PATIENCE, TaskFile, check_helpers, load_task
-from assistlearn.runs.simulation import Options
+from assistlearn.plan import Plan
+from assistlearn.reach.flare.task_file import GIVE_UP_AFTER, TaskFile, check_helpers, load_task
 
 TOP = {
     "run": 'run = "pilot"',
@@ -20,7 +20,7 @@ TOP = {
     "alignment": 'alignment = "psi"',
     "overlap": 'overlap = "intersection"',
     "absent": 'absent = "go on"',
-    "patience": "patience = 45",
+    "give_up_after": "give_up_after = 45",
 }
 TRAINING = {
     "method": 'method = "soft"',
@@ -30,7 +30,7 @@ TRAINING = {
     "reward": 'reward = "auto"',
     "cv": "cv = 4",
     "holdout": "holdout = 0.25",
-    "holdout_patience": "holdout_patience = 2",
+    "patience": "patience = 2",
     "seed": "seed = 13",
     "loss": 'loss = "exponential"',
     "shrinkage": "shrinkage = 1.0",
@@ -52,7 +52,7 @@ def test_every_key_is_read_and_paths_are_those_beside_the_file(tmp_path):
         admin=tmp_path / "kits/admin",
         agent=tmp_path / "data/bank.toml",
         helpers=("shop", "phone-co"),
-        options=Options(
+        plan=Plan(
             method="soft",
             order="random",
             n_rounds=7,
@@ -71,13 +71,13 @@ def test_every_key_is_read_and_paths_are_those_beside_the_file(tmp_path):
             absent="go on",
         ),
         run="pilot",
-        patience=45.0,
+        give_up_after=45.0,
     )
 
 
 def test_three_keys_are_enough_and_the_rest_is_as_for_simulate(tmp_path):
     task = load_task(written(tmp_path, *(set(KEYS) - {"site", "admin", "helpers"})))
-    assert (task.options, task.run, task.agent, task.patience) == (Options(), None, None, PATIENCE)
+    assert (task.plan, task.run, task.agent, task.give_up_after) == (Plan(), None, None, GIVE_UP_AFTER)
 
 
 @pytest.mark.parametrize("key", ["site", "admin", "helpers"])
@@ -97,10 +97,10 @@ def test_a_key_that_is_missing_is_named_with_an_example(tmp_path, key):
         ("alignment", 'alignment = "guess"', "'hash'"),
         ("overlap", 'overlap = "all"', "'abstain'"),
         ("absent", 'absent = "wait"', "'go on'"),
-        ("patience", "patience = 5", "between 5 and 86400"),
-        ("patience", "patience = nan", "between 5 and 86400"),
-        ("patience", 'patience = "long"', "must be a number"),
-        ("patience", "patience = true", "must be a number"),
+        ("give_up_after", "give_up_after = 5", "between 5 and 86400"),
+        ("give_up_after", "give_up_after = nan", "between 5 and 86400"),
+        ("give_up_after", 'give_up_after = "long"', "must be a number"),
+        ("give_up_after", "give_up_after = true", "must be a number"),
         ("method", 'method = "magic"', "'ascii'"),
         ("order", 'order = "greedy"', "'chain'"),
         ("rounds", "rounds = 0", "rounds"),
@@ -110,12 +110,12 @@ def test_a_key_that_is_missing_is_named_with_an_example(tmp_path, key):
         ("cv", "cv = 101", "at most 100"),
         ("holdout", "holdout = 0.0", "between 0 and 1"),
         ("holdout", "holdout = 1.0", "between 0 and 1"),
-        ("holdout_patience", "holdout_patience = 0", "holdout_patience"),
+        ("patience", "patience = 0", "training.patience"),
         ("seed", "seed = -1", "seed"),
         ("loss", 'loss = "weight"', "'logistic'"),
-        ("shrinkage", "shrinkage = 0.0", "between 0 and 1"),
-        ("shrinkage", "shrinkage = 1.01", "between 0 and 1"),
-        ("score_bits", "score_bits = 7", "4, 8, 16 or 32"),
+        ("shrinkage", "shrinkage = 0.0", "above 0 and at most 1"),
+        ("shrinkage", "shrinkage = 1.01", "above 0 and at most 1"),
+        ("score_bits", "score_bits = 7", "[4, 8, 16, 32]"),
     ],
 )
 def test_a_value_that_cannot_be_is_named_with_its_line(tmp_path, key, line, words):
@@ -136,7 +136,12 @@ def test_an_unknown_key_is_named_with_the_one_that_was_meant(tmp_path, key, line
 
 
 def test_a_seed_of_zero_is_a_seed(tmp_path):
-    assert load_task(written(tmp_path, seed="seed = 0")).options.seed == 0
+    assert load_task(written(tmp_path, seed="seed = 0")).plan.seed == 0
+
+
+def test_keys_that_were_called_otherwise_before_are_understood(tmp_path):
+    older = written(tmp_path, give_up_after="patience = 45", patience="holdout_patience = 2")
+    assert load_task(older) == load_task(written(tmp_path))
 
 
 def test_an_initiator_does_not_help_itself():

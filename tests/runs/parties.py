@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from assistlearn.runs.leader import Leader
 from sklearn.base import clone
 
 from assistlearn.alignment import Ids, Minimum
 from assistlearn.protocol import MemoryTransport
 from assistlearn.runs.folder import RunFolder, RunSettings
-from assistlearn.runs.leader import Leader
 from assistlearn.service.service import AgentService, Holdings
 
 SECRET = b"a secret that all agents share"

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from assistlearn.runs.simulation import Options, create_run, follow, leader_of
 from sklearn.datasets import load_wine
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -22,7 +23,6 @@ from assistlearn.protocol import MemoryTransport, decode
 from assistlearn.protocol import messages as m
 from assistlearn.reach.processes.process_transport import ProcessTransport
 from assistlearn.runs.folder import RunFolder
-from assistlearn.runs.simulation import Options, create_run, follow, leader_of
 from assistlearn.session import AgentLeft, Strongest, TurnFinished
 from tests.runs.parties import Parties
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from assistlearn.agents import Answer, Turn
 from assistlearn.core import State
 from assistlearn.errors import AgentGoneError, UnreachableError
-from assistlearn.session import AgentLeft, RoundFinished, RunFinished, Settings, TurnFinished, order_of, run
 from assistlearn.orders import GREEDY
+from assistlearn.session import AgentLeft, RoundFinished, RunFinished, Settings, TurnFinished, order_of, run
 from tests.session.scripted import ScriptedParty
 
 NAMES = ["a", "b", "c"]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from assistlearn.errors import SettingsError
-from assistlearn.session import Settings, order_of
 from assistlearn.orders import chain, shuffled
+from assistlearn.session import Settings, order_of
 from tests.session.scripted import Play
 
 LABELS = np.tile([0, 1], 6)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assistlearn.agent_files import load_description
-from assistlearn.errors import ColumnsError, IdsError, MissingTableError, SettingsError, TableError
+from assistlearn.errors import ColumnsError, IdsError, MissingTableError, TableError
 from assistlearn.tables import read_table
 from assistlearn.tables.source import SAMPLED_ROWS
 
@@ -35,16 +35,6 @@ def test_a_table_has_ids_features_and_labels(write_agent):
 
 def test_a_helpers_table_has_no_labels(write_agent):
     assert read(write_agent(CSV)).labels is None
-
-
-def test_labels_are_not_needed_for_prediction(write_agent):
-    path = write_agent(CSV, label='"y"')
-    schema = read(path).schema
-    write_agent("town,age,id\nUlm,50,010\n", label='"y"')
-    with pytest.raises(ColumnsError, match=r"no column 'y'"):
-        read(path, schema=schema)
-    new = read(path, schema=schema, labels=False)
-    assert new.features.to_dict(as_series=False) == {"age": [50.0], "town": ["Ulm"]}
 
 
 def test_gzip_is_read_as_plain_text_is(write_agent, tmp_path):
@@ -102,8 +92,6 @@ def test_codes_are_categories_where_the_owner_says_so(write_agent):
     path = write_agent("id,zip,x\na,01067,1\nb,80331,2\n", '[preprocessing]\nas_category = ["z*"]\n')
     table = read(path)
     assert table.features["zip"].to_list() == ["01067", "80331"]
-    again = read(path, schema=table.schema, ids=pl.Series(["a"]))
-    assert again.features["zip"].to_list() == ["01067"]
 
 
 def test_only_the_needed_columns_of_a_parquet_file_are_read(write_agent, tmp_path):
@@ -143,24 +131,10 @@ def test_to_exclude_the_id_or_the_label_is_to_say_the_obvious(write_agent):
     assert read(path).features.columns == ["age"]
 
 
-def test_rows_are_taken_by_position(write_agent):
+def test_a_table_is_frozen(write_agent):
     table = read(write_agent(CSV, label='"y"'))
-    some = table.take(np.array([2, 0]))
-    assert some.ids.to_list() == ["009", "007"]
-    assert some.features["age"].to_list() == [37.5, 41.0]
-    assert some.labels.to_list() == ["well", "sick"]
-    assert some.schema == table.schema
     with pytest.raises(dataclasses.FrozenInstanceError):
         table.labels = None
-
-
-def test_rows_are_read_by_id_in_the_order_of_the_table(write_agent):
-    path = write_agent(CSV)
-    schema = read(path).schema
-    some = read(path, schema=schema, ids=pl.Series(["009", "nobody", "007"]))
-    assert some.ids.to_list() == ["007", "009"]
-    with pytest.raises(SettingsError, match="needs schema"):
-        read(path, ids=pl.Series(["007"]))
 
 
 def test_the_fingerprint_changes_with_every_value_and_with_nothing_else(write_agent):
@@ -222,17 +196,6 @@ def test_dates_are_no_labels(write_agent):
     frame = pl.DataFrame({"id": [1], "x": [1], "y": [dt.date(2020, 1, 1)]})
     with pytest.raises(TableError, match="the labels in column 'y' are of type Date"):
         read(write_agent(frame, label='"y"'))
-
-
-def test_labels_keep_the_type_of_training(write_agent):
-    path = write_agent("id,x,y\na,1,1\nb,2,c\n", label='"y"')
-    schema = read(path).schema
-    write_agent("id,x,y\na,1,1\nb,2,2\n", label='"y"')
-    assert read(path, schema=schema).labels.to_list() == ["1", "2"]
-    numbers = read(path).schema
-    write_agent("id,x,y\na,1,1\nb,2,c\n", label='"y"')
-    with pytest.raises(TableError, match="were Int64 in training, but row 2 has 'c'"):
-        read(path, schema=numbers)
 
 
 BAD_CSV = {

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from typing import Annotated, Any
 
-from assistlearn.agent_files.keys import Keys
+import msgspec
+from msgspec import Meta
 
-KEYS = ("initiators", "purpose", "max_runs", "max_samples", "expires")
+from assistlearn.agent_files.toml_file import Count, Text
+from assistlearn.errors import WrongKeyError
 
 
-@dataclass(frozen=True)
-class Allowance:
+class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The table ``[allow]`` of an agent's file.
 
     Attributes
@@ -25,51 +26,43 @@ class Allowance:
     max_samples : int or None
         How many samples one run may have. None: any number.
     expires : datetime or None
-        From this moment on nothing is allowed; it has a time zone. None: never.
+        From this moment on nothing is allowed; it has a time zone. None: never. A day given in its place is still
+        allowed, through its end.
 
     Examples
     --------
-    >>> allowance = Allowance(("clinic",), expires=dt.datetime(2030, 1, 1, tzinfo=dt.UTC))
-    >>> allowance.expired(dt.datetime(2029, 12, 31, tzinfo=dt.UTC))
+    >>> allowance = Allowance(("clinic",), expires=dt.date(2029, 12, 31))
+    >>> str(allowance.expires)
+    '2030-01-01 00:00:00+00:00'
+    >>> allowance.expired(dt.datetime(2029, 12, 31, 23, tzinfo=dt.UTC))
     False
     """
 
-    initiators: tuple[str, ...]
-    purpose: str | None = None
-    max_runs: int | None = None
-    max_samples: int | None = None
-    expires: dt.datetime | None = None
+    initiators: Annotated[tuple[str, ...], Meta(examples=[["clinic"]])]
+    purpose: Text | None = None
+    max_runs: Count | None = None
+    max_samples: Count | None = None
+    expires: Any = None  # msgspec takes a date or a moment, but not either
+
+    def __post_init__(self) -> None:
+        if not self.initiators or not all(name.strip() for name in self.initiators):
+            raise WrongKeyError(
+                "initiators", "allow.initiators names nobody. List the agents that may start a run, or remove [allow]."
+            )
+        msgspec.structs.force_setattr(self, "expires", _moment(self.expires))
 
     def expired(self, now: dt.datetime) -> bool:
         """Whether nothing is allowed any more at this moment, which must have a time zone."""
         return self.expires is not None and now >= self.expires
 
 
-def read_allowance(keys: Keys) -> Allowance:
-    """Return the allowance that these keys describe."""
-    keys.required("initiators", 'initiators = ["clinic"]')
-    initiators = keys.texts("initiators")
-    if not initiators or not all(name.strip() for name in initiators):
-        raise keys.error(
-            "initiators", "allow.initiators names nobody. List the agents that may start a run, or remove [allow]."
-        )
-    return Allowance(
-        initiators=initiators,
-        purpose=keys.text("purpose"),
-        max_runs=keys.count("max_runs"),
-        max_samples=keys.count("max_samples"),
-        expires=_moment(keys),
-    )
-
-
-def _moment(keys: Keys) -> dt.datetime | None:
-    value = keys.get("expires")
-    if value is None:
-        return None
+def _moment(value: object) -> dt.datetime | None:
     if isinstance(value, dt.datetime):
         return value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
-    if isinstance(value, dt.date):  # the day itself is still allowed
+    if isinstance(value, dt.date):
         return dt.datetime.combine(value + dt.timedelta(days=1), dt.time(), tzinfo=dt.UTC)
-    raise keys.error(
-        "expires", f"allow.expires = {value!r} must be a date or a moment without quotes: expires = 2030-12-31"
-    )
+    if value is not None:
+        raise WrongKeyError(
+            "expires", f"allow.expires = {value!r} must be a date or a moment without quotes: expires = 2030-12-31"
+        )
+    return None

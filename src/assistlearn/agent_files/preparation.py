@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from assistlearn.agent_files.keys import Keys
-
-KEYS = (
-    "enabled",
-    "categories",
-    "max_categories",
-    "as_category",
-    "missing",
-    "missing_values",
-    "scale",
-    "dates",
-)
-CATEGORIES = ("auto", "one-hot", "ordinal")
-MISSING = ("auto", "impute", "keep")
-SCALE = ("auto", "standard", "none")
-DATES = ("days", "refuse")
-MISSING_VALUES = ("NA", "NaN", "nan", "null", "NULL")
+import msgspec
+from msgspec import Meta
 
 
-@dataclass(frozen=True)
-class PreprocessingSettings:
+class PreprocessingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How columns are prepared for the learner.
 
     Attributes
@@ -48,27 +32,10 @@ class PreprocessingSettings:
     """
 
     enabled: bool = True
-    categories: str = "auto"
-    max_categories: int = 20
+    categories: Literal["auto", "one-hot", "ordinal"] = "auto"
+    max_categories: Annotated[int, Meta(ge=2)] = 20
     as_category: tuple[str, ...] = ()
-    missing: str = "auto"
-    missing_values: tuple[str, ...] = MISSING_VALUES
-    scale: str = "auto"
-    dates: str = "days"
-
-
-def read_settings(keys: Keys) -> PreprocessingSettings:
-    """Return the settings that these keys describe."""
-    defaults = PreprocessingSettings()
-    enabled = keys.flag("enabled")
-    missing_values = keys.texts("missing_values")
-    return PreprocessingSettings(
-        enabled=defaults.enabled if enabled is None else enabled,
-        categories=keys.choice("categories", CATEGORIES, defaults.categories),
-        max_categories=keys.count("max_categories", least=2) or defaults.max_categories,
-        as_category=keys.texts("as_category") or (),
-        missing=keys.choice("missing", MISSING, defaults.missing),
-        missing_values=defaults.missing_values if missing_values is None else missing_values,
-        scale=keys.choice("scale", SCALE, defaults.scale),
-        dates=keys.choice("dates", DATES, defaults.dates),
-    )
+    missing: Literal["auto", "impute", "keep"] = "auto"
+    missing_values: tuple[str, ...] = ("NA", "NaN", "nan", "null", "NULL")
+    scale: Literal["auto", "standard", "none"] = "auto"
+    dates: Literal["days", "refuse"] = "days"

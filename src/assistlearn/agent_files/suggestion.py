@@ -21,7 +21,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f" Did you mean {by_folded[near[0]]!r}?" if near else ""
 
 
-def listed(names: Iterable[str], at_most: int = 20) -> str:
+def listed(names: Iterable[object], at_most: int = 20) -> str:
     """Return names for an error message, not more than a reader can take in.
 
     >>> listed(["a", "b", "c"], at_most=2)

@@ -54,12 +54,10 @@ def flag_of(name: str) -> str:
 def _plan(values: dict[str, Any]) -> Plan:
     """Return the plan, once every value is checked; errors name the option."""
     for name, value in values.items():
-        complaint = SETTINGS[name].check(value)
+        complaint = SETTINGS[name].complaint_of_runs(value)
         if complaint is not None:
             raise SettingsError(f"{flag_of(name)} {value} {complaint}")
-    plan = Plan(**values)
-    plan.check_for_runs()
-    return plan
+    return Plan(**values)
 
 
 def _option(name: str, known: Setting) -> inspect.Parameter:

@@ -16,7 +16,7 @@ from assistlearn.errors import OutOfOrderError, ProtocolError, SettingsError
 from assistlearn.learners import Honesty
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods import Method
-from assistlearn.plan import Plan
+from assistlearn.plan import TOLD, Plan
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import MAX_CLASSES, unpack_bits, unpack_codes, unpack_numbers
 
@@ -105,7 +105,7 @@ def aligned_rows(rows: Rows | None, run: str) -> Rows:
 def _plan(begin: m.Begin) -> Plan:
     """Return the part of the plan that the message tells."""
     try:
-        plan = Plan(**{name: getattr(begin, name) for name in Plan().told()})
+        plan = Plan(**{name: getattr(begin, name) for name in TOLD})
         plan.check_for_runs()
     except SettingsError as error:
         raise ProtocolError(f"The task cannot be: {error}") from None

@@ -1,9 +1,9 @@
 """An agent's table: read, its columns' kinds found, checked, and prepared for a learner."""
 
-from assistlearn.tables.kinds import Column, Kind, Schema
 from assistlearn.tables.loading import LoadedAgent, load_agent
 from assistlearn.tables.preprocessing import default_pipeline, learner_rows
 from assistlearn.tables.reading import read_table
+from assistlearn.tables.schema import Column, Kind, Schema
 from assistlearn.tables.summary import AgentSummary, ColumnSummary, describe
 from assistlearn.tables.table import Table
 

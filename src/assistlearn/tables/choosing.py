@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from assistlearn.agent_files.agent_file import AgentDescription
 from assistlearn.agent_files.suggestion import did_you_mean, listed
 from assistlearn.errors import ColumnsError
+from assistlearn.tables.schema import Schema
 
 
 def choose_features(names: Sequence[str], description: AgentDescription) -> list[str]:
@@ -24,9 +25,9 @@ def choose_features(names: Sequence[str], description: AgentDescription) -> list
     >>> choose_features(["id", "x0", "x1", "x10", "x2"], parse_description(values, Path("lab.toml")))
     ['x0', 'x2']
     """
-    for key, column in (("id", description.id), ("label", description.label)):
-        if column is not None:
-            require_columns([column], names, description, key)
+    _require_column(description.id, names, description, "id")
+    if description.label is not None:
+        _require_column(description.label, names, description, "label")
     choice = description.features
     free = [name for name in names if name not in (description.id, description.label)]
     included = free
@@ -61,13 +62,33 @@ def match_columns(wanted: Sequence[str], names: Sequence[str], description: Agen
     return [name for name in names if name in found]
 
 
-def require_columns(wanted: Sequence[str], names: Sequence[str], description: AgentDescription, *keys: str) -> None:
-    """Refuse a table that lacks one of these columns."""
-    missing = [name for name in wanted if name not in names]
+def require_trained(schema: Schema, names: Sequence[str], description: AgentDescription) -> None:
+    """Refuse a table that lacks the ids, or a feature that the models were trained with.
+
+    Features are found by name: the order of the columns, and what others there are, does not matter.
+    """
+    _require_column(description.id, names, description, "id")
+    for key, column in (("id", description.id), ("label", description.label)):
+        if column in schema.names:
+            raise ColumnsError(
+                f"{description.places(key)}: {key} = {column!r} names a column that the models were trained with as a "
+                "feature. Name the column of training, or train a new run."
+            )
+    missing = [name for name in schema.names if name not in names]
     if missing:
+        others = [name for name in names if name not in (*schema.names, description.id, description.label)]
         raise ColumnsError(
-            f"{description.places(*keys)}: {description.table} has no column {listed(missing)} "
-            f"({'.'.join(keys)}).{did_you_mean(missing[0], names)} Its columns are {listed(names)}."
+            f"{description.places('table')}: {description.table} has no column {listed(missing)}, which the models "
+            f"were trained with.{did_you_mean(missing[0], others)} Its columns are {listed(names)}. Bring the column "
+            "back under this name, or train a new run."
+        )
+
+
+def _require_column(wanted: str, names: Sequence[str], description: AgentDescription, key: str) -> None:
+    if wanted not in names:
+        raise ColumnsError(
+            f"{description.places(key)}: {description.table} has no column {wanted!r} ({key})."
+            f"{did_you_mean(wanted, names)} Its columns are {listed(names)}."
         )
 
 

@@ -12,99 +12,23 @@ category  all other text; columns named in ``as_category``                text w
 ========  ==============================================================  ==============================
 
 A column of a CSV file is of a kind only if **every** value in it is. The kinds are found once, when a table is first
-read, and kept as a :class:`Schema`: whatever is read later becomes the same types or is refused.
+read, and kept as a :class:`~assistlearn.tables.Schema`: whatever is read later becomes the same types or is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
+from collections.abc import Sequence
 
 import polars as pl
 
 from assistlearn.errors import ColumnsError, TableError
+from assistlearn.tables.schema import Column, Kind
 
 DAY = 86_400_000_000
 """Microseconds in a day."""
 
 _EXACT_IN_FLOAT32 = (pl.Float32, pl.Int8, pl.Int16, pl.UInt8, pl.UInt16)
-
-
-class Kind(StrEnum):
-    """What a column's values are."""
-
-    NUMBER = "number"
-    BOOLEAN = "boolean"
-    DATE = "date"
-    CATEGORY = "category"
-
-
-@dataclass(frozen=True)
-class Column:
-    """A feature column: its name, its kind, and whether 32 bits hold its numbers exactly."""
-
-    name: str
-    kind: Kind
-    narrow: bool = False
-
-    @property
-    def dtype(self) -> pl.DataType:
-        """The type of its values after reading."""
-        if self.kind is Kind.CATEGORY:
-            return pl.String()
-        return pl.Float32() if self.narrow else pl.Float64()
-
-
-@dataclass(frozen=True)
-class Schema:
-    """The feature columns of a table, in order; kept with the models, so that later rows are read alike.
-
-    Attributes
-    ----------
-    columns : tuple of Column
-        In the order in which a learner sees them.
-    label_type : {"Int64", "String", "Boolean"} or None
-        The type of the labels, where there are any.
-
-    Examples
-    --------
-    >>> schema = Schema((Column("age", Kind.NUMBER), Column("town", Kind.CATEGORY)))
-    >>> schema.numbers, schema.categories
-    (['age'], ['town'])
-    >>> Schema.from_dict(schema.to_dict()) == schema
-    True
-    """
-
-    columns: tuple[Column, ...]
-    label_type: str | None = None
-
-    @property
-    def names(self) -> list[str]:
-        """The names of all columns."""
-        return [column.name for column in self.columns]
-
-    @property
-    def numbers(self) -> list[str]:
-        """The names of the columns that hold numbers after reading."""
-        return [column.name for column in self.columns if column.kind is not Kind.CATEGORY]
-
-    @property
-    def categories(self) -> list[str]:
-        """The names of the columns that hold text."""
-        return [column.name for column in self.columns if column.kind is Kind.CATEGORY]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for a file."""
-        columns = [{"name": c.name, "kind": str(c.kind), "narrow": c.narrow} for c in self.columns]
-        return {"columns": columns, "label_type": self.label_type}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Schema:
-        """Return the schema that :meth:`to_dict` wrote."""
-        columns = tuple(Column(c["name"], Kind(c["kind"]), bool(c["narrow"])) for c in values["columns"])
-        return cls(columns, values["label_type"])
+_NO_FEATURE = (pl.List, pl.Array, pl.Struct, pl.Binary, pl.Object, pl.Time)
 
 
 def column_of(values: pl.Series, as_category: bool, from_text: bool, source: str) -> Column:
@@ -130,7 +54,7 @@ def column_of(values: pl.Series, as_category: bool, from_text: bool, source: str
     """
     dtype = values.dtype
     narrow = dtype in _EXACT_IN_FLOAT32
-    if isinstance(dtype, pl.List | pl.Array | pl.Struct | pl.Binary | pl.Object | pl.Time):
+    if isinstance(dtype, _NO_FEATURE):
         raise ColumnsError(
             f"{source}: column {values.name!r} is of type {dtype}, which cannot be a feature. Exclude it under "
             "[features], or turn it into numbers or text."
@@ -154,15 +78,25 @@ def convert(values: pl.Series, column: Column, source: str) -> pl.Series:
     >>> convert(pl.Series("age", ["41", "old"]), Column("age", Kind.NUMBER), "lab.csv")
     Traceback (most recent call last):
         ...
-    assistlearn.errors.TableError: lab.csv: column 'age' holds numbers, but row 2 has 'old'. Correct the value, leave it
-    empty, or list it under preprocessing.missing_values.
+    assistlearn.errors.TableError: lab.csv: column 'age' held numbers when the models were trained, but 1 of 2 rows do
+    not fit (first: row 2, 'old'). Correct them, leave them empty or, in a CSV file, list such values under
+    preprocessing.missing_values. If the column means something else now, train a new run.
     """
+    if isinstance(values.dtype, _NO_FEATURE):
+        raise TableError(
+            f"{source}: column {column.name!r} held {_WANTED[column.kind]} when the models were trained, and is of "
+            f"type {values.dtype} now. Turn it back, or train a new run."
+        )
     if values.dtype in (pl.Categorical, pl.Enum, pl.String):
         values = blank_to_null(values)
     read = _READERS[column.kind](values)
-    _refuse_lost(values, read, column, source)
-    read = read.cast(column.dtype).rename(column.name)
-    return read.fill_nan(None) if column.kind is Kind.NUMBER and read.is_nan().any() else read
+    kept = read.cast(column.dtype).rename(column.name)
+    lost = read.is_null() & values.is_not_null()
+    if column.narrow:  # a number too large for 32 bits would become an infinite one
+        lost = lost | (kept.is_infinite() & read.is_finite()).fill_null(False)
+    if lost.any():
+        raise _misfit(values, lost, column, source)
+    return kept.fill_nan(None) if column.kind is Kind.NUMBER and kept.is_nan().any() else kept
 
 
 def blank_to_null(values: pl.Series, missing_values: Sequence[str] = ()) -> pl.Series:
@@ -189,7 +123,7 @@ def _column_of_text(values: pl.Series) -> Column:
 
 
 def _numbers(values: pl.Series) -> pl.Series:
-    if values.dtype.is_temporal():
+    if values.dtype.is_temporal() or values.dtype == pl.Boolean:
         return pl.Series(values.name, [None] * len(values), dtype=pl.Float64)
     return values.cast(pl.Float64, strict=False)
 
@@ -198,7 +132,7 @@ def _booleans(values: pl.Series) -> pl.Series:
     if values.dtype == pl.String:
         words = values.str.to_lowercase()
         return (words == "true").cast(pl.Float32).set(~words.is_in(["true", "false"]), None)
-    as_numbers = _numbers(values)
+    as_numbers = values.cast(pl.Float32) if values.dtype == pl.Boolean else _numbers(values)
     return as_numbers.set(~as_numbers.is_in([0.0, 1.0]), None)
 
 
@@ -241,11 +175,12 @@ _READERS = {Kind.NUMBER: _numbers, Kind.BOOLEAN: _booleans, Kind.DATE: _days, Ki
 _WANTED = {Kind.NUMBER: "numbers", Kind.BOOLEAN: "true and false", Kind.DATE: "dates", Kind.CATEGORY: "categories"}
 
 
-def _refuse_lost(values: pl.Series, read: pl.Series, column: Column, source: str) -> None:
-    lost = read.is_null() & values.is_not_null()
-    if lost.any():
-        row = lost.arg_true()[0]
-        raise TableError(
-            f"{source}: column {column.name!r} holds {_WANTED[column.kind]}, but row {row + 1} has {values[row]!r}. "
-            "Correct the value, leave it empty, or list it under preprocessing.missing_values."
-        )
+def _misfit(values: pl.Series, lost: pl.Series, column: Column, source: str) -> TableError:
+    row = lost.arg_true()[0]
+    bits = " of 32 bits" if column.narrow and column.kind is Kind.NUMBER else ""
+    return TableError(
+        f"{source}: column {column.name!r} held {_WANTED[column.kind]}{bits} when the models were trained, but "
+        f"{lost.sum():,} of {len(lost):,} rows do not fit (first: row {row + 1}, {values[row]!r}). Correct them, leave "
+        "them empty or, in a CSV file, list such values under preprocessing.missing_values. If the column means "
+        "something else now, train a new run."
+    )

@@ -5,6 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from assistlearn.errors import TableError
+from assistlearn.tables.schema import LabelType
+
+_TYPES: dict[LabelType, type[pl.DataType]] = {"Int64": pl.Int64, "String": pl.String, "Boolean": pl.Boolean}
 
 
 def settle_labels(labels: pl.Series, from_text: bool, source: str) -> pl.Series:
@@ -39,11 +42,20 @@ def settle_labels(labels: pl.Series, from_text: bool, source: str) -> pl.Series:
     )
 
 
-def labels_as_before(labels: pl.Series, type_name: str, source: str) -> pl.Series:
-    """Return labels with the type that they had in training."""
-    wanted = {"Int64": pl.Int64, "String": pl.String, "Boolean": pl.Boolean}[type_name]
-    if labels.dtype == wanted:
-        return labels
+def type_of_labels(labels: pl.Series) -> LabelType:
+    """Return the name of the type that settled labels have."""
+    return next(name for name, dtype in _TYPES.items() if labels.dtype == dtype)
+
+
+def labels_as_before(labels: pl.Series, type_name: LabelType, source: str) -> pl.Series:
+    """Return labels with the type that they had in training; all of them may be missing.
+
+    >>> labels_as_before(pl.Series("y", [1, None]), "String", "lab.parquet").to_list()
+    ['1', None]
+    """
+    wanted = _TYPES[type_name]
+    if labels.dtype == wanted or labels.null_count() == len(labels):
+        return labels.cast(wanted)
     settled = settle_labels(labels, labels.dtype == pl.String, source)
     read = settled if settled.dtype == wanted else labels.cast(wanted, strict=False)
     lost = read.is_null() & labels.is_not_null()

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from assistlearn.agent_files.agent_file import AgentDescription, load_description
 from assistlearn.agent_files.named_learner import make_learner
 from assistlearn.errors import ColumnsError, DescriptionError
-from assistlearn.tables.kinds import Schema
 from assistlearn.tables.preprocessing import check_features, default_pipeline, learner_rows
 from assistlearn.tables.reading import read_table
+from assistlearn.tables.schema import Schema
 from assistlearn.tables.table import Table
 
 
@@ -39,18 +37,15 @@ class LoadedAgent:
     table: Table
     estimator: Any
 
-    def rows(self, positions: NDArray[np.integer[Any]] | Sequence[int] | None = None) -> pl.DataFrame | NDArray[Any]:
-        """Return the features of all rows, or of those at these positions, as the estimator takes them."""
-        table = self.table if positions is None else self.table.take(positions)
-        return learner_rows(self.estimator, table.features)
+    def rows(self) -> pl.DataFrame | NDArray[Any]:
+        """Return the features of all rows, as the estimator takes them."""
+        return learner_rows(self.estimator, self.table.features)
 
 
 def load_agent(
     path: str | PathLike[str] | AgentDescription,
     *,
     schema: Schema | None = None,
-    ids: pl.Series | None = None,
-    labels: bool = True,
 ) -> LoadedAgent:
     r"""Read an agent's file and table, make its learner, and check all of it.
 
@@ -58,8 +53,9 @@ def load_agent(
     ----------
     path : path or AgentDescription
         The agent's TOML file, or what it says.
-    schema, ids, labels
-        As for :func:`~assistlearn.tables.read_table`: give the schema of training to read rows for prediction.
+    schema : Schema, optional
+        That of training, to read rows for prediction: see :func:`~assistlearn.tables.read_table`. The estimator depends
+        on the schema and the file only, so it is that of training.
 
     Returns
     -------
@@ -85,7 +81,7 @@ def load_agent(
     description = path if isinstance(path, AgentDescription) else load_description(path)
     _check_models_folder(description)
     learner = make_learner(description)
-    table = read_table(description, schema=schema, ids=ids, labels=labels)
+    table = read_table(description, schema=schema)
     try:
         check_features(table.features, table.schema, learner, description.preprocessing)
     except ColumnsError as error:
@@ -99,9 +95,8 @@ def _check_models_folder(description: AgentDescription) -> None:
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise DescriptionError(f"{description.places('models')}: models = {str(folder)!r} is a file. Name a folder.")
     upwards = (folder.absolute(), *folder.absolute().parents)
-    existing = next(
-        each for each in upwards if os.path.exists(each)
-    )  # unlike Path.exists, false where one may not look
+    # unlike Path.exists, os.path.exists is false where one may not look
+    existing = next(each for each in upwards if os.path.exists(each))
     if not os.access(existing, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         raise DescriptionError(
             f"{description.places('models')}: models cannot be kept in {folder}: {existing} is not writable. Name "

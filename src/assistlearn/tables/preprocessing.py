@@ -42,7 +42,7 @@ from sklearn.utils import get_tags
 from assistlearn.agent_files.preparation import PreprocessingSettings
 from assistlearn.agent_files.suggestion import listed
 from assistlearn.errors import ColumnsError
-from assistlearn.tables.kinds import Schema
+from assistlearn.tables.schema import Schema
 
 _FLOAT32_LEARNERS = (DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier)
 """They turn any table into 32 bits, in every fit: one that has them already costs nothing and gives the same trees."""
@@ -69,7 +69,7 @@ def default_pipeline(schema: Schema, learner: Any, settings: PreprocessingSettin
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from assistlearn.tables.kinds import Column, Kind
+    >>> from assistlearn.tables.schema import Column, Kind
     >>> schema = Schema((Column("age", Kind.NUMBER), Column("pulse", Kind.NUMBER)))
     >>> default_pipeline(schema, DecisionTreeClassifier())
     DecisionTreeClassifier()

@@ -8,21 +8,16 @@ import polars as pl
 
 from assistlearn.agent_files.agent_file import AgentDescription
 from assistlearn.agent_files.suggestion import listed
-from assistlearn.errors import ColumnsError, IdsError, SettingsError, TableError
-from assistlearn.tables.choosing import choose_features, match_columns, require_columns
-from assistlearn.tables.kinds import Column, Kind, Schema, blank_to_null, column_of, convert
-from assistlearn.tables.label_column import labels_as_before, settle_labels
+from assistlearn.errors import ColumnsError, IdsError, TableError
+from assistlearn.tables.choosing import choose_features, match_columns, require_trained
+from assistlearn.tables.kinds import blank_to_null, column_of, convert
+from assistlearn.tables.label_column import labels_as_before, settle_labels, type_of_labels
+from assistlearn.tables.schema import Column, Kind, LabelType, Schema
 from assistlearn.tables.source import open_source
 from assistlearn.tables.table import Table
 
 
-def read_table(
-    description: AgentDescription,
-    *,
-    schema: Schema | None = None,
-    ids: pl.Series | None = None,
-    labels: bool = True,
-) -> Table:
+def read_table(description: AgentDescription, *, schema: Schema | None = None) -> Table:
     """Read an agent's table: the columns it needs, and no others.
 
     Parameters
@@ -30,33 +25,29 @@ def read_table(
     description : AgentDescription
         The agent's file.
     schema : Schema, optional
-        The kinds of columns of an earlier reading: the result has the same columns and types, or there is an error.
-        By default they are found from the table.
-    ids : Series, optional
-        Read the rows with these ids only, in the order of the table; ids that it lacks are left out. Needs ``schema``:
-        a few rows do not tell the kinds of the columns.
-    labels : bool, default=True
-        Whether to read the labels, where the file names any.
+        That of training, to read rows for prediction: the features have the same names, order and types, wherever they
+        stand in the table, or there is an error; labels are read where there are any. By default the features are those
+        that the agent's file chooses, and their kinds are found from the table.
 
     Returns
     -------
     table : Table
         Checked: see the attributes there.
     """
-    if ids is not None and schema is None:
-        raise SettingsError("read_table(ids=...) needs schema=...: a few rows do not tell the kinds of the columns.")
     source = open_source(description)
     names = source.names()
-    label = [description.label] if labels and description.label is not None else []
+    label = description.label
     if schema is None:
         features = choose_features(names, description)
         as_category = description.preprocessing.as_category
         codes = match_columns(as_category, features, description, "preprocessing", "as_category")
     else:
+        require_trained(schema, names, description)
         features, codes = schema.names, schema.categories
-    require_columns([description.id, *features, *label], names, description, "table")
-    frame = source.read([description.id, *features, *label], [description.id, *codes, *label], ids)
-    if ids is None and frame.is_empty():
+        label = label if label in names and schema.label_type is not None else None
+    labels = [] if label is None else [label]
+    frame = source.read([description.id, *features, *labels], [description.id, *codes, *labels])
+    if frame.is_empty():
         raise TableError(f"{description.table} has columns but not a single row. Fill it, or correct the query.")
     return _Reading(description, source.from_text, frame, codes).table(schema, label)
 
@@ -74,13 +65,13 @@ class _Reading:
         self._ids_read = frame.drop_in_place(description.id)
         self._read = {name: self._cleaned(frame.drop_in_place(name)) for name in frame.columns}
 
-    def table(self, schema: Schema | None, label: Sequence[str]) -> Table:
+    def table(self, schema: Schema | None, label: str | None) -> Table:
         ids = self._ids()
-        labels = self._labels(label[0], schema) if label else None
+        labels = None if label is None else self._labels(label, None if schema is None else schema.label_type)
         left_out: tuple[str, ...] = ()
         if schema is None:
             left_out = self._without_values()
-            schema = Schema(self._columns(left_out), None if labels is None else str(labels.dtype))
+            schema = Schema(self._columns(left_out), None if labels is None else type_of_labels(labels))
         features = pl.DataFrame([self._feature(column) for column in schema.columns])
         return Table(self._name, ids, features, schema, labels, left_out)
 
@@ -114,15 +105,15 @@ class _Reading:
             f"once (first: {first!r}, in rows {', '.join(map(str, rows))}). Keep one row for each sample."
         )
 
-    def _labels(self, name: str, schema: Schema | None) -> pl.Series:
+    def _labels(self, name: str, before: LabelType | None) -> pl.Series:
         labels = self._read.pop(name)
+        if before is not None:
+            return labels_as_before(labels, before, self._name)
         if labels.null_count() == len(labels):
             raise TableError(
                 f"{self._name}: none of the {len(labels):,} rows has a label in column {name!r}. Rows without a "
                 "label can be predicted, but there must be some with a label to train on."
             )
-        if schema is not None and schema.label_type is not None:
-            return labels_as_before(labels, schema.label_type, self._name)
         return settle_labels(labels, self._from_text, self._name)
 
     def _without_values(self) -> tuple[str, ...]:

@@ -13,8 +13,10 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from assistlearn.agent_files.agent_file import AgentDescription, TableFile, TableQuery
-from assistlearn.errors import MissingExtraError, MissingTableError, TableError
+from assistlearn.agent_files.agent_file import AgentDescription
+from assistlearn.agent_files.table_source import TableFile, TableQuery
+from assistlearn.errors import MissingTableError, TableError
+from assistlearn.tables.query_source import QuerySource
 
 SAMPLED_ROWS = 10_000
 """So many rows of a CSV file are looked at before it is read; a column that turns out different is read again."""
@@ -35,8 +37,8 @@ class Source(Protocol):
         """Return the names of all columns."""
         ...
 
-    def read(self, columns: Sequence[str], text: Sequence[str], ids: pl.Series | None) -> pl.DataFrame:
-        """Return these columns; the first has the ids.
+    def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
+        """Return these columns.
 
         Parameters
         ----------
@@ -45,8 +47,6 @@ class Source(Protocol):
         text : sequence of str
             The columns of a CSV file that are handed over as they stand there. The others are numbers, where all
             their values are.
-        ids : Series or None
-            Read the rows with these ids only.
         """
         ...
 
@@ -77,18 +77,18 @@ class CsvSource:
         """Return the names in the header."""
         return list(self._sampled)
 
-    def read(self, columns: Sequence[str], text: Sequence[str], ids: pl.Series | None) -> pl.DataFrame:
+    def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns, as numbers where possible and as text elsewhere."""
         numbers = [name for name in columns if name not in text and self._sampled[name].is_numeric()]
         with _readable(self._table):
             try:
-                return self._collect(columns, numbers, ids)
+                return self._collect(columns, numbers)
             except pl.exceptions.ComputeError:  # further down, a value is no number
-                return self._collect(columns, (), ids)
+                return self._collect(columns, ())
 
-    def _collect(self, columns: Sequence[str], numbers: Sequence[str], ids: pl.Series | None) -> pl.DataFrame:
+    def _collect(self, columns: Sequence[str], numbers: Sequence[str]) -> pl.DataFrame:
         types: dict[str, Any] = {name: pl.Float64 if name in numbers else pl.String for name in self._sampled}
-        return _collect(self._scan(types).select(columns), columns[0], ids)
+        return self._scan(types).select(columns).collect()
 
     @cached_property
     def _sampled(self) -> pl.Schema:
@@ -121,72 +121,10 @@ class ParquetSource:
         with _readable(self._table):
             return pl.scan_parquet(self._table.path, glob=False).collect_schema().names()
 
-    def read(self, columns: Sequence[str], text: Sequence[str], ids: pl.Series | None) -> pl.DataFrame:
+    def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns with the types they have in the file."""
         with _readable(self._table):
-            return _collect(pl.scan_parquet(self._table.path, glob=False).select(columns), columns[0], ids)
-
-
-class QuerySource:
-    """The answer to one SELECT, ordered by id: a database promises no order of its own."""
-
-    from_text = False
-
-    def __init__(self, table: TableQuery, id_column: str, place: str) -> None:
-        self._table = table
-        self._id_column = id_column
-        self._place = place
-
-    def names(self) -> list[str]:
-        """Return the names of the columns that the query answers with."""
-        return self._ask("select * from ({query}\n) limit 0").columns
-
-    def read(self, columns: Sequence[str], text: Sequence[str], ids: pl.Series | None) -> pl.DataFrame:
-        """Return these columns with the types they have in the database."""
-        listed = ", ".join(_quoted(name) for name in columns)
-        frame = self._ask(f"select {listed} from ({{query}}\n) order by {_quoted(self._id_column)}")  # noqa: S608 own query
-        return _collect(frame.lazy(), columns[0], ids)
-
-    def _ask(self, around: str) -> pl.DataFrame:
-        duckdb = _duckdb()
-        settings = {"autoinstall_known_extensions": False, "allow_community_extensions": False}
-        try:
-            with duckdb.connect(
-                self._table.database or ":memory:", read_only=self._table.database is not None, config=settings
-            ) as connection:
-                connection.execute("set file_search_path = ?", [str(self._table.folder.resolve())])
-                query = self._one_select(connection.extract_statements(self._table.query), duckdb)
-                return pl.DataFrame(_ArrowStream(connection.sql(around.format(query=query))))
-        except duckdb.Error as error:
-            raise TableError(f"{self._place}: the query failed: {error} Correct it, or the database.") from error
-
-    def _one_select(self, statements: Sequence[Any], duckdb: Any) -> str:
-        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise TableError(
-                f"{self._place}: the query must be one SELECT, and only that. It is for reading: write anything else "
-                "with the database's own tools."
-            )
-        return str(statements[0].query).strip().rstrip(";")
-
-
-class _ArrowStream:
-    """A relation of DuckDB, of which Polars sees the rows only.
-
-    Polars would look it over for other things that it might be, and DuckDB then complains when the process ends.
-    """
-
-    def __init__(self, relation: Any) -> None:
-        self._relation = relation
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return self._relation.__arrow_c_stream__(requested_schema)
-
-
-def _collect(frame: pl.LazyFrame, id_column: str, ids: pl.Series | None) -> pl.DataFrame:
-    if ids is not None:
-        wanted = ids.cast(pl.String).rename("wanted")
-        frame = frame.filter(pl.col(id_column).cast(pl.String).is_in(wanted.implode()))
-    return frame.collect()
+            return pl.scan_parquet(self._table.path, glob=False).select(columns).collect()
 
 
 @contextmanager
@@ -225,10 +163,6 @@ def _toml(sign: str) -> str:
     return '"\\t"' if sign == "\t" else f'"{sign}"'
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _require_file(path: Any, description: AgentDescription, key: str) -> None:
     if path.is_dir():
         raise TableError(f"{description.places(key)}: {path} ({key}) is a folder. Name a file.")
@@ -237,11 +171,3 @@ def _require_file(path: Any, description: AgentDescription, key: str) -> None:
             f"{description.places(key)}: there is no file {path} ({key}). Put it there, or correct the path, which is "
             "relative to the agent's file."
         )
-
-
-def _duckdb() -> Any:
-    try:
-        import duckdb
-    except ImportError as error:
-        raise MissingExtraError("A table from a query needs DuckDB: pip install 'assistlearn[duckdb]'") from error
-    return duckdb

@@ -11,8 +11,8 @@ import polars as pl
 from sklearn.pipeline import Pipeline
 
 from assistlearn.agent_files.suggestion import listed
-from assistlearn.tables.kinds import Column, Kind
 from assistlearn.tables.loading import LoadedAgent
+from assistlearn.tables.schema import Column, Kind
 
 STAYS = (
     "the table: no value, no column's name or type, not how many columns there are",

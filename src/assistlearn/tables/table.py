@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from assistlearn.tables.kinds import Schema
+from assistlearn.tables.schema import Schema
 from assistlearn.tables.table_digest import fingerprint
 
 
@@ -50,9 +46,3 @@ class Table:
         """A digest of ids, features and labels: another one means another table, or another order of its rows."""
         labels = [] if self.labels is None else [self.labels]
         return fingerprint([self.ids, *self.features.iter_columns(), *labels])
-
-    def take(self, positions: NDArray[np.integer[Any]] | Sequence[int]) -> Table:
-        """Return the rows at these positions, in that order."""
-        rows = pl.Series(np.asarray(positions, dtype=np.int64))
-        labels = None if self.labels is None else self.labels.gather(rows)
-        return replace(self, ids=self.ids.gather(rows), features=self.features[rows], labels=labels)

@@ -1,23 +1,28 @@
-"""``task.toml``: what the initiator wants to train, with whom, and how."""
+"""``task.toml``: what the initiator wants to train, with whom, and how. Its settings are those of a plan."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from assistlearn.agent_files.keys import Keys
-from assistlearn.agent_files.places import Places
-from assistlearn.errors import DescriptionError, SettingsError
+import msgspec
+from msgspec import UNSET, Meta
+
+from assistlearn.agent_files.toml_file import Text, read_toml_file
+from assistlearn.errors import DescriptionError, WrongKeyError
 from assistlearn.plan import SETTINGS, Plan
-from assistlearn.reach.flare.provisioning.network_file import read_toml
 
 TABLE = "training"
-GIVE_UP_AFTER = 120.0
-LEAST_SECONDS, MOST_SECONDS = 5.0, 86_400.0
+"""The table that most settings stand in."""
+
 OLDER_NAMES = {"holdout_patience": "patience"}
 """What settings were called in task files before; they are understood."""
+
+GIVE_UP_AFTER = 120.0
+Seconds = Annotated[float, Meta(gt=5.0, lt=86_400.0)]
+Names = Annotated[tuple[Text, ...], Meta(examples=[["shop"]])]
 
 
 @dataclass(frozen=True)
@@ -66,72 +71,76 @@ def load_task(file: Path) -> TaskFile:
     DescriptionError
         It names the file, the line, and what to do.
     """
-    text, values = read_toml(file, "task's file")
-    places = Places.of(file, text)
-    own = ("run", "site", "admin", "agent", "helpers", "give_up_after", "patience", TABLE)
-    keys = Keys(values, places, (*own, *_keys("")))
-    for key, example in (("site", '"kits/bank"'), ("admin", '"kits/admin"'), ("helpers", '["shop"]')):
-        keys.required(key, f"{key} = {example}")
-    helpers = keys.texts("helpers") or ()
-    if not helpers or len(set(helpers)) < len(helpers):
-        raise keys.error("helpers", f"helpers = {list(helpers)} must name at least one organisation, each once.")
-    agent = keys.text("agent")
-    return TaskFile(
-        site=file.parent / (keys.text("site") or ""),
-        admin=file.parent / (keys.text("admin") or ""),
-        agent=None if agent is None else file.parent / agent,
-        helpers=helpers,
-        plan=_plan(file, keys, keys.table(TABLE, (*_keys(TABLE), *OLDER_NAMES))),
-        run=keys.text("run"),
-        give_up_after=_seconds(keys),
-    )
-
-
-def _keys(table: str) -> dict[str, str]:
-    """Return the settings in a table of the file, by their keys."""
-    return {key_of(name): name for name, known in SETTINGS.items() if known.runs and known.table == table}
-
-
-def _plan(file: Path, top: Keys, training: Keys) -> Plan:
-    """Return the plan that the file describes."""
-    given: dict[str, Any] = {}
-    for keys, table in ((top, ""), (training, TABLE)):
-        found = _keys(table) | {old: name for old, name in OLDER_NAMES.items() if table == TABLE}
-        for key, name in found.items():
-            if key in keys:
-                given[name] = _checked(keys, key, name)
-    try:
-        plan = Plan(**given)
-        plan.check_for_runs()
-    except SettingsError as error:
-        raise DescriptionError(f"{file}: {error}") from None
-    return plan
-
-
-def _checked(keys: Keys, key: str, name: str) -> Any:
-    value = keys.get(key)
-    complaint = SETTINGS[name].check(value)
-    if complaint is not None:
-        inside = f"{SETTINGS[name].table}." if SETTINGS[name].table else ""
-        raise keys.error(key, f"{inside}{key} = {value!r} {complaint}")
-    return float(value) if isinstance(getattr(Plan, name), float) else value
-
-
-def _seconds(keys: Keys) -> float:
-    """Return how long to try to reach an organisation; ``patience`` is what it was called before."""
-    key = "patience" if "patience" in keys else "give_up_after"
-    value: Any = keys.get(key)
-    if value is None:
-        return GIVE_UP_AFTER
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not LEAST_SECONDS < value < MOST_SECONDS:
-        raise keys.error(
-            key, f"{key} = {value!r} must be a number of seconds between {LEAST_SECONDS:g} and {MOST_SECONDS:g}."
-        )
-    return float(value)
+    keys: Any = read_toml_file(file, _TaskKeys, "task's file")[0]
+    given = _given(keys, _settings("")) | _given(keys.training, _settings(TABLE))
+    seconds = keys.give_up_after if keys.patience is None else keys.patience
+    return TaskFile(keys.site, keys.admin, keys.agent, keys.helpers, Plan(**given), keys.run, seconds)
 
 
 def check_helpers(file: Path, helpers: Sequence[str], initiator: str) -> None:
     """Refuse a task in which the initiator helps itself."""
     if initiator in helpers:
         raise DescriptionError(f"{file}: helpers names {initiator!r}, which is the initiator itself. Leave it out.")
+
+
+def _settings(table: str) -> dict[str, str]:
+    """Return the settings that stand in a table, by their keys."""
+    found = {key_of(name): name for name, known in SETTINGS.items() if known.runs and known.table == table}
+    return found | (OLDER_NAMES if table == TABLE else {})
+
+
+def _given(keys: Any, settings: dict[str, str]) -> dict[str, Any]:
+    """Return the settings that a file gives, by name."""
+    values = {name: getattr(keys, key) for key, name in settings.items() if getattr(keys, key) is not UNSET}
+    return {name: float(v) if isinstance(getattr(Plan, name), float) else v for name, v in values.items()}
+
+
+def _check(keys: Any, table: str) -> None:
+    """Refuse a value that a setting cannot have."""
+    for key, name in _settings(table).items():
+        value = getattr(keys, key)
+        complaint = None if value is UNSET else SETTINGS[name].complaint_of_runs(value)
+        if complaint is not None:
+            raise WrongKeyError(key, f"{table + '.' if table else ''}{key} = {value!r} {complaint}")
+
+
+def _check_training(keys: Any) -> None:
+    _check(keys, TABLE)
+
+
+def _check_top(keys: Any) -> None:
+    _check(keys, "")
+    if not keys.helpers or len(set(keys.helpers)) < len(keys.helpers):
+        named = list(keys.helpers)
+        raise WrongKeyError("helpers", f"helpers = {named} must name at least one organisation, each once.")
+
+
+def _table(name: str, fields: list[Any], table: str, check: Any) -> Any:
+    """Return the type of a table: some keys of its own, and a key for each setting that stands in it."""
+    settings = [(key, Any, UNSET) for key in _settings(table)]
+    made: Any = msgspec.defstruct(
+        name,
+        [*fields, *settings],
+        namespace={"__post_init__": check},
+        frozen=True,
+        forbid_unknown_fields=True,
+    )
+    return made
+
+
+_Training = _table("Training", [], TABLE, _check_training)
+_TaskKeys = _table(
+    "TaskKeys",
+    [
+        ("site", Annotated[Path, Meta(examples=["kits/bank"])]),
+        ("admin", Annotated[Path, Meta(examples=["kits/admin"])]),
+        ("helpers", Names),
+        ("run", Text | None, None),
+        ("agent", Path | None, None),
+        ("give_up_after", Seconds, GIVE_UP_AFTER),
+        ("patience", Seconds | None, None),  # what it was called before
+        (TABLE, _Training, msgspec.field(default_factory=_Training)),
+    ],
+    "",
+    _check_top,
+)

@@ -1,0 +1,109 @@
+"""The keys of an agent's file, as its owner writes them; ``docs/agent-files.md`` says what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from assistlearn.agent_files.allowance import Allowance
+from assistlearn.agent_files.preparation import PreprocessingSettings
+from assistlearn.agent_files.toml_file import Text
+from assistlearn.errors import WrongKeyError
+
+TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet")
+
+AgentName = Annotated[
+    str,
+    Meta(
+        pattern=r"\A\w[\w.-]{0,63}\Z",
+        description="an agent's name in quotes: at most 64 letters, digits, '_', '-' and '.', beginning with a letter "
+        "or digit",
+        examples=["lab"],
+    ),
+]
+Separator = Annotated[str, Meta(pattern=r"\A[\x00-\x7f]\Z", description='one character, such as ";" or "\\t"')]
+LearnerName = Annotated[Text, Meta(examples=["sklearn.tree.DecisionTreeClassifier"])]
+
+
+class FeatureChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which columns are features: names, or patterns with ``*``, ``?`` and ``[...]``.
+
+    Attributes
+    ----------
+    include : tuple of str or None
+        None: every column but the ids and the label.
+    exclude : tuple of str
+        Taken away from those included.
+    """
+
+    include: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = ()
+
+
+class LearnerDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which learner an agent uses.
+
+    Attributes
+    ----------
+    kind : str
+        A class, ``"sklearn.tree.DecisionTreeClassifier"``, or a function that makes one, ``"module:function"``.
+    parameters : mapping
+        What the class or function is called with.
+    """
+
+    kind: LearnerName
+    parameters: Mapping[str, Any] = {}
+
+
+class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Every key that an agent's file may have; paths are those beside the file."""
+
+    name: AgentName
+    table: Path | None = None
+    separator: Separator | None = None
+    query: Text | None = None
+    database: Path | None = None
+    id: Annotated[Text, Meta(examples=["id"])]
+    label: Text | None = None
+    features: FeatureChoice = FeatureChoice()
+    learner: Annotated[LearnerDescription | LearnerName, Meta(examples=["sklearn.tree.DecisionTreeClassifier"])]
+    models: Path | None = None
+    secret: Path | None = None
+    preprocessing: PreprocessingSettings = PreprocessingSettings()
+    allow: Allowance | None = None
+
+    def __post_init__(self) -> None:
+        if self.label == self.id:
+            raise WrongKeyError(
+                "label", f"label and id both name the column {self.label!r}. They must be different columns."
+            )
+        if self.query is not None:
+            self._check_query()
+        else:
+            self._check_file()
+
+    def _check_query(self) -> None:
+        if self.table is not None:
+            raise WrongKeyError("query", "the file has both 'table' and 'query'. Keep one of them.")
+        if self.separator is not None:
+            raise WrongKeyError("separator", "'separator' goes with a CSV file, not with 'query'. Remove it.")
+
+    def _check_file(self) -> None:
+        if self.database is not None:
+            raise WrongKeyError("database", "'database' goes with 'query'. Add: query = \"select * from my_table\"")
+        if self.table is None:
+            raise WrongKeyError(
+                "table",
+                'the key \'table\' is missing. Add a line such as: table = "lab.csv" (or query = "select ...")',
+            )
+        if not self.table.name.lower().endswith(TABLE_ENDINGS):
+            raise WrongKeyError(
+                "table",
+                f"the table {self.table.name!r} is of no known kind. It must end in one of {', '.join(TABLE_ENDINGS)}.",
+            )
+        if self.separator is not None and self.table.suffix.lower() == ".parquet":
+            raise WrongKeyError("separator", "'separator' goes with a CSV file, not with Parquet. Remove it.")

@@ -1,0 +1,99 @@
+"""A TOML file read into a type of our own, with errors that name the file, the line, the value and the remedy.
+
+The type is a frozen ``msgspec.Struct`` that forbids unknown fields: its fields are the file's keys, with their types,
+limits and defaults. A list is a ``tuple[str, ...]``, a table another such type; ``msgspec.defstruct`` makes one at run
+time. ``Meta(description=...)`` of a field says in words what its value must be, ``Meta(examples=[...])`` what a line
+with it looks like. A check of several keys together stands in ``__post_init__`` and raises
+:class:`~assistlearn.errors.WrongKeyError`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from assistlearn.agent_files.places import Places
+from assistlearn.agent_files.toml_errors import explained
+from assistlearn.errors import DescriptionError
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+Text = Annotated[str, Meta(pattern=r"\S", description="a text in quotes, not an empty one")]
+Count = Annotated[int, Meta(ge=1)]
+
+
+def read_toml_file(file: Path, kind: type[T], what: str) -> tuple[T, Places]:
+    """Read and check a TOML file.
+
+    Parameters
+    ----------
+    file : path
+        Where it is. A value of type ``Path`` in it is relative to its folder.
+    kind : Struct type
+        Its keys.
+    what : str
+        What the file is, for error messages: ``"agent's file"``.
+
+    Returns
+    -------
+    values : of type ``kind``
+        What the file says.
+    places : Places
+        Where each key stands, for later error messages.
+
+    Raises
+    ------
+    DescriptionError
+        It names the file, the line, and what to do.
+    """
+    text, values = read_toml(file, what)
+    places = Places.of(file, text)
+    return from_toml(values, kind, places), places
+
+
+def from_toml(values: Mapping[str, Any], kind: type[T], places: Places) -> T:
+    """Return what the values of a TOML file say.
+
+    >>> class Lab(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    ...     name: Text
+    ...     beds: Count = 1
+    >>> from_toml({"name": "lab"}, Lab, Places(Path("lab.toml")))
+    Lab(name='lab', beds=1)
+    >>> from_toml({"nmae": "lab"}, Lab, Places.of(Path("lab.toml"), 'nmae = "lab"'))
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.DescriptionError: lab.toml, line 1: there is no key 'nmae'. Did you mean 'name'? The keys here
+    are 'name', 'beds'.
+    """
+    try:
+        return msgspec.convert(values, kind, dec_hook=partial(_path, places.file.parent))
+    except msgspec.ValidationError as error:
+        raise explained(error, values, kind, places) from None
+
+
+def read_toml(file: Path, what: str) -> tuple[str, dict[str, Any]]:
+    """Return a TOML file's text and values."""
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+        return text, tomllib.loads(text)
+    except FileNotFoundError:
+        raise DescriptionError(f"There is no {what} {file}. Check the path, or write one.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise DescriptionError(
+            f'{file} is not valid TOML: {error}. Correct it; texts need quotes, as in name = "lab".'
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DescriptionError(f"The {what} {file} cannot be read: {error}. It must be UTF-8 text.") from None
+
+
+def _path(folder: Path, kind: type, value: object) -> Path:
+    """Return a path beside the file; msgspec knows every other type that a key can have."""
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{value!r} is not a path. Write one as a text in quotes.")
+    return folder / Path(value).expanduser()

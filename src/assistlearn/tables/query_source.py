@@ -1,0 +1,77 @@
+"""A table that is the answer of a database, DuckDB, to one SELECT."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from assistlearn.agent_files.table_source import TableQuery
+from assistlearn.errors import MissingExtraError, TableError
+
+
+class QuerySource:
+    """The answer to one SELECT, ordered by id: a database promises no order of its own."""
+
+    from_text = False
+
+    def __init__(self, table: TableQuery, id_column: str, place: str) -> None:
+        self._table = table
+        self._id_column = id_column
+        self._place = place
+
+    def names(self) -> list[str]:
+        """Return the names of the columns that the query answers with."""
+        return self._ask("select * from ({query}\n) limit 0").columns
+
+    def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
+        """Return these columns with the types they have in the database."""
+        listed = ", ".join(_quoted(name) for name in columns)
+        return self._ask(f"select {listed} from ({{query}}\n) order by {_quoted(self._id_column)}")  # noqa: S608 own query
+
+    def _ask(self, around: str) -> pl.DataFrame:
+        duckdb = _duckdb()
+        settings = {"autoinstall_known_extensions": False, "allow_community_extensions": False}
+        try:
+            with duckdb.connect(
+                self._table.database or ":memory:", read_only=self._table.database is not None, config=settings
+            ) as connection:
+                connection.execute("set file_search_path = ?", [str(self._table.folder.resolve())])
+                query = self._one_select(connection.extract_statements(self._table.query), duckdb)
+                return pl.DataFrame(_ArrowStream(connection.sql(around.format(query=query))))
+        except duckdb.Error as error:
+            raise TableError(f"{self._place}: the query failed: {error} Correct it, or the database.") from error
+
+    def _one_select(self, statements: Sequence[Any], duckdb: Any) -> str:
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise TableError(
+                f"{self._place}: the query must be one SELECT, and only that. It is for reading: write anything else "
+                "with the database's own tools."
+            )
+        return str(statements[0].query).strip().rstrip(";")
+
+
+class _ArrowStream:
+    """A relation of DuckDB, of which Polars sees the rows only.
+
+    Polars would look it over for other things that it might be, and DuckDB then complains when the process ends.
+    """
+
+    def __init__(self, relation: Any) -> None:
+        self._relation = relation
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._relation.__arrow_c_stream__(requested_schema)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _duckdb() -> Any:
+    try:
+        import duckdb
+    except ImportError as error:
+        raise MissingExtraError("A table from a query needs DuckDB: pip install 'assistlearn[duckdb]'") from error
+    return duckdb
