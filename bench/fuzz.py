@@ -178,7 +178,7 @@ def spoiled_by_fields(pool: list[bytes], rng: random.Random) -> bytes:
         for parent, key in rng.sample(list(_places(tree)) or [(tree, "run")], 1):
             _spoil(parent, key, rng)
     try:
-        return encode(msgspec.convert(tree, m.AnyMessage))  # type: ignore[call-overload]
+        return encode(msgspec.convert(tree, m.Message))  # type: ignore[call-overload]
     except (msgspec.ValidationError, struct.error, OverflowError):
         pass
     try:
@@ -250,7 +250,7 @@ def _like(value: Any, rng: random.Random) -> Any:
 # -- who gets them --
 
 
-def try_decoders(data: bytes, report: Report, way: str) -> m.AnyMessage | None:
+def try_decoders(data: bytes, report: Report, way: str) -> m.Message | None:
     """Give bytes to the codec, and the arrays in what comes out to their decoders."""
     try:
         message = decode(data, LIMITS)

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from assistlearn.reach.processes.opening import opened_run
-from assistlearn.runs.simulation import Options, create_run
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -23,7 +21,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.alignment import Ids
+from assistlearn.plan import Plan
+from assistlearn.reach.opening import opened_run
+from assistlearn.reach.processes.reach_processes import create_run
 from assistlearn.runs.folder import RunFolder
+from assistlearn.runs.prediction import predict
+from assistlearn.runs.training import train
 from tests.cli.program import assistlearn
 
 ROUNDS, SEED = 3, 11
@@ -92,12 +95,12 @@ def test_the_files_train_and_predict_by_two_commands(tables, tmp_path):
 def test_a_soft_run_of_the_files_has_the_models_of_the_estimator_to_the_bit(tables, tmp_path):
     """The smallest pair is matched by private set intersection."""
     alignment = "psi" if "breast" in tables["guest"].name else "hash"
-    options = Options(method="soft", n_rounds=ROUNDS, seed=SEED, alignment=alignment)
+    options = Plan(method="soft", n_rounds=ROUNDS, seed=SEED, alignment=alignment)
     folder = create_run(tmp_path / "run", "soft", write_agents(tmp_path, tables, FOREST), options)
     labels, X, clf = joined(tables, FOREST)
-    with opened_run(folder, training=True) as (leader, own):
-        list(leader.train())
-        prediction = leader.predict(Ids(own.table.ids), np.arange(len(X)))
+    with opened_run(folder, training=True) as (open_run, own):
+        list(train(open_run))
+        prediction = predict(open_run, Ids(own.table.ids), np.arange(len(X)))
     clf.set_params(method="soft").fit(X, codes_of(labels, folder))
     made = folder.result()["contributions"]
     assert len(made) > 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from assistlearn.session import StopReason
+from assistlearn.events import StopReason
 from tests.cli.program import Said, assistlearn
 from tests.cli.small_agents import IDS, N_NEW, N_SAMPLES, NEW, lines_of, toml
 

@@ -10,9 +10,10 @@ from rich.console import Console
 
 from assistlearn.cli.progress import Asking, Training
 from assistlearn.core import Contribution
-from assistlearn.session import RoundFinished, TurnFinished
+from assistlearn.events import RoundFinished, SamplesDone, TurnFinished
+from assistlearn.plan import Plan
 
-SETTINGS = SimpleNamespace(n_rounds=3, agents=["clinic", "lab"])
+SETTINGS = SimpleNamespace(plan=Plan(n_rounds=3), agents=["clinic", "lab"])
 
 
 def terminal(is_one: bool = True) -> Console:
@@ -58,10 +59,10 @@ def test_alignment_shows_with_whom_and_how_far_it_is():
     with Asking(quiet=False, console=console) as bar:
         bar.progress.refresh()
         assert "starting the agents" in last_line(console)
-        bar.tell("lab", 0, 0)
+        bar.show(SamplesDone("lab", 0, 0))
         bar.progress.refresh()
         assert "waiting for lab" in last_line(console)
-        bar.tell("lab", 2_000, 10_000)
+        bar.show(SamplesDone("lab", 2_000, 10_000))
         bar.progress.refresh()
         assert "samples with lab" in last_line(console)
         assert "2000/10000" in last_line(console)
@@ -71,6 +72,6 @@ def test_alignment_shows_with_whom_and_how_far_it_is():
 def test_nothing_is_drawn_for_scripts_or_into_files(quiet, is_terminal):
     console = terminal(is_terminal)
     with Training(SETTINGS, quiet=quiet, console=console) as bar:
-        bar.tell("lab", 1, 2)
+        bar.show(SamplesDone("lab", 1, 2))
         bar.show(turn(1, "clinic", 0.9))
     assert console.file.getvalue() == ""

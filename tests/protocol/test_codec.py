@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assistlearn.errors import ProtocolError
+from assistlearn.plan import Plan
 from assistlearn.protocol import Limits, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, pack_bits, pack_codes, pack_numbers
@@ -28,7 +29,7 @@ def framed(body: bytes, values: int = 0, *, mark: bytes = MARK, version: int = m
     return struct.pack("<4sHHIQ", mark, version, zeros, len(body), values) + body
 
 
-def body_of(message: m.AnyMessage) -> dict:
+def body_of(message: m.Message) -> dict:
     return msgspec.msgpack.decode(encode(message)[HEADER_BYTES:])
 
 
@@ -275,7 +276,14 @@ HOSTILE = {
     "text": m.Problem(run="r", kind="failed", text="x" * 1_000_000),
     "wide text": m.Problem(run="r", kind="failed", text="x" * 1_000_000 + "\U0001f600"),
     "labels": m.Begin(
-        run="r", method="ascii", n_samples=10**6, n_classes=2, seed=0, labels=pack_codes(np.zeros(10**6, int), 2)
+        run="r",
+        n_samples=10**6,
+        n_classes=2,
+        seed=0,
+        labels=pack_codes(np.zeros(10**6, int), 2),
+        weights=None,
+        holdout=None,
+        **Plan().told(),
     ),
     "numbers": m.Scores(
         run="r", known=pack_bits(np.ones(9, bool)), scores=pack_numbers(np.ones(10**5)), total_weight=1

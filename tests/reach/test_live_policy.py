@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from assistlearn.agent_files import load_description
+from assistlearn.plan import Plan
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_codes
@@ -165,7 +166,14 @@ def test_runs_and_samples_are_counted_and_another_organisation_cannot_ask_in_the
     allow(small, lab, f"max_runs = {len(runs_at(home(small, lab))) + 1}")
     allow(small, scans, "max_samples = 100")
     begin = m.Begin(
-        run="r1", method="ascii", n_samples=101, n_classes=2, labels=pack_codes(np.zeros(101, int), 2), seed=3
+        run="r1",
+        n_samples=101,
+        n_classes=2,
+        labels=pack_codes(np.zeros(101, int), 2),
+        seed=3,
+        weights=None,
+        holdout=None,
+        **Plan().told(),
     )
     with transport(small, INITIATOR, *HELPERS) as line:
         for name in HELPERS:

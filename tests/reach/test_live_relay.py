@@ -13,7 +13,10 @@ from assistlearn.alignment.keyed_hash import digests, key_from
 from assistlearn.errors import UnreachableError
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
-from assistlearn.reach.flare import runs
+from assistlearn.reach.flare import reach_flare
+from assistlearn.reach.opening import opened_run
+from assistlearn.runs.prediction import predict
+from assistlearn.runs.training import train
 from tests.reach.organisations import HELPERS, INITIATOR, Organisations
 
 pytestmark = pytest.mark.network
@@ -30,10 +33,10 @@ def slices(content: bytes) -> list[bytes]:
 
 def train_and_predict(made: Organisations, run: str) -> None:
     """Train with a hold-out, and predict; leave in the taps what was said."""
-    folder = runs.create_run(made.folder / run, run, made.task(run, HELPERS[:2], rounds=2, seed=1, holdout=0.2))
-    with runs.opened_run(folder, training=True) as (leader, own):
-        list(leader.train())
-        prediction = leader.predict(Ids(own.table.ids), np.arange(len(own.table)))
+    folder = reach_flare.create_run(made.folder / run, run, made.task(run, HELPERS[:2], rounds=2, seed=1, holdout=0.2))
+    with opened_run(folder, training=True) as (open_run, own):
+        list(train(open_run))
+        prediction = predict(open_run, Ids(own.table.ids), np.arange(len(own.table)))
     assert prediction.absent == {}
 
 
@@ -182,9 +185,9 @@ def test_a_site_answers_no_call_that_was_not_encrypted(organisations):
     try:
         task = organisations.task("unsealed", HELPERS[:1], rounds=1, seed=1, holdout=0.2)
         task.write_text(task.read_text().replace("[training]", "patience = 6\n[training]"))
-        folder = runs.create_run(organisations.folder / "unsealed", "unsealed", task)
-        with runs.opened_run(folder, training=True) as (leader, _), pytest.raises(UnreachableError, match=HELPERS[0]):
-            list(leader.train())
+        folder = reach_flare.create_run(organisations.folder / "unsealed", "unsealed", task)
+        with opened_run(folder, training=True) as (open_run, _), pytest.raises(UnreachableError, match=HELPERS[0]):
+            list(train(open_run))
     finally:
         switch.unlink()
     assert set(organisations.taps.glob("*.msg")) == before  # no desk has seen a message

@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from assistlearn.runs.simulation import create_run
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.alignment import Ids
 from assistlearn.datasets import letter
-from assistlearn.reach.flare import runs
+from assistlearn.reach.flare import reach_flare
 from assistlearn.reach.flare.task_file import load_task
-from assistlearn.reach.processes import opening
+from assistlearn.reach.opening import opened_run
+from assistlearn.reach.processes import reach_processes
+from assistlearn.runs.prediction import predict
+from assistlearn.runs.training import train
 from tests.reach.organisations import HELPERS, INITIATOR, NAMES, Organisations
 
 pytestmark = pytest.mark.network
@@ -42,23 +44,23 @@ def three_ways(made: Organisations, run: str, tables: dict[str, pl.DataFrame], m
     for name, table in tables.items():
         made.write(name, table, "y" if name == INITIATOR else None, learner(learners[name]))
     task = made.task(run, list(tables)[1:], method=method, rounds=ROUNDS, seed=SEED, **options)
-    folder = runs.create_run(made.folder / run, run, task)
+    folder = reach_flare.create_run(made.folder / run, run, task)
     if (
         "holdout" in options
     ):  # drawn class by class, in the order of the classes, which an estimator fitted to codes has not
         plain = {"permutation": list(range(len(folder.settings().classes)))}
         (folder.path / "secret.json").write_text(json.dumps(plain))
-    with runs.opened_run(folder, training=True) as (leader, own):
-        list(leader.train())
-        remote = leader.predict(Ids(own.table.ids), np.arange(len(own.table)))
+    with opened_run(folder, training=True) as (open_run, own):
+        list(train(open_run))
+        remote = predict(open_run, Ids(own.table.ids), np.arange(len(own.table)))
 
     files = [made.files[name] for name in tables]
-    local = create_run(made.folder / f"{run}-here", f"{run}-here", files, load_task(task).options)
+    local = reach_processes.create_run(made.folder / f"{run}-here", f"{run}-here", files, load_task(task).plan)
     secret = {"permutation": folder.permutation()}  # the same class codes, so that ties fall the same way
     (local.path / "secret.json").write_text(json.dumps(secret))
-    with opening.opened_run(local, training=True) as (leader, own):
-        list(leader.train())
-        here = leader.predict(Ids(own.table.ids), np.arange(len(own.table)))
+    with opened_run(local, training=True) as (open_run, own):
+        list(train(open_run))
+        here = predict(open_run, Ids(own.table.ids), np.arange(len(own.table)))
 
     agents, X, start = [], [], 0
     order = tables[INITIATOR]["id"]

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from assistlearn.runs.leader import Leader
 from sklearn.base import clone
 
 from assistlearn.alignment import Ids, Minimum
+from assistlearn.events import Event, Forgotten
+from assistlearn.plan import SETTINGS, Plan
 from assistlearn.protocol import MemoryTransport
-from assistlearn.runs.folder import RunFolder, RunSettings
-from assistlearn.service.service import AgentService, Holdings
+from assistlearn.runs.folder import RunFolder
+from assistlearn.runs.forgetting import forget
+from assistlearn.runs.open_run import OpenRun, OwnTable, open_run
+from assistlearn.runs.prediction import Prediction, predict
+from assistlearn.runs.settings import RunSettings
+from assistlearn.runs.training import train
+from assistlearn.service.holdings import Holdings
+from assistlearn.service.service import AgentService
 
 SECRET = b"a secret that all agents share"
 
@@ -45,7 +53,7 @@ class Parties:
     def desks(self) -> dict[str, AgentService]:
         return {name: AgentService(self.holdings(name)) for name, _, _ in self.agents[1:]}
 
-    def leader(self, transport: Any = None) -> Leader:
+    def leader(self, transport: Any = None) -> Led:
         initiator = self.agents[0][0]
         folder = RunFolder(self.folder / "run")
         if not folder.exists:
@@ -54,33 +62,39 @@ class Parties:
             folder.write_settings(self.settings(classes), permutation)
         if transport is None:
             transport = MemoryTransport({name: desk.answer for name, desk in self.desks().items()})
-        own = self.holdings(initiator)
         codes = np.unique(self.labels, return_inverse=True)[1]
-        minimum = Minimum(1, 0.0)
-        return Leader(folder, AgentService(own, ledger=False), transport, own.ids, codes, own.home, SECRET, minimum)
+        table = OwnTable(codes, self.options.get("weights"), Minimum(1, 0.0))
+        return Led(open_run(folder, self.holdings(initiator), table, transport))
 
     def settings(self, classes: list[Any]) -> RunSettings:
-        options = self.options
+        given = {name: value for name, value in self.options.items() if name in SETTINGS}
         return RunSettings(
             run="test-run",
             initiator=self.agents[0][0],
             agents=[name for name, _, _ in self.agents],
-            purpose="a test",
-            method=options.get("method", "ascii"),
-            order=options.get("order", "chain"),
-            n_rounds=options.get("n_rounds", 5),
-            weak_agent=options.get("weak_agent", "skip"),
-            holdout=options.get("holdout"),
-            patience=options.get("patience", 3),
-            seed=options.get("seed", 7),
-            alignment=options.get("alignment", "hash"),
-            overlap=options.get("overlap", "abstain"),
-            files={},
             classes=classes,
             fingerprint="",
-            **{
-                name: options[name]
-                for name in ("reward", "score_bits", "loss", "shrinkage", "absent")
-                if name in options
-            },
+            files={},
+            plan=Plan(**({"purpose": "a test", "n_rounds": 5, "seed": 7} | given)),
+            reach="memory",
         )
+
+
+@dataclass
+class Led:
+    """A run that is open, and what the initiator does with it."""
+
+    run: OpenRun
+
+    @property
+    def folder(self) -> RunFolder:
+        return self.run.folder
+
+    def train(self) -> Iterator[Event]:
+        return train(self.run)
+
+    def predict(self, ids: Ids, rows: np.ndarray) -> Prediction:
+        return predict(self.run, ids, rows)
+
+    def forget(self) -> Forgotten:
+        return forget(self.run)

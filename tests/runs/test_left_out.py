@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from assistlearn.runs.simulation import Options, create_run, follow, leader_of
 from sklearn.datasets import load_wine
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -19,11 +18,16 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn import AssistedClassifier
 from assistlearn.alignment import Ids
 from assistlearn.errors import UnreachableError
+from assistlearn.events import AgentLeft, TurnFinished
+from assistlearn.orders import Strongest
+from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport, decode
 from assistlearn.protocol import messages as m
+from assistlearn.reach.opening import follow, with_own_table
 from assistlearn.reach.processes.process_transport import ProcessTransport
+from assistlearn.reach.processes.reach_processes import create_run
 from assistlearn.runs.folder import RunFolder
-from assistlearn.session import AgentLeft, Strongest, TurnFinished
+from assistlearn.runs.prediction import predict
 from tests.runs.parties import Parties
 
 METHODS = ["ascii", "simple", "soft", "ensemble"]
@@ -32,7 +36,7 @@ METHODS = ["ascii", "simple", "soft", "ensemble"]
 class Trouble:
     """A transport to an agent that is gone at some requests, which reach it (``lost``: the answer does not) or not."""
 
-    def __init__(self, inner: Any, agent: str, gone: Callable[[m.AnyMessage], bool], lost: bool = False) -> None:
+    def __init__(self, inner: Any, agent: str, gone: Callable[[m.Message], bool], lost: bool = False) -> None:
         self._inner, self._agent, self._gone, self._lost = inner, agent, gone, lost
         self.tried = 0
 
@@ -47,11 +51,11 @@ class Trouble:
         return reply
 
 
-def at_turn(turn: int, for_good: bool = False) -> Callable[[m.AnyMessage], bool]:
+def at_turn(turn: int, for_good: bool = False) -> Callable[[m.Message], bool]:
     """Gone at this turn and every later one; or at everything from this turn on."""
     gone_since: list[int] = []
 
-    def gone(message: m.AnyMessage) -> bool:
+    def gone(message: m.Message) -> bool:
         if isinstance(message, m.TakeTurn) and message.turn >= turn:
             gone_since.append(message.turn)
             return True
@@ -179,7 +183,7 @@ def test_gone_when_training_begins_it_has_no_part_in_it(tmp_path, lost, for_good
     parties = made(tmp_path)
     begun: list[int] = []
 
-    def gone(message: m.AnyMessage) -> bool:
+    def gone(message: m.Message) -> bool:
         begun.extend([1] * isinstance(message, m.Begin))
         return isinstance(message, m.Begin) or (for_good and bool(begun))
 
@@ -292,7 +296,7 @@ def test_gone_when_the_run_is_resumed_it_is_left_out_from_the_next_turn_on(tmp_p
 def test_the_initiator_itself_is_never_left_out(tmp_path, monkeypatch):
     parties = made(tmp_path)
     leader = parties.leader()
-    own = leader._lines["clinic"]
+    own = leader.run.agents["clinic"]
     monkeypatch.setattr(own, "_transport", Trouble(own._transport, "clinic", at_turn(4)))
     with pytest.raises(UnreachableError, match="'clinic' is on strike"):
         list(leader.train())
@@ -340,12 +344,12 @@ def test_a_process_that_is_killed_is_left_out_and_votes_with_its_earlier_models_
             + ('label = "y"\n' if name == "clinic" else "")
             + '[learner]\nkind = "sklearn.tree.DecisionTreeClassifier"\n[learner.parameters]\nmax_depth = 1\n'
         )
-    options = Options(n_rounds=4, seed=7, absent="go on")
+    options = Plan(n_rounds=4, seed=7, absent="go on")
     folder = create_run(tmp_path / "run", "killed", files, options)
     helpers = dict(zip(["lab", "scans"], files[1:], strict=True))
     with ProcessTransport(helpers, 60) as transport:
-        leader, _ = leader_of(folder, transport, training=True)
-        for event in follow(leader):
+        open_run, _ = with_own_table(folder, transport, training=True)
+        for event in follow(open_run):
             if getattr(event, "turn", 0) == 4:
                 os.kill(transport.pid("lab"), signal.SIGKILL)
     assert folder.left()["lab"]["turn"] == 5
@@ -355,8 +359,8 @@ def test_a_process_that_is_killed_is_left_out_and_votes_with_its_earlier_models_
     clf = AssistedClassifier(agents, n_rounds=4, random_state=7, order=Without({"lab": 5})).fit(X, codes)
     assert folder.result()["contributions"] == [asdict(c) for c in clf.contributions_]
     with ProcessTransport(helpers, 60) as transport:
-        leader, own = leader_of(folder, transport, training=False)
-        prediction = leader.predict(Ids(own.table.ids), np.arange(len(X)))
+        open_run, own = with_own_table(folder, transport, training=False)
+        prediction = predict(open_run, Ids(own.table.ids), np.arange(len(X)))
     assert prediction.absent == {}
     scores = sum(clf.agent_scores(X).values())
     np.testing.assert_array_equal(prediction.scores, scores[:, folder.permutation()])

@@ -80,4 +80,5 @@ def test_model_weights_and_scores_are_bit_identical(tmp_path, data, learners, op
     prediction = leader.predict(Ids(ids.take(np.arange(len(ids))), "new"), np.arange(len(ids)))
     assert prediction.absent == {}
     np.testing.assert_array_equal(prediction.scores, sum(clf.agent_scores(made.X).values()))
+    np.testing.assert_array_equal(prediction.probabilities, clf.predict_proba(made.X))
     np.testing.assert_array_equal(prediction.labels, clf.predict(made.X))

@@ -44,7 +44,7 @@ def made(folder: Path) -> Parties:
 
 
 def outcome(folder: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, ...]:
-    monkeypatch.setattr("assistlearn.runs.leader.BLOCK", 60)
+    monkeypatch.setattr("assistlearn.runs.prediction.MOST_SAMPLES", 60)
     parties = made(folder)
     transport = StartingAnew(parties, number)
     leader = parties.leader(transport)

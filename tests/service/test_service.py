@@ -54,7 +54,7 @@ def lab(recorded) -> Recording:
     return recorded["ascii"]
 
 
-def ask(desk: AgentService, request: m.Message | bytes) -> m.AnyMessage:
+def ask(desk: AgentService, request: m.Message | bytes) -> m.Message:
     return decode(desk.answer(request if isinstance(request, bytes) else encode(request)))
 
 

@@ -11,6 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.alignment import HashInitiator, Ids, Minimum
+from assistlearn.plan import Plan
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, pack_codes, unpack_numbers
@@ -31,14 +32,23 @@ def desk(home: Path, estimator=None) -> AgentService:
     return AgentService(Holdings("lab", estimator, Ids(IDS, "Agent 'lab'"), X, home, SECRET))
 
 
-def ask(at: AgentService, message: m.Message, asker: str | None = BANK) -> m.AnyMessage:
+def ask(at: AgentService, message: m.Message, asker: str | None = BANK) -> m.Message:
     return decode(at.answer(encode(message), asker))
 
 
 def messages(n_turns: int = 2) -> list[m.Message]:
     """What the initiator says from the opening to the last prediction; each agent's turn is news to nobody else."""
     opening = m.Open(run=RUN, initiator=BANK, purpose="", alignment="hash", overlap="abstain")
-    begin = m.Begin(run=RUN, method="ascii", n_samples=N, n_classes=2, labels=pack_codes(CODES, 2), seed=3)
+    begin = m.Begin(
+        run=RUN,
+        n_samples=N,
+        n_classes=2,
+        labels=pack_codes(CODES, 2),
+        seed=3,
+        weights=None,
+        holdout=None,
+        **Plan().told(),
+    )
     turns = [m.TakeTurn(run=RUN, turn=1, round=1, seed=5, since=0, news=[])]
     for turn in range(2, n_turns + 1):
         right = pack_bits(np.random.RandomState(turn).rand(N) < 0.7)

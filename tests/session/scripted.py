@@ -8,7 +8,9 @@ import numpy as np
 
 from assistlearn.agents import Answer, Turn
 from assistlearn.core import Contribution, State
-from assistlearn.session import Event, HoldOut, RunFinished, Settings, run
+from assistlearn.events import Event, RunFinished
+from assistlearn.plan import Plan
+from assistlearn.session import HoldOut, Session
 
 Script = Mapping[str, Sequence[np.ndarray]]
 
@@ -33,10 +35,10 @@ class ScriptedParty:
         reward = answers[:n_train] == self._labels
         return Answer(reward, self._state.judge(reward), answers[n_train:])
 
-    def hear(self, contribution: Contribution, reward: np.ndarray) -> None:
+    def hear(self, contribution: Contribution, answer: Answer) -> None:
         self._begin(contribution.round)
         self.heard.append(contribution)
-        self._state.apply(reward, contribution.model_weight)
+        self._state.apply(answer.reward, contribution.model_weight)
 
     def _begin(self, round: int) -> None:
         if round != self._round:
@@ -52,7 +54,7 @@ class Play:
         script: Script,
         labels: np.ndarray,
         n_classes: int,
-        settings: Settings,
+        plan: Plan,
         *,
         interchange: bool = True,
         start: np.ndarray | None = None,
@@ -63,7 +65,7 @@ class Play:
 
         self.state = fresh()
         self.parties = [ScriptedParty(name, answers, labels, fresh()) for name, answers in script.items()]
-        loop = run(settings, self.parties, dict.fromkeys(script, self.state), holdout)
+        loop = Session(plan, self.parties, dict.fromkeys(script, self.state), holdout).run()
         self.events: list[Event] = []
         while True:
             try:

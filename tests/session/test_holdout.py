@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assistlearn.methods.ensemble import Ensemble
+from assistlearn.methods.hard import Ascii
 from assistlearn.session import HoldOut
 from assistlearn.session.holdout import split
 
@@ -30,7 +32,7 @@ def test_a_split_follows_its_source_of_chance():
 
 
 def test_the_best_round_is_the_first_of_the_best():
-    holdout = HoldOut(np.array([0, 1]), 2, patience=2)
+    holdout = HoldOut(np.array([0, 1]), 2, patience=2, method=Ascii())
     holdout.add("a", np.array([0, 0]), 1.0)
     assert holdout.finish_round() == 0.5
     holdout.add("b", np.array([0, 1]), 2.0)
@@ -44,7 +46,7 @@ def test_the_best_round_is_the_first_of_the_best():
 
 def test_weights_decide_unless_the_agents_vote_by_majority():
     votes = {"loud": ([1], 5.0), "b": ([0], 1.0), "c": ([0], 1.0)}
-    by_weight, by_majority = HoldOut(np.array([0]), 2, 1), HoldOut(np.array([0]), 2, 1, majority=True)
+    by_weight, by_majority = HoldOut(np.array([0]), 2, 1, Ascii()), HoldOut(np.array([0]), 2, 1, Ensemble())
     for name, (answers, weight) in votes.items():
         by_weight.add(name, np.array(answers), weight)
         by_majority.add(name, np.array(answers), weight)
@@ -53,4 +55,4 @@ def test_weights_decide_unless_the_agents_vote_by_majority():
 
 
 def test_without_any_vote_the_first_class_is_the_answer():
-    assert HoldOut(np.array([0, 1, 0, 0]), 2, 1).finish_round() == pytest.approx(0.75)
+    assert HoldOut(np.array([0, 1, 0, 0]), 2, 1, Ascii()).finish_round() == pytest.approx(0.75)

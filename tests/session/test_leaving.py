@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from assistlearn.agents import Answer, Turn
 from assistlearn.core import State
 from assistlearn.errors import AgentGoneError, UnreachableError
+from assistlearn.events import AgentLeft, RoundFinished, RunFinished, TurnFinished
 from assistlearn.orders import GREEDY
-from assistlearn.session import AgentLeft, RoundFinished, RunFinished, Settings, TurnFinished, order_of, run
+from assistlearn.plan import Plan
+from assistlearn.session import Session
 from tests.session.scripted import ScriptedParty
 
 NAMES = ["a", "b", "c"]
@@ -48,8 +50,8 @@ class Leave:
             state = State.start(len(LABELS), 2)
             self.parties.append(Leaving(name, script, LABELS, state, leaves=leaves.get(name, 10**6)))
         states = dict.fromkeys(NAMES, State.start(len(LABELS), 2))
-        settings = Settings(N_ROUNDS, order=order_of(order), seed=seed)
-        self.events = list(run(settings, self.parties, states))
+        plan = Plan(n_rounds=N_ROUNDS, order=order, seed=seed)
+        self.events = list(Session(plan, self.parties, states).run())
         self.turns = [event for event in self.events if isinstance(event, TurnFinished)]
         self.left = [event for event in self.events if isinstance(event, AgentLeft)]
         self.seeds = {turn.number: turn.seed for party in self.parties for turn in party.turns}
@@ -141,7 +143,7 @@ def test_an_agent_that_merely_fails_ends_the_session():
     state = State.start(len(LABELS), 2)
     party = Broken("a", [LABELS], LABELS, state, leaves=1)
     with pytest.raises(UnreachableError, match="no line"):
-        list(run(Settings(2), [party], {"a": state}))
+        list(Session(Plan(n_rounds=2), [party], {"a": state}).run())
 
 
 def test_when_everybody_is_gone_the_run_ends_and_says_why():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from assistlearn.errors import SettingsError
-from assistlearn.orders import chain, shuffled
-from assistlearn.session import Settings, order_of
+from assistlearn.orders import chain, order_of, shuffled
+from assistlearn.plan import Plan
 from tests.session.scripted import Play
 
 LABELS = np.tile([0, 1], 6)
@@ -21,7 +21,7 @@ def turns(order, n_rounds: int = 4, seed: int = 0) -> list[list[str]]:
         answers = LABELS.copy()
         answers[m] = 1 - answers[m]
         script[name] = [answers] * n_rounds
-    play = Play(script, LABELS, 2, Settings(n_rounds, order=order_of(order), seed=seed), interchange=False)
+    play = Play(script, LABELS, 2, Plan(n_rounds=n_rounds, order=order, seed=seed), interchange=False)
     rounds: list[list[str]] = [[] for _ in range(n_rounds)]
     for event in play.events:
         if hasattr(event, "agent"):

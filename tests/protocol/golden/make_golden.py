@@ -27,14 +27,26 @@ FINE_LEVELS = np.array([-32_767, 5, 32_767], dtype=np.int16)
 FINEST_LEVELS = np.array([-(2**31) + 1, 5, 2**31 - 1], dtype=np.int32)
 FEW_LEVELS = (np.arange(500) % 3 - 1).astype(np.int8)
 
-V1: dict[str, m.AnyMessage] = {
+V1: dict[str, m.Message] = {
     "open": m.Open(run="r-1", initiator="clinic", purpose="früh erkennen", alignment="psi", overlap="abstain"),
     "opened": m.Opened(run="r-1", agent="lab", n_rows=1_234),
     "align": m.Align(run="r-1", purpose="train", step=1, data=b"\x00\xffids"),
     "align-predict": m.Align(run="r-1", purpose="predict", step=2, data=b""),
     "aligned": m.Aligned(run="r-1", step=2, data=b"which"),
     "begin": m.Begin(
-        run="r-1", method="ascii", n_samples=5, n_classes=3, labels=pack_codes(np.array([0, 2, 1, 1, 0]), 3), seed=7
+        run="r-1",
+        method="ascii",
+        n_samples=5,
+        n_classes=3,
+        labels=pack_codes(np.array([0, 2, 1, 1, 0]), 3),
+        seed=7,
+        weights=None,
+        holdout=None,
+        reward="in-sample",
+        cv=5,
+        loss="logistic",
+        shrinkage=0.5,
+        score_bits=8,
     ),
     "begin-soft": m.Begin(
         run="r-1",
