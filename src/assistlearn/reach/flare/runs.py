@@ -8,6 +8,9 @@ from pathlib import Path
 
 from assistlearn.agent_files import load_description
 from assistlearn.errors import SettingsError
+from assistlearn.events import Event as Fact
+from assistlearn.events import EventLog, JobStarted, TroubleMet
+from assistlearn.protocol import Transport
 from assistlearn.reach.flare.carrying.flare_transport import FlareTransport
 from assistlearn.reach.flare.installed import require_flare
 from assistlearn.reach.flare.provisioning.kit import load_kit
@@ -84,14 +87,46 @@ def opened_run(
         Whether to train: then the initiator's table must be as it was.
     progress : callable, optional
         Told how far it is with an agent, in alignment and in prediction.
-    tell, watch : callable, optional
-        As for :class:`~assistlearn.reach.flare.carrying.flare_transport.FlareTransport`.
+    tell : callable, optional
+        Told of trouble, in words.
+    watch : callable, optional
+        Told, whenever an agent is asked, who it is and how many bytes have gone to and fro by then.
     """
     require_flare()
     settings = folder.settings()
     site, admin = load_kit(Path(settings.kits["site"]), "site"), load_kit(Path(settings.kits["admin"]), "admin")
-    with FlareTransport(site, admin, settings.agents[1:], settings.patience_seconds, tell, watch) as transport:
-        yield leader_of(folder, transport, training=training, progress=progress)
+    log = EventLog()
+    if tell is not None:
+        log.listen(_teller(tell))
+    with FlareTransport(site, admin, settings.agents[1:], settings.patience_seconds, log) as transport:
+        watched = transport if watch is None else _Watched(transport, watch)
+        yield leader_of(folder, watched, training=training, progress=progress)
+
+
+def _teller(tell: Tell) -> Callable[[Fact], None]:
+    def listener(fact: Fact) -> None:
+        if isinstance(fact, JobStarted):
+            tell("Starting the job.")
+        elif isinstance(fact, TroubleMet):
+            tell(fact.words)
+
+    return listener
+
+
+class _Watched:
+    """A transport that tells who is asked, and how many bytes have gone to and fro by then."""
+
+    def __init__(self, transport: Transport, watch: Watch) -> None:
+        self._transport = transport
+        self._watch = watch
+        self._bytes = 0
+
+    def ask(self, agent: str, request: bytes) -> bytes:
+        self._bytes += len(request)
+        self._watch(agent, self._bytes)
+        answer = self._transport.ask(agent, request)
+        self._bytes += len(answer)
+        return answer
 
 
 def train(
