@@ -49,9 +49,9 @@ def _hops(folder: Path, small: bool) -> dict[str, Any]:
     files = {name: write_agent(folder, name, 100, 1, 2, "sklearn.naive_bayes.GaussianNB") for name in ("bank", "shop")}
     found: dict[str, Any] = {}
     with LocalNetwork(folder, files) as network, FlareTransport(*kits(network), ["shop"]) as transport:
-        transport._agents.append("bare shop")
+        transport._attendance.agents.append("bare shop")
         transport.ask("shop", b"hello")
-        transport._sites.append("bare shop")
+        transport._job.agents.append("bare shop")
         for n in SIZES[: 1 if small else None]:
             ours, bare = [], []
             for _ in range(5 if small else 30):

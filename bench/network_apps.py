@@ -30,20 +30,20 @@ class EchoSite(apps.Site):
         return request
 
 
-def _replies(order: Errand, sites: dict[str, Any]) -> Iterator[Outcome]:
-    if not order.agent.startswith(BARE):
-        yield from _ours(order, sites)
+def _outcomes(errand: Errand, sites: dict[str, Any]) -> Iterator[Outcome]:
+    if not errand.agent.startswith(BARE):
+        yield from _ours(errand, sites)
         return
-    site = sites[order.agent.removeprefix(BARE)]
+    site = sites[errand.agent.removeprefix(BARE)]
     begun = time.perf_counter()
-    answer = site(timeout=60.0, secure=True).echo(order.request)
+    answer = site(timeout=60.0, secure=True).echo(errand.request)
     seconds = time.perf_counter() - begun
-    assert len(answer) == len(order.request)
+    assert len(answer) == len(errand.request)
     yield Outcome("done", repr(seconds).encode())
 
 
-_ours = apps._replies
-apps._replies = _replies
+_ours = apps._outcomes
+apps._outcomes = _outcomes
 
 
 class TimedTree(DecisionTreeClassifier):

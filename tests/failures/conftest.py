@@ -31,7 +31,7 @@ class World:
         self.misbehave = folder / "misbehave"
         self.misbehave.mkdir()
         os.environ["MISBEHAVE"] = str(self.misbehave)
-        os.environ["PYTHONPATH"] = str(OWN_CODE)
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(OWN_CODE), os.environ.get("PYTHONPATH"))))
         os.environ["OMP_NUM_THREADS"] = "1"
         self.task = write_demo(folder, ROUNDS)
         for name in ("lab", "scans"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -35,8 +36,17 @@ class Organisations:
         (folder / "agents").mkdir()
         (folder / "agents" / "shared.key").write_text("a secret that all agents share")
         self.small_tables()
-        path = f"PYTHONPATH={WIRETAP}"
-        command = ["env", path, f"ASSISTLEARN_TAPS={self.taps}", sys.executable, "-m", "assistlearn", "site", "start"]
+        path = os.pathsep.join(filter(None, (str(WIRETAP), os.environ.get("PYTHONPATH"))))
+        command = [
+            "env",
+            f"PYTHONPATH={path}",
+            f"ASSISTLEARN_TAPS={self.taps}",
+            sys.executable,
+            "-m",
+            "assistlearn",
+            "site",
+            "start",
+        ]
         self.network = LocalNetwork(folder, self.files, [*command, "--quiet"])
 
     def write(

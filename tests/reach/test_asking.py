@@ -17,12 +17,12 @@ from assistlearn.reach.flare.site.polled_work import PolledWork
 
 
 class Site:
-    """A site on a line that loses calls and replies, as often as it is told."""
+    """A site that cannot be reached well: calls and replies are lost, as often as it is told."""
 
     def __init__(self, losses, hold=10.0):
         self._arrivals = Arrivals()
         self.done = []
-        self._counter = PolledWork(self._work, hold)
+        self._polled = PolledWork(self._work, hold)
         self._losses = losses
         self.calls = 0
 
@@ -46,7 +46,7 @@ class Site:
 
     def ask(self, number, request):
         def do():
-            state, answer = self._counter.ask("bank", number, request or self._arrivals.take("bank", number))
+            state, answer = self._polled.ask("bank", number, request or self._arrivals.take("bank", number))
             return [state, len(answer), answer[:PIECE]]
 
         return self._lossy(do)
@@ -55,7 +55,7 @@ class Site:
         return self._lossy(lambda: self._arrivals.bring("bank", number, at, total, piece))
 
     def fetch(self, number, start):
-        return self._lossy(lambda: self._counter.ask("bank", number, None)[1][start : start + PIECE])
+        return self._lossy(lambda: self._polled.ask("bank", number, None)[1][start : start + PIECE])
 
 
 @pytest.fixture(autouse=True)
@@ -72,28 +72,28 @@ def test_whatever_is_lost_the_answer_is_whole_and_the_work_done_once(size, losse
     asking_module.PAUSE = 0.0
     request = random.Random(size).randbytes(size)
     site = Site(list(losses))
-    replies = list(Asking(site, Errand("shop", "1", 60.0, request), True).replies())
-    assert [reply.state for reply in replies[:-1]] == ["working"] * (len(replies) - 1)
-    assert (replies[-1].state, replies[-1].content) == ("done", request[::-1] * 2)
+    outcomes = list(Asking(site, Errand("shop", "1", 60.0, request), True).outcomes())
+    assert [outcome.state for outcome in outcomes[:-1]] == ["working"] * (len(outcomes) - 1)
+    assert (outcomes[-1].state, outcomes[-1].content) == ("done", request[::-1] * 2)
     assert site.done == [request]
 
 
 def test_a_small_question_takes_one_call():
     site = Site([])
-    list(Asking(site, Errand("shop", "1", 60.0, b"x" * (PIECE // 2)), True).replies())
+    list(Asking(site, Errand("shop", "1", 60.0, b"x" * (PIECE // 2)), True).outcomes())
     assert site.calls == 1
 
 
 def test_slow_work_gives_signs_of_life():
     site = Site([], hold=0.0)
-    replies = list(Asking(site, Errand("shop", "1", 60.0, b"hello"), True).replies())
-    assert replies[-1].content == b"olleholleh"
+    outcomes = list(Asking(site, Errand("shop", "1", 60.0, b"hello"), True).outcomes())
+    assert outcomes[-1].content == b"olleholleh"
 
 
-def test_silence_ends_when_patience_does():
+def test_a_silent_site_is_given_up_after_as_long_as_the_errand_says():
     site = Site(["call"] * 10_000_000)
     with pytest.raises(TimeoutError):
-        list(Asking(site, Errand("shop", "1", 0.05, b"hello"), True).replies())
+        list(Asking(site, Errand("shop", "1", 0.05, b"hello"), True).outcomes())
     assert site.done == []
 
 

@@ -18,14 +18,13 @@ from assistlearn.protocol.arrays import pack_codes
 from assistlearn.protocol.ledger import Entry, read, verify
 from assistlearn.reach.flare.carrying.control import Control
 from assistlearn.reach.flare.carrying.flare_transport import FlareTransport
-from assistlearn.reach.flare.carrying.job import write_job
+from assistlearn.reach.flare.carrying.job import OVER
+from assistlearn.reach.flare.carrying.job_definition import write_job
 from assistlearn.reach.flare.provisioning.kit import load_kit
 from assistlearn.service.store import runs_at
 from tests.reach.organisations import HELPERS, INITIATOR, NAMES, PURPOSE, Organisations
 
 pytestmark = pytest.mark.network
-
-OVER = ("FINISHED:", "FAILED_TO_RUN", "ABANDONED")
 
 
 @pytest.fixture(scope="module")
@@ -124,8 +123,8 @@ def opening(run: str, initiator: str = INITIATOR, purpose: str = PURPOSE) -> byt
     return encode(m.Open(run=run, initiator=initiator, purpose=purpose, alignment="hash", overlap="abstain"))
 
 
-def transport(made: Organisations, leader: str, *agents: str) -> FlareTransport:
-    kits = load_kit(made.network.kit(leader)), load_kit(made.network.kit("admin"))
+def transport(made: Organisations, initiator: str, *agents: str) -> FlareTransport:
+    kits = load_kit(made.network.kit(initiator)), load_kit(made.network.kit("admin"))
     return FlareTransport(*kits, agents)
 
 
@@ -145,9 +144,9 @@ def test_a_site_refuses_what_its_owner_does_not_allow_names_itself_and_keeps_it_
         shop: f"Agent {shop!r}: its owner's permission expired on 2020-01-0",
     }
     before = {name: entries(small, name) for name in HELPERS}
-    with transport(small, INITIATOR, *HELPERS) as line:
+    with transport(small, INITIATOR, *HELPERS) as carrier:
         for name, words in expected.items():
-            reply = decode(line.ask(name, opening("refused")))
+            reply = decode(carrier.ask(name, opening("refused")))
             assert isinstance(reply, m.Problem)
             assert reply.kind == "refused"
             assert words in reply.text
@@ -175,20 +174,20 @@ def test_runs_and_samples_are_counted_and_another_organisation_cannot_ask_in_the
         holdout=None,
         **Plan().told(),
     )
-    with transport(small, INITIATOR, *HELPERS) as line:
+    with transport(small, INITIATOR, *HELPERS) as carrier:
         for name in HELPERS:
-            assert isinstance(decode(line.ask(name, opening("r1"))), m.Opened)
+            assert isinstance(decode(carrier.ask(name, opening("r1"))), m.Opened)
         for name, request, words in (
             (lab, opening("r2"), f"Agent {lab!r} has taken part in"),
             (scans, encode(begin), f"Agent {scans!r}: the run has 101 samples; its owner allows 100"),
         ):
-            reply = decode(line.ask(name, request))
+            reply = decode(carrier.ask(name, request))
             assert isinstance(reply, m.Problem)
             assert reply.kind == "refused"
             assert words in reply.text
-    with transport(small, lab, shop) as line:
+    with transport(small, lab, shop) as carrier:
         for request in (opening("r1"), encode(m.Forget(run="r1")), opening("r2")):
-            reply = decode(line.ask(shop, request))
+            reply = decode(carrier.ask(shop, request))
             assert isinstance(reply, m.Problem)
             assert reply.kind == "refused"
             assert f"is one of {INITIATOR!r}; {lab!r} has no part in it" in reply.text

@@ -190,4 +190,4 @@ def test_a_site_answers_no_call_that_was_not_encrypted(organisations):
             list(train(open_run))
     finally:
         switch.unlink()
-    assert set(organisations.taps.glob("*.msg")) == before  # no desk has seen a message
+    assert set(organisations.taps.glob("*.msg")) == before  # no agent has seen a message

@@ -1,4 +1,4 @@
-"""A site's desk behind short calls: work is done once, one piece at a time, whoever asks, and however often."""
+"""A site's work behind short calls: work is done once, one piece at a time, whoever asks, and however often."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assistlearn.reach.flare.site.polled_work import PolledWork
 
 
-class AgentService:
+class SlowWork:
     """Work that waits until it is let go, and notes who does what when."""
 
     def __init__(self) -> None:
@@ -32,61 +32,61 @@ class AgentService:
 
 
 def test_slow_work_is_said_to_be_under_way_and_then_done():
-    desk = AgentService()
-    counter = PolledWork(desk, hold=0.05)
-    assert counter.ask("bank", "1", b"hello") == ("working", b"")
-    assert counter.ask("bank", "1", None) == ("working", b"")
-    assert counter.ask("bank", "1", b"hello") == ("working", b"")
-    desk.let_go.set()
-    patient = PolledWork(desk, hold=30)
+    work = SlowWork()
+    polled = PolledWork(work, hold=0.05)
+    assert polled.ask("bank", "1", b"hello") == ("working", b"")
+    assert polled.ask("bank", "1", None) == ("working", b"")
+    assert polled.ask("bank", "1", b"hello") == ("working", b"")
+    work.let_go.set()
+    patient = PolledWork(work, hold=30)
     assert patient.ask("bank", "1", b"hello") == ("done", b"bank: hello")
-    while (said := counter.ask("bank", "1", None)) == ("working", b""):
+    while (said := polled.ask("bank", "1", None)) == ("working", b""):
         pass
     assert said == ("done", b"bank: hello")
-    assert desk.begun == [("bank", b"hello")] * 2  # once at each counter
+    assert work.begun == [("bank", b"hello")] * 2  # once for each
 
 
 def test_an_answer_can_be_fetched_again_and_again():
-    desk = AgentService()
-    desk.let_go.set()
-    counter = PolledWork(desk, hold=30)
+    work = SlowWork()
+    work.let_go.set()
+    polled = PolledWork(work, hold=30)
     for request in (b"hello", None, b"hello", None):
-        assert counter.ask("bank", "1", request) == ("done", b"bank: hello")
-    assert len(desk.begun) == 1
+        assert polled.ask("bank", "1", request) == ("done", b"bank: hello")
+    assert len(work.begun) == 1
 
 
 def test_a_number_that_nobody_brought_is_unknown_and_so_is_another_askers():
-    desk = AgentService()
-    desk.let_go.set()
-    counter = PolledWork(desk, hold=30)
-    assert counter.ask("bank", "1", None) == ("unknown", b"")
-    counter.ask("bank", "1", b"a secret")
-    assert counter.ask("shop", "1", None) == ("unknown", b"")
-    assert counter.ask("shop", "1", b"mine") == ("done", b"shop: mine")
-    assert counter.ask("bank", "1", None) == ("done", b"bank: a secret")
+    work = SlowWork()
+    work.let_go.set()
+    polled = PolledWork(work, hold=30)
+    assert polled.ask("bank", "1", None) == ("unknown", b"")
+    polled.ask("bank", "1", b"a secret")
+    assert polled.ask("shop", "1", None) == ("unknown", b"")
+    assert polled.ask("shop", "1", b"mine") == ("done", b"shop: mine")
+    assert polled.ask("bank", "1", None) == ("done", b"bank: a secret")
 
 
 def test_many_callers_of_one_number_get_one_answer_from_one_piece_of_work():
-    desk = AgentService()
-    counter = PolledWork(desk, hold=30)
+    work = SlowWork()
+    polled = PolledWork(work, hold=30)
     with ThreadPoolExecutor(16) as pool:
-        calls = [pool.submit(counter.ask, "bank", "7", b"x") for _ in range(16)]
-        desk.let_go.set()
+        calls = [pool.submit(polled.ask, "bank", "7", b"x") for _ in range(16)]
+        work.let_go.set()
         assert {call.result() for call in calls} == {("done", b"bank: x")}
-    assert desk.begun == [("bank", b"x")]
+    assert work.begun == [("bank", b"x")]
 
 
 def test_one_piece_of_work_is_done_at_a_time_whoever_asks():
-    desk = AgentService()
-    counter = PolledWork(desk, hold=0.02)
+    work = SlowWork()
+    polled = PolledWork(work, hold=0.02)
     names = [f"site-{i}" for i in range(8)]
     for name in names:
-        assert counter.ask(name, "1", b"") == ("working", b"")
-    desk.let_go.set()
+        assert polled.ask(name, "1", b"") == ("working", b"")
+    work.let_go.set()
     waiting = set(names)
     while waiting:
-        waiting -= {name for name in waiting if counter.ask(name, "1", None)[0] == "done"}
-    assert (sorted(asker for asker, _ in desk.begun), desk.most_at_once) == (names, 1)
+        waiting -= {name for name in waiting if polled.ask(name, "1", None)[0] == "done"}
+    assert (sorted(asker for asker, _ in work.begun), work.most_at_once) == (names, 1)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["bank", "shop"]), st.booleans()), max_size=30))
@@ -98,12 +98,12 @@ def test_whoever_asks_number_after_number_gets_each_done_once(steps):
         begun.append((asker, request))
         return request[::-1]
 
-    counter = PolledWork(work, hold=30)
+    polled = PolledWork(work, hold=30)
     numbers = {"bank": 0, "shop": 0}
     brought: set[tuple[str, int]] = set()
     for asker, again in steps:
         number = numbers[asker] = numbers[asker] + (not again or numbers[asker] == 0)
         request = None if again and (asker, number) in brought else f"{asker} {number}".encode()
         brought.add((asker, number))
-        assert counter.ask(asker, str(number), request) == ("done", f"{asker} {number}".encode()[::-1])
+        assert polled.ask(asker, str(number), request) == ("done", f"{asker} {number}".encode()[::-1])
     assert sorted(begun) == sorted((asker, f"{asker} {number}".encode()) for asker, number in brought)

@@ -23,8 +23,9 @@ from assistlearn.reach.flare.local import free_port
 from assistlearn.reach.flare.provisioning.kit import Kit, load_kit
 from assistlearn.reach.flare.provisioning.network_file import Network
 from assistlearn.reach.flare.provisioning.provision import create_kits
-from assistlearn.reach.flare.site import findings as check
-from assistlearn.reach.flare.site.findings import Finding, check_certificate, check_site
+from assistlearn.reach.flare.site import relay_contact
+from assistlearn.reach.flare.site.certificates import check_certificate
+from assistlearn.reach.flare.site.findings import Finding, check_site
 
 HERE = datetime.now(UTC) + timedelta(minutes=10)
 """A moment at which the certificates that the tests make are valid."""
@@ -167,17 +168,17 @@ def relay(kit: Kit, network: Path, date: str | None, *, demand: Path | None = No
     def serve() -> None:
         while True:
             try:
-                line, _ = listener.accept()
+                connection, _ = listener.accept()
             except OSError:
                 return
-            line.settimeout(10)
+            connection.settimeout(10)
             try:
-                with context.wrap_socket(line, server_side=True) as secure:
+                with context.wrap_socket(connection, server_side=True) as secure:
                     secure.recv(4096)
                     head = "" if date is None else f"Date: {date}\r\n"
                     secure.sendall(f"HTTP/1.1 404 Not Found\r\n{head}\r\n".encode())
             except OSError:
-                line.close()
+                connection.close()
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
@@ -231,7 +232,7 @@ def test_a_relay_that_is_not_there_is_said_with_what_to_look_at(shop):
 
 
 def test_a_relay_that_takes_the_connection_and_says_nothing_is_not_waited_for_forever(shop, monkeypatch):
-    monkeypatch.setattr(check, "REACH", 0.3)
+    monkeypatch.setattr(relay_contact, "REACH", 0.3)
     with socket.create_server(("127.0.0.1", shop.port)):
         finding = found(shop)["relay"]
     assert not finding.right

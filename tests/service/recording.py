@@ -17,7 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn.alignment import Ids
 from assistlearn.protocol import MemoryTransport, decode
 from assistlearn.protocol import messages as m
-from assistlearn.service.service import AgentService, Holdings
+from assistlearn.service.holdings import Holdings
+from assistlearn.service.service import AgentService
 from tests.runs.parties import SECRET, Parties
 
 __all__ = ["SECRET", "Recorder", "Recording", "files_of", "record", "three_agents"]

@@ -16,7 +16,8 @@ from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, pack_codes, unpack_numbers
 from assistlearn.protocol.ledger import read
-from assistlearn.service.service import AgentService, Holdings
+from assistlearn.service.holdings import Holdings
+from assistlearn.service.service import AgentService
 from assistlearn.service.store import runs_at
 
 SECRET = b"a secret that all agents share"

@@ -30,8 +30,9 @@ def start(
     from assistlearn.agent_files import load_description
     from assistlearn.reach.flare.installed import require_flare
     from assistlearn.reach.flare.provisioning.kit import load_kit
-    from assistlearn.reach.flare.site.findings import check_certificate, check_described
-    from assistlearn.reach.flare.site.running import run_site
+    from assistlearn.reach.flare.site.certificates import check_certificate
+    from assistlearn.reach.flare.site.findings import check_described
+    from assistlearn.reach.flare.site.site_process import run_site
 
     require_flare()
     found = load_kit(kit, "site", "relay")

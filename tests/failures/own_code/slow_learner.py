@@ -1,4 +1,4 @@
-"""A helper's own code: a learner that takes its time, and a desk that can be told to misbehave.
+"""A helper's own code: a learner that takes its time, and an agent's service that can be told to misbehave.
 
 ``MISBEHAVE`` names a folder; a file in it with the site's name says how.
 """

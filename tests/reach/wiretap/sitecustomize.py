@@ -1,7 +1,7 @@
 """Python runs this at the start of a process whose path has this folder: taps for the tests of a real network.
 
 - In the relay's processes, everything that they receive is written down, after TLS has been taken off.
-- In the processes of jobs at sites, every message that an agent's desk gets and gives is written down: as it is before
+- In the processes of jobs at sites, every message that an agent gets and gives is written down: as it is before
   encryption and after decryption. Where the folder holds a file ``plain``, calls between sites are not encrypted, and
   where it holds ``plain-NAME``, those of one site.
 """

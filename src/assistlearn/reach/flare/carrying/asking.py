@@ -1,4 +1,4 @@
-"""Asking another site: short calls, tried again while patience lasts, until the answer is there."""
+"""Asking another site: short calls, tried again until the answer is there, or nothing was heard for too long."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CALL = 30.0
 """Seconds for one call; the other side holds none for longer than a third of it."""
 
 SHORTEST = 1.0
-"""Seconds that a call has at the least, when patience is nearly at its end."""
+"""Seconds that a call has at the least, when it is nearly time to give up."""
 
 PAUSE = 1.0
 """Seconds between two tries."""
@@ -26,20 +26,20 @@ class Asking:
     ----------
     site : proxy
         FLARE's proxy of the site.
-    order : Errand
+    errand : Errand
         What to ask, and how long to try while nothing is heard.
     secure : bool
         Whether calls are encrypted from end to end.
     """
 
-    def __init__(self, site: Any, order: Errand, secure: bool) -> None:
+    def __init__(self, site: Any, errand: Errand, secure: bool) -> None:
         self._site = site
-        self._errand = order
+        self._errand = errand
         self._secure = secure
         self._heard = time.monotonic()
 
-    def replies(self) -> Iterator[Outcome]:
-        """Yield how it stands whenever something is heard; the last reply is the answer."""
+    def outcomes(self) -> Iterator[Outcome]:
+        """Yield how it stands whenever something is heard; the last one has the answer."""
         number, request = self._errand.number, self._errand.request
         in_one = len(request) <= PIECE
         told = False
@@ -66,15 +66,15 @@ class Asking:
             yield Outcome("working")
 
     def _call(self, verb: str, *arguments: Any) -> Any:
-        """Return a call's result; raise what FLARE raised last when nothing is heard for as long as patience lasts."""
+        """Return a call's result; raise what FLARE raised last when it is time to give up."""
         while True:
-            left = self._heard + self._errand.patience - time.monotonic()
+            left = self._heard + self._errand.give_up_after - time.monotonic()
             try:
                 result = getattr(self._site(timeout=max(min(CALL, left), SHORTEST), secure=self._secure), verb)(
                     *arguments
                 )
             except Exception:
-                if time.monotonic() - self._heard >= self._errand.patience:
+                if time.monotonic() - self._heard >= self._errand.give_up_after:
                     raise
                 time.sleep(PAUSE)
             else:

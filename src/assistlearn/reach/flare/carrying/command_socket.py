@@ -1,8 +1,8 @@
-"""The line between a command of the initiator and its site's job, both on the same machine.
+"""The socket between a command of the initiator and its site's job, both on the same machine.
 
 The command listens at a socket in a folder that only its user can enter, and leaves a note of where at the site. The
-job connects, takes orders (whom to ask what) and brings the replies. When the command ends, the line breaks, and the
-job ends too.
+job connects, takes errands (whom to ask what) and reports their outcomes. When the command ends, the connection breaks,
+and the job ends too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from assistlearn.errors import NetworkError
 from assistlearn.reach.processes.process_transport import receive, send
 
 GRACE = 45.0
-"""Seconds beyond an order's patience after which the job itself counts as gone; one call may be under way."""
+"""Seconds beyond those of an errand after which the job itself counts as gone: one call may be under way."""
 
 
 class Errand(msgspec.Struct, frozen=True, array_like=True):
@@ -32,7 +32,7 @@ class Errand(msgspec.Struct, frozen=True, array_like=True):
 
     agent: str
     number: str
-    patience: float
+    give_up_after: float
     request: bytes
 
 
@@ -44,8 +44,8 @@ class Outcome(msgspec.Struct, frozen=True, array_like=True):
     failure: str = ""
 
 
-_orders = msgspec.msgpack.Decoder(Errand)
-_replies = msgspec.msgpack.Decoder(Outcome)
+_errands = msgspec.msgpack.Decoder(Errand)
+_outcomes = msgspec.msgpack.Decoder(Outcome)
 _encoder = msgspec.msgpack.Encoder()
 
 
@@ -56,10 +56,12 @@ class JobGoneError(NetworkError):
 class CommandSocket:
     """The command's end: it listens, then asks.
 
+    Its ``name`` is random; the note has it, and the job's definition.
+
     Parameters
     ----------
     notes : path
-        Where the site looks for the line.
+        Where the command leaves word of its socket; the site's jobs look there.
     """
 
     def __init__(self, notes: Path) -> None:
@@ -67,32 +69,32 @@ class CommandSocket:
         self._folder = Path(tempfile.mkdtemp(prefix="assistlearn-"))
         self._note = notes / self.name
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.bind(str(self._folder / "line"))
+        self._listener.bind(str(self._folder / "socket"))
         self._listener.listen(1)
         notes.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._note.write_text(str(self._folder / "line"), encoding="utf-8")
-        self._line: socket.socket | None = None
+        self._note.write_text(str(self._folder / "socket"), encoding="utf-8")
+        self._connection: socket.socket | None = None
 
     def wait(self, seconds: float) -> bool:
         """Return whether the site's job has connected within so many seconds."""
         self._listener.settimeout(seconds)
         try:
-            self._line, _ = self._listener.accept()
+            self._connection, _ = self._listener.accept()
         except TimeoutError:
             return False
-        self._line.settimeout(None)
+        self._connection.settimeout(None)
         return True
 
-    def ask(self, order: Errand) -> Iterator[Outcome]:
-        """Yield the replies to an order, the last of which is not ``working``; raise when the job is gone."""
-        assert self._line is not None
-        self._line.settimeout(order.patience + GRACE)
+    def ask(self, errand: Errand) -> Iterator[Outcome]:
+        """Yield the outcomes of an errand, the last of which is not ``working``; raise when the job is gone."""
+        assert self._connection is not None
+        self._connection.settimeout(errand.give_up_after + GRACE)
         try:
-            send(self._line, _encoder.encode(order))
-            while (answer := receive(self._line)) is not None:
-                reply = _replies.decode(answer)
-                yield reply
-                if reply.state != "working":
+            send(self._connection, _encoder.encode(errand))
+            while (content := receive(self._connection)) is not None:
+                outcome = _outcomes.decode(content)
+                yield outcome
+                if outcome.state != "working":
                     return
         except OSError:
             pass
@@ -100,8 +102,8 @@ class CommandSocket:
 
     def close(self) -> None:
         """Hang up; the job ends."""
-        if self._line is not None:
-            self._line.close()
+        if self._connection is not None:
+            self._connection.close()
         self._listener.close()
         self._note.unlink(missing_ok=True)
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -115,32 +117,32 @@ class JobSocket:
     notes : path
         Where commands leave word.
     name : str
-        Which line.
+        Which command: its ``CommandSocket.name``.
     """
 
     def __init__(self, notes: Path, name: str) -> None:
-        self._line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            self._line.connect((notes / name).read_text(encoding="utf-8"))
+            self._connection.connect((notes / name).read_text(encoding="utf-8"))
         except OSError as error:
-            self._line.close()
+            self._connection.close()
             raise NetworkError(f"The command that started this job no longer waits for it: {error}") from None
 
-    def orders(self) -> Iterator[Errand]:
-        """Yield orders until the command hangs up."""
+    def errands(self) -> Iterator[Errand]:
+        """Yield errands until the command hangs up."""
         while True:
             try:
-                order = receive(self._line)
+                content = receive(self._connection)
             except OSError:
                 return
-            if order is None:
+            if content is None:
                 return
-            yield _orders.decode(order)
+            yield _errands.decode(content)
 
-    def reply(self, reply: Outcome) -> None:
+    def report(self, outcome: Outcome) -> None:
         """Bring an answer, or word that there is none."""
-        with suppress(OSError):  # the command has hung up: there are no more orders either
-            send(self._line, _encoder.encode(reply))
+        with suppress(OSError):  # the command has hung up: there are no more errands either
+            send(self._connection, _encoder.encode(outcome))
 
     def __enter__(self) -> Self:
         return self
@@ -148,9 +150,9 @@ class JobSocket:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._line.close()
+        self._connection.close()
 
 
-def lines_folder(kit: Path) -> Path:
+def notes_folder(kit: Path) -> Path:
     """Return where commands leave word for the jobs of a site."""
-    return Path(os.path.abspath(kit)) / "lines"
+    return Path(os.path.abspath(kit)) / "commands"

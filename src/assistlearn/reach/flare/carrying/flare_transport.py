@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
 from assistlearn.errors import NetworkError, UnreachableError
-from assistlearn.reach.flare.carrying.command_socket import CommandSocket, Errand, JobGoneError, lines_folder
+from assistlearn.events import EventLog, JobStarted, TroubleMet
+from assistlearn.reach.flare.carrying.attendance import Attendance
+from assistlearn.reach.flare.carrying.command_socket import Errand, JobGoneError
 from assistlearn.reach.flare.carrying.control import Control, missing
-from assistlearn.reach.flare.carrying.job import write_job
+from assistlearn.reach.flare.carrying.job import Job, NotStartedError
 from assistlearn.reach.flare.provisioning.kit import Kit
 
 STARTING = 60.0
-"""Seconds that a job has to start, if patience lasts as long."""
+"""Seconds that a job has to start, if it is not given up before."""
 
 SOONEST = 30.0
 """Seconds that it has in any case."""
@@ -28,8 +28,6 @@ SILENCE = 30.0
 
 RETRY = 2.0
 """Seconds between two tries."""
-
-OVER = ("FINISHED:", "FAILED_TO_RUN", "ABANDONED")
 
 
 class AbsentError(NetworkError):
@@ -48,38 +46,23 @@ class FlareTransport:
         The initiator's kits.
     agents : sequence of str
         The other organisations.
-    patience : float, default=120
+    give_up_after : float, default=120
         Seconds without a sign of life of an organisation before giving up; meanwhile broken jobs are started again.
-    tell : callable, optional
-        Told of trouble, in words.
-    watch : callable, optional
-        Told, whenever an agent is asked, who it is and how many bytes have gone to and fro by then.
+    log : EventLog, optional
+        Gets the jobs that were started, and trouble.
     """
 
     def __init__(
-        self,
-        site: Kit,
-        admin: Kit,
-        agents: Sequence[str],
-        patience: float = 120.0,
-        tell: Callable[[str], None] | None = None,
-        watch: Callable[[str, int], None] | None = None,
+        self, site: Kit, admin: Kit, agents: Sequence[str], give_up_after: float = 120.0, log: EventLog | None = None
     ) -> None:
         self._site = site
-        self._agents = list(agents)
-        self._patience = patience
-        self._tell = tell or (lambda words: None)
-        self._watch = watch or (lambda agent, n_bytes: None)
-        self._bytes = 0
+        self._attendance = Attendance(agents)
+        self._give_up_after = give_up_after
+        self._log = log or EventLog()
         self._control = Control(admin)
-        self._line: CommandSocket | None = None
-        self._job = ""
+        self._job: Job | None = None
         self._heard = 0.0
-        self._sites: list[str] = []
-        self._lost: set[str] = set()
-        self._told = ""
-        self._careful = False
-        self._good: set[str] = set()
+        self._last_trouble = ""
         self._lock = threading.Lock()
 
     def ask(self, agent: str, request: bytes) -> bytes:
@@ -92,59 +75,70 @@ class FlareTransport:
         NetworkError
             The relay, or the initiator's own site, could not be reached for too long.
         """
-        if agent not in self._agents:
-            raise UnreachableError(f"There is no organisation {agent!r} in this run. There are {self._agents}.")
-        order = Errand(agent, hashlib.sha256(request).hexdigest(), min(SILENCE, self._patience), request)
-        patience = RETRY if agent in self._lost else self._patience  # once is enough, until it is heard of again
+        agents = self._attendance.agents
+        if agent not in agents:
+            raise UnreachableError(f"There is no organisation {agent!r} in this run. There are {agents}.")
+        errand = Errand(agent, hashlib.sha256(request).hexdigest(), min(SILENCE, self._give_up_after), request)
+        # once is enough for whoever was given up on, until it is heard of again
+        give_up_after = RETRY if self._attendance.is_lost(agent) else self._give_up_after
         with self._lock:
-            self._bytes += len(request)
-            self._watch(agent, self._bytes)
             self._heard = time.monotonic()
             while True:
                 try:
-                    answer = self._try(order)
-                    self._bytes += len(answer)
-                    self._lost.discard(agent)
-                    return answer
+                    return self._try(errand)
                 except NetworkError as error:
-                    self._hang_up()
-                    left = self._heard + patience - time.monotonic()
+                    self._end_job()
+                    left = self._heard + give_up_after - time.monotonic()
                     if left <= RETRY:
                         raise self._given_up(agent, error) from None
-                    self._say_once(f"{error} Trying again.")
+                    self._note_trouble(f"{error} Trying again.")
                     time.sleep(RETRY)
 
-    def _say_once(self, words: str) -> None:
-        if words != self._told:
-            self._tell(words)
-        self._told = words
+    def _note_trouble(self, words: str) -> None:
+        """Append a trouble to the log, unless it is the last one still."""
+        if words != self._last_trouble:
+            self._log.append(TroubleMet(words))
+        self._last_trouble = words
 
     def _given_up(self, agent: str, error: NetworkError) -> NetworkError | UnreachableError:
-        self._lost.add(agent)
-        if isinstance(error, AbsentError | JobGoneError):
+        self._attendance.give_up(agent)
+        if isinstance(error, AbsentError | NotStartedError | JobGoneError):
             return UnreachableError(
-                f"Organisation {agent!r} could not be reached for {self._patience:g} seconds. {error} Ask it whether "
-                "its site runs: 'assistlearn site check' there says what is wrong."
+                f"Organisation {agent!r} could not be reached for {self._give_up_after:g} seconds. {error} Ask it "
+                "whether its site runs: 'assistlearn site check' there says what is wrong."
             )
         return error
 
-    def _try(self, order: Errand) -> bytes:
-        if self._line is not None and order.agent not in self._sites:
-            self._hang_up()
-        line = self._line or self._open(order.agent)
-        for reply in line.ask(order):
-            if reply.state == "failed":
-                self._careful = True
-                self._good.discard(order.agent)
-                raise AbsentError(reply.failure)
+    def _try(self, errand: Errand) -> bytes:
+        if self._job is not None and errand.agent not in self._job.agents:
+            self._end_job()
+        job = self._job or self._start_job(errand.agent)
+        for outcome in job.ask(errand):
+            if outcome.state == "failed":
+                self._attendance.failed(errand.agent)
+                raise AbsentError(outcome.failure)
             self._heard = time.monotonic()
-        self._good.add(order.agent)
-        return reply.content
+        self._attendance.answered(errand.agent)
+        return outcome.content
 
-    def _open(self, needed: str) -> CommandSocket:
-        """Start a job with everybody who is connected; after trouble, with those only who have answered since."""
-        wanted = [name for name in self._agents if name == needed or name in self._good or not self._careful]
-        absent = missing([self._site.name, *wanted], self._control.connected())
+    def _start_job(self, needed: str) -> Job:
+        """Start a job with whoever is invited and connected."""
+        job = Job(self._control, self._site, self._present(needed))
+        self._last_trouble = ""  # what goes wrong from here on is another trouble, be it in the same words
+        try:
+            job.start(min(STARTING, max(self._give_up_after, SOONEST)))
+        except BaseException:
+            self._attendance.job_failed()
+            job.close()
+            raise
+        self._job = job
+        self._log.append(JobStarted(job.number, job.sites))
+        return job
+
+    def _present(self, needed: str) -> list[str]:
+        """Return who is invited and connected; raise where the initiator's own site or who is needed is not."""
+        invited = self._attendance.invited(needed)
+        absent = missing([self._site.name, *invited], self._control.connected())
         if self._site.name in absent:
             raise NetworkError(
                 f"The site of {self._site.name!r} itself is not connected to the relay. Start it here: "
@@ -152,48 +146,16 @@ class FlareTransport:
             )
         if needed in absent:
             raise AbsentError(f"Organisation {needed!r} is not connected to the relay.")
-        self._sites = [name for name in wanted if name not in absent]
-        line = CommandSocket(lines_folder(self._site.folder))
-        try:
-            self._start_job(line)
-        except BaseException:
-            self._careful, self._good = True, set()
-            line.close()
-            self._end_job()
-            raise
-        self._line = line
-        return line
-
-    def _start_job(self, line: CommandSocket) -> None:
-        self._say_once("Starting the job.")
-        with tempfile.TemporaryDirectory() as folder:
-            sites = [self._site.name, *self._sites]
-            self._job = self._control.submit(write_job(Path(folder) / "job", line.name, self._site.name, sites))
-        until = time.monotonic() + min(STARTING, max(self._patience, SOONEST))
-        while not line.wait(0.5):
-            status = self._control.status(self._job)
-            if status.startswith(OVER) or time.monotonic() > until:
-                raise AbsentError(f"The job with {self._sites} did not start: {status}. {self._refusals()}".strip())
-
-    def _refusals(self) -> str:
-        """Return what sites said that did not take the job."""
-        details = self._control.facts(self._job).get("job_deploy_detail") or []
-        return " ".join(str(detail) for detail in details if not str(detail).endswith(": OK"))
-
-    def _hang_up(self) -> None:
-        if self._line is not None:
-            self._line.close()
-            self._line = None
-        self._end_job()
+        return [name for name in invited if name not in absent]
 
     def _end_job(self) -> None:
-        job, self._job = self._job, ""
-        if job:
-            self._control.abort(job)
+        job, self._job = self._job, None
+        if job is not None:
+            job.close()
 
     def close(self) -> None:
         """End the job and the session with the relay."""
-        self._hang_up()
+        self._end_job()
         self._control.close()
 
     def __enter__(self) -> Self:

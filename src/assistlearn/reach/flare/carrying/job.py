@@ -1,65 +1,81 @@
-"""A job: a few lines of JSON that name classes which every site has installed. No code travels with it."""
+"""One job that carries messages: submitted to the relay, connected to the command that needs it, asked, ended."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from assistlearn.reach.flare.provisioning import policy
+from assistlearn.errors import NetworkError
+from assistlearn.reach.flare.carrying.command_socket import CommandSocket, Errand, Outcome, notes_folder
+from assistlearn.reach.flare.carrying.control import Control
+from assistlearn.reach.flare.carrying.job_definition import write_job
+from assistlearn.reach.flare.provisioning.kit import Kit
 
-SYNC = 30
-"""Seconds that the sites have to say hello when a job starts."""
+LOOK = 0.5
+"""Seconds between two looks at a job that is being started."""
+
+OVER = ("FINISHED:", "FAILED_TO_RUN", "ABANDONED")
+"""How FLARE's words for a job that has ended begin."""
 
 
-def write_job(folder: Path, line: str, initiator: str, sites: Sequence[str]) -> Path:
-    """Write a job into a folder and return where it is.
+class NotStartedError(NetworkError):
+    """The job did not start."""
+
+
+class Job:
+    """A job with some of the other organisations; whoever makes one closes it.
 
     Parameters
     ----------
-    folder : path
-        Where to.
-    line : str
-        The line at which the initiator's command waits.
-    initiator : str
-        The site that leads.
-    sites : sequence of str
-        All sites that take part, the initiator among them.
+    control : Control
+        A session with the relay, in which the job is submitted and ended.
+    site : Kit
+        The initiator's.
+    agents : sequence of str
+        The other organisations that take part.
+
+    Attributes
+    ----------
+    number : str
+        What FLARE calls the job; empty until it is submitted.
+    agents : list of str
+        The other organisations that take part.
+    sites : list of str
+        All sites that take part, the initiator's first.
     """
-    meta = {
-        "name": "assistlearn",
-        "resource_spec": {},
-        "min_clients": 1,
-        "mandatory_clients": [initiator],
-        "deploy_map": {"relay": ["server"], "site": list(sites)},
-    }
-    _write(folder / "meta.json", meta)
-    _write(folder / "relay" / "config" / "config_fed_server.json", _relay(initiator))
-    _write(folder / "site" / "config" / "config_fed_client.json", _site(line))
-    return folder
 
+    def __init__(self, control: Control, site: Kit, agents: Sequence[str]) -> None:
+        self.number = ""
+        self.agents = list(agents)
+        self.sites = [site.name, *agents]
+        self._control = control
+        self._socket = CommandSocket(notes_folder(site.folder))
 
-def _relay(initiator: str) -> dict[str, Any]:
-    controller = {
-        "id": "controller",
-        "path": policy.CONTROLLER_CLASS,
-        "args": {"server_obj_id": "relay", "collab_obj_ids": [], "sync_task_timeout": SYNC},
-    }
-    relay = {"id": "relay", "path": policy.RELAY_CLASS, "args": {"initiator": initiator}}
-    return {"format_version": 2, "workflows": [controller], "components": [relay]}
+    def start(self, seconds: float) -> None:
+        """Submit the job and wait until it is connected; raise where that takes longer, or the job ends before."""
+        with tempfile.TemporaryDirectory() as folder:
+            definition = write_job(Path(folder) / "job", self._socket.name, self.sites[0], self.sites)
+            self.number = self._control.submit(definition)
+        until = time.monotonic() + seconds
+        while not self._socket.wait(LOOK):
+            status = self._control.status(self.number)
+            if status.startswith(OVER) or time.monotonic() > until:
+                words = f"The job with {self.agents} did not start: {status}. {self._refusals()}"
+                raise NotStartedError(words.strip())
 
+    def _refusals(self) -> str:
+        """Return what sites said that did not take the job."""
+        details = self._control.facts(self.number).get("job_deploy_detail") or []
+        return " ".join(str(detail) for detail in details if not str(detail).endswith(": OK"))
 
-def _site(line: str) -> dict[str, Any]:
-    executor = {"path": policy.EXECUTOR_CLASS, "args": {"client_obj_id": "site", "collab_obj_ids": []}}
-    site = {"id": "site", "path": policy.SITE_CLASS, "args": {"line": line}}
-    return {
-        "format_version": 2,
-        "executors": [{"tasks": ["*"], "executor": executor}],
-        "components": [site],
-    }
+    def ask(self, errand: Errand) -> Iterator[Outcome]:
+        """Yield how an errand stands, whenever something is heard; raise when the job is gone."""
+        return self._socket.ask(errand)
 
-
-def _write(path: Path, values: dict[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+    def close(self) -> None:
+        """Hang up and end the job."""
+        self._socket.close()
+        if self.number:
+            self._control.abort(self.number)

@@ -1,4 +1,4 @@
-"""Large requests and answers travel in pieces, so that every call is short, on slow lines too."""
+"""Large requests and answers travel in pieces, so that every call is short, over slow connections too."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PIECE = 2**21
 """Bytes of a piece: two seconds at 10 Mbit/s."""
 
 MOST = 2**31 + 2**16
-"""Bytes of a request at the most; a desk takes no larger message either."""
+"""Bytes of a request at the most; an agent's service takes no larger message either."""
 
 
 @dataclass

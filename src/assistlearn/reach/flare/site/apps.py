@@ -23,7 +23,8 @@ from assistlearn.protocol import messages as m
 from assistlearn.reach.flare.carrying.asking import CALL, Asking
 from assistlearn.reach.flare.carrying.command_socket import Errand, JobSocket, Outcome
 from assistlearn.reach.flare.carrying.pieces import PIECE, Arrivals
-from assistlearn.reach.flare.site.environment import AGENT_FILE, LINES, SITE
+from assistlearn.reach.flare.site.environment import AGENT_FILE, COMMANDS, SITE
+from assistlearn.reach.flare.site.flare_marks import main, published
 from assistlearn.reach.flare.site.polled_work import PolledWork
 from assistlearn.reach.flare.site.sealing import seal
 from assistlearn.service.agent_from_file import holdings_of
@@ -55,7 +56,7 @@ class Relay:
     def __init__(self, initiator: str) -> None:
         self._initiator = initiator
 
-    @collab.main  # type: ignore[untyped-decorator]
+    @main
     def start(self) -> str:
         """Start the initiator's session and wait for its end."""
         site = collab.get_clients([self._initiator])[0]
@@ -80,60 +81,60 @@ class Site:
 
     Parameters
     ----------
-    line : str
-        Which of the initiator's commands this job belongs to.
+    command : str
+        Which of the initiator's commands this job belongs to: the name of its socket.
     """
 
-    def __init__(self, line: str) -> None:
-        if not re.fullmatch(r"[0-9a-f]{32}", line):
-            raise NetworkError(f"{line!r} does not name a line.")
-        self._line = line
-        self._counter = PolledWork(self._answer)
+    def __init__(self, command: str) -> None:
+        if not re.fullmatch(r"[0-9a-f]{32}", command):
+            raise NetworkError(f"{command!r} does not name the socket of a command.")
+        self._command = command
+        self._polled = PolledWork(self._answer)
         self._arrivals = Arrivals()
-        self._desk: AgentService | None = None
+        self._service: AgentService | None = None
         self._leading: threading.Thread | None = None
 
-    @collab.publish  # type: ignore[untyped-decorator]
+    @published
     def ask(self, number: str, request: bytes | None) -> list[Any]:
         """Return how a request of another site stands, how long its answer is, and the answer's first piece."""
         asker = collab.caller
-        state, answer = self._counter.ask(asker, number, request or self._arrivals.take(asker, number))
+        state, answer = self._polled.ask(asker, number, request or self._arrivals.take(asker, number))
         return [state, len(answer), answer[:PIECE]]
 
-    @collab.publish  # type: ignore[untyped-decorator]
+    @published
     def bring(self, number: str, at: int, total: int, piece: bytes) -> int:
         """Take a piece of a large request; return how many bytes of it are here."""
         return self._arrivals.bring(collab.caller, number, at, total, piece)
 
-    @collab.publish  # type: ignore[untyped-decorator]
+    @published
     def fetch(self, number: str, start: int) -> bytes:
         """Return a piece of a large answer."""
-        state, answer = self._counter.ask(collab.caller, number, None)
+        state, answer = self._polled.ask(collab.caller, number, None)
         if state != "done" or not 0 <= start < len(answer):
             raise NetworkError("There is no such piece of an answer.")
         return answer[start : start + PIECE]
 
-    @collab.publish  # type: ignore[untyped-decorator]
+    @published
     def lead(self) -> None:
         """Begin to carry requests for the command that waits at this site; for the relay to call."""
         if collab.caller != "server":
             raise NetworkError("Only the relay starts a job.")
         if self._leading is None:
             sites = {site.name: site for site in collab.other_clients}
-            end = JobSocket(Path(os.environ[LINES]), self._line)
-            self._leading = threading.Thread(target=_carry, args=(end, sites), daemon=True)
+            socket = JobSocket(Path(os.environ[COMMANDS]), self._command)
+            self._leading = threading.Thread(target=_carry, args=(socket, sites), daemon=True)
             self._leading.start()
 
-    @collab.publish  # type: ignore[untyped-decorator]
+    @published
     def leads(self) -> bool:
         """Return whether the command at this site is still there."""
         return self._leading is not None and self._leading.is_alive()
 
     def _answer(self, asker: str, request: bytes) -> bytes:
         try:
-            if self._desk is None:
-                self._desk = AgentService(_guarded(holdings_of(Path(os.environ[AGENT_FILE]))))
-            return self._desk.answer(request, asker)
+            if self._service is None:
+                self._service = AgentService(_guarded(holdings_of(Path(os.environ[AGENT_FILE]))))
+            return self._service.answer(request, asker)
         except Exception as error:  # whoever asks must hear of it; the words may quote data and stay in the log
             logger.exception("The agent cannot answer")
             why = type(error).__name__
@@ -142,7 +143,7 @@ class Site:
 
 
 def _guarded(holdings: Holdings) -> Holdings:
-    """Return a holdings that answers nobody where its owner has not said who may ask; an initiator's, mostly."""
+    """Return holdings that answer nobody where its owner has not said who may ask; an initiator's, mostly."""
 
     def nobody(opening: m.Open, n_runs: int) -> None:
         raise RefusedError(
@@ -152,23 +153,23 @@ def _guarded(holdings: Holdings) -> Holdings:
     return holdings if holdings.allow is not None else replace(holdings, allow=nobody)
 
 
-def _carry(end: JobSocket, sites: dict[str, Any]) -> None:
-    """Carry requests from the local line to other sites until the command hangs up."""
-    with end:
-        for order in end.orders():
-            for reply in _replies(order, sites):
-                end.reply(reply)
+def _carry(socket: JobSocket, sites: dict[str, Any]) -> None:
+    """Run the errands of the command at this site until it hangs up."""
+    with socket:
+        for errand in socket.errands():
+            for outcome in _outcomes(errand, sites):
+                socket.report(outcome)
 
 
-def _replies(order: Errand, sites: dict[str, Any]) -> Iterator[Outcome]:
-    if order.agent not in sites:
-        yield Outcome("failed", failure=f"Organisation {order.agent!r} is not connected to the relay.")
+def _outcomes(errand: Errand, sites: dict[str, Any]) -> Iterator[Outcome]:
+    if errand.agent not in sites:
+        yield Outcome("failed", failure=f"Organisation {errand.agent!r} is not connected to the relay.")
         return
     try:
-        yield from Asking(sites[order.agent], order, SECURE).replies()
+        yield from Asking(sites[errand.agent], errand, SECURE).outcomes()
     except Exception as error:  # FLARE raises many kinds; the command decides what to do
-        logger.warning("%s does not answer: %s", order.agent, error)
-        yield Outcome("failed", failure=f"Organisation {order.agent!r} does not answer: {_why(error)}.")
+        logger.warning("%s does not answer: %s", errand.agent, error)
+        yield Outcome("failed", failure=f"Organisation {errand.agent!r} does not answer: {_why(error)}.")
 
 
 def _why(error: Exception) -> str:

@@ -6,5 +6,5 @@ SITE = "ASSISTLEARN_SITE"
 AGENT_FILE = "ASSISTLEARN_AGENT"
 """The organisation's agent file."""
 
-LINES = "ASSISTLEARN_LINES"
-"""Where commands of this organisation leave word of the line they wait at."""
+COMMANDS = "ASSISTLEARN_COMMANDS"
+"""Where commands of this organisation leave word of the socket they wait at."""

@@ -1,7 +1,7 @@
-"""A site's desk behind short calls: long work goes on between them, so that silence means trouble, not work.
+"""A site's work behind short calls: long work goes on between them, so that silence means trouble, not work.
 
 Whoever asks sends a request under a number of its own making and gets, within some seconds, the answer or word that the
-desk is still at it; then it asks for that number again. The same number never starts the work twice.
+site is still at it; then it asks for that number again. The same number never starts the work twice.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-State = Literal["done", "working", "unknown"]
+Standing = Literal["done", "working", "unknown"]
+"""How a request stands."""
 
 
 @dataclass
@@ -33,10 +34,10 @@ class PolledWork:
 
     Examples
     --------
-    >>> counter = PolledWork(lambda asker, request: request.upper())
-    >>> counter.ask("bank", "1", b"hello")
+    >>> polled = PolledWork(lambda asker, request: request.upper())
+    >>> polled.ask("bank", "1", b"hello")
     ('done', b'HELLO')
-    >>> counter.ask("bank", "2", None)
+    >>> polled.ask("bank", "2", None)
     ('unknown', b'')
     """
 
@@ -47,7 +48,7 @@ class PolledWork:
         self._last: dict[str, _Work] = {}
         self._guard = threading.Lock()
 
-    def ask(self, asker: str, number: str, request: bytes | None) -> tuple[State, bytes]:
+    def ask(self, asker: str, number: str, request: bytes | None) -> tuple[Standing, bytes]:
         """Return the answer to a request, or how it stands; without a request, ask for one that was brought before."""
         with self._guard:
             work = self._last.get(asker)

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import IO
 
 from assistlearn.errors import NetworkError
-from assistlearn.reach.flare.carrying.command_socket import lines_folder
+from assistlearn.reach.flare.carrying.command_socket import notes_folder
 from assistlearn.reach.flare.installed import require_flare
 from assistlearn.reach.flare.provisioning.kit import Kit
-from assistlearn.reach.flare.site.environment import AGENT_FILE, LINES, SITE
+from assistlearn.reach.flare.site.environment import AGENT_FILE, COMMANDS, SITE
 
 STOPPING = 10.0
 """Seconds that FLARE's processes have to end by themselves."""
@@ -35,7 +35,7 @@ PARENT_DEATH_SIGNAL = 1
 _LIBRARY = ctypes.CDLL(None)  # loaded before any fork
 
 
-def run_site(kit: Kit, agent_file: Path | None, say: Callable[[str], None] | None = None) -> int:
+def run_site(kit: Kit, agent_file: Path | None, on_log_line: Callable[[str], None] | None = None) -> int:
     """Run a site or the relay until it is told to stop (SIGTERM, Ctrl-C), and return its exit code.
 
     A process of FLARE that dies is started again.
@@ -46,8 +46,8 @@ def run_site(kit: Kit, agent_file: Path | None, say: Callable[[str], None] | Non
         Of a site or the relay.
     agent_file : path or None
         The organisation's agent file; None for the relay.
-    say : callable, optional
-        Told every line of the log.
+    on_log_line : callable, optional
+        Gets every line of the log.
     """
     require_flare()
     if kit.kind == "relay":
@@ -64,7 +64,7 @@ def run_site(kit: Kit, agent_file: Path | None, say: Callable[[str], None] | Non
                     f"{kit.folder / 'site.log'}"
                 )
             starts.append(time.monotonic())
-            _run_once(kit, agent_file, stopping, say)
+            _run_once(kit, agent_file, stopping, on_log_line)
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
@@ -85,13 +85,15 @@ def command_of(kit: Kit) -> list[str]:
 
 def environment_of(kit: Kit, agent_file: Path | None) -> dict[str, str]:
     """Return the environment of a site's processes, those of its jobs included."""
-    environment = os.environ | {SITE: kit.name, LINES: str(lines_folder(kit.folder))}
+    environment = os.environ | {SITE: kit.name, COMMANDS: str(notes_folder(kit.folder))}
     if agent_file is not None:
         environment[AGENT_FILE] = str(agent_file.resolve())
     return environment
 
 
-def _run_once(kit: Kit, agent_file: Path | None, stopping: threading.Event, say: Callable[[str], None] | None) -> None:
+def _run_once(
+    kit: Kit, agent_file: Path | None, stopping: threading.Event, on_log_line: Callable[[str], None] | None
+) -> None:
     with (kit.folder / "site.log").open("ab") as log:
         process = subprocess.Popen(  # noqa: S603  FLARE, installed with us, on a kit that the user named
             command_of(kit),
@@ -104,7 +106,7 @@ def _run_once(kit: Kit, agent_file: Path | None, stopping: threading.Event, say:
             preexec_fn=_die_with_parent if sys.platform == "linux" else None,
         )
         assert process.stdout is not None
-        reader = threading.Thread(target=_pass_on, args=(process.stdout, log, say), daemon=True)
+        reader = threading.Thread(target=_pass_on, args=(process.stdout, log, on_log_line), daemon=True)
         reader.start()
         try:
             while process.poll() is None and not stopping.wait(0.2):
@@ -119,12 +121,12 @@ def _die_with_parent() -> None:
     _LIBRARY.prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
 
 
-def _pass_on(source: IO[bytes], log: IO[bytes], say: Callable[[str], None] | None) -> None:
+def _pass_on(source: IO[bytes], log: IO[bytes], on_log_line: Callable[[str], None] | None) -> None:
     for line in source:
         log.write(line)
         log.flush()
-        if say is not None:
-            say(line.decode(errors="replace").rstrip())
+        if on_log_line is not None:
+            on_log_line(line.decode(errors="replace").rstrip())
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

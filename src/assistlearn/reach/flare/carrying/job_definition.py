@@ -1,0 +1,65 @@
+"""What is submitted as a job: a little JSON that names classes which every site has installed, and no code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from assistlearn.reach.flare.provisioning import policy
+
+SYNC = 30
+"""Seconds that the sites have to say hello when a job starts."""
+
+
+def write_job(folder: Path, command: str, initiator: str, sites: Sequence[str]) -> Path:
+    """Write a job into a folder and return where it is.
+
+    Parameters
+    ----------
+    folder : path
+        Where to.
+    command : str
+        The name of the socket at which the initiator's command waits.
+    initiator : str
+        The site that leads.
+    sites : sequence of str
+        All sites that take part, the initiator among them.
+    """
+    meta = {
+        "name": "assistlearn",
+        "resource_spec": {},
+        "min_clients": 1,
+        "mandatory_clients": [initiator],
+        "deploy_map": {"relay": ["server"], "site": list(sites)},
+    }
+    _write(folder / "meta.json", meta)
+    _write(folder / "relay" / "config" / "config_fed_server.json", _relay(initiator))
+    _write(folder / "site" / "config" / "config_fed_client.json", _site(command))
+    return folder
+
+
+def _relay(initiator: str) -> dict[str, Any]:
+    controller = {
+        "id": "controller",
+        "path": policy.CONTROLLER_CLASS,
+        "args": {"server_obj_id": "relay", "collab_obj_ids": [], "sync_task_timeout": SYNC},
+    }
+    relay = {"id": "relay", "path": policy.RELAY_CLASS, "args": {"initiator": initiator}}
+    return {"format_version": 2, "workflows": [controller], "components": [relay]}
+
+
+def _site(command: str) -> dict[str, Any]:
+    executor = {"path": policy.EXECUTOR_CLASS, "args": {"client_obj_id": "site", "collab_obj_ids": []}}
+    site = {"id": "site", "path": policy.SITE_CLASS, "args": {"command": command}}
+    return {
+        "format_version": 2,
+        "executors": [{"tasks": ["*"], "executor": executor}],
+        "components": [site],
+    }
+
+
+def _write(path: Path, values: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")

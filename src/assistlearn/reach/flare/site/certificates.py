@@ -1,0 +1,63 @@
+"""Whether a kit's certificate is valid, and belongs to its key and its network."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from assistlearn.errors import NetworkError
+from assistlearn.reach.flare.provisioning.kit import Kit
+
+if TYPE_CHECKING:
+    from cryptography.x509 import Certificate
+
+SOON = timedelta(days=30)
+"""How long before its end a certificate is said to end soon."""
+
+NEW_KIT = "Get a new kit from whoever made the network ('assistlearn network create')."
+"""What to do about a kit that cannot be used."""
+
+
+def check_certificate(kit: Kit, now: datetime) -> str:
+    """Return until when the kit's certificate is valid; raise where it is not, or of another network or key."""
+    own, authority = _certificates(kit)
+    for what, certificate in (("certificate", own), ("network's authority", authority)):
+        _check_dates(kit, what, certificate, now)
+    end = min(own.not_valid_after_utc, authority.not_valid_after_utc)
+    soon = " - soon: have new kits made" if end - now < SOON else ""
+    return f"of {kit.name!r}, network {kit.network!r}, valid until {end:%d %B %Y}{soon}"
+
+
+def _certificates(kit: Kit) -> tuple[Certificate, Certificate]:
+    """Return the kit's certificate and that of the network's authority, which belong together and to the kit's key."""
+    from cryptography import x509
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        own = x509.load_pem_x509_certificate(kit.certificate.read_bytes())
+        authority = x509.load_pem_x509_certificate(kit.authority.read_bytes())
+        key = load_pem_private_key(kit.key.read_bytes(), None)
+    except ValueError as error:
+        raise NetworkError(f"{kit.startup}: key or certificate cannot be read: {error}. {NEW_KIT}") from None
+    try:
+        own.verify_directly_issued_by(authority)
+    except (InvalidSignature, ValueError, TypeError):
+        raise NetworkError(
+            f"{kit.certificate} was not issued by the authority in {kit.authority.name}: it is of another network, or "
+            f"the file was changed. {NEW_KIT}"
+        ) from None
+    if own.public_key() != key.public_key():
+        raise NetworkError(f"{kit.key} does not belong to {kit.certificate.name}. {NEW_KIT}")
+    return own, authority
+
+
+def _check_dates(kit: Kit, what: str, certificate: Certificate, now: datetime) -> None:
+    begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    if now >= end:
+        raise NetworkError(f"The {what} of {kit.name!r} expired on {end:%d %B %Y}. {NEW_KIT}")
+    if now < begin:
+        raise NetworkError(
+            f"The {what} of {kit.name!r} is valid from {begin:%d %B %Y %H:%M} UTC on; here "
+            f"it is {now:%d %B %Y %H:%M} UTC. Set this machine's clock."
+        )
