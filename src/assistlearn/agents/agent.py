@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.core import Reward, RunState, SoftReward, SoftState, Verdict
+from assistlearn.core.blocks import blocks
 from assistlearn.core.confidence import Said, add_answers, confidences, score_of_truth
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.quantise import quantise
 from assistlearn.core.votes import Codes
 from assistlearn.errors import LearnerError
 from assistlearn.learners import Honesty, Learner, Model, Panel
-from assistlearn.learners.together import blocks
 from assistlearn.learners.weighting import take_rows
 
 ABSTAINS = -1

@@ -17,6 +17,7 @@ from sklearn.utils.validation import _num_samples, check_array, check_is_fitted,
 
 from assistlearn.agents import Agent
 from assistlearn.core import Contribution, RunState
+from assistlearn.core.class_codes import classes_and_codes
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.loss import LOSSES
 from assistlearn.core.starting import start_state
@@ -38,7 +39,6 @@ from assistlearn.estimators.checks import (
 )
 from assistlearn.estimators.columns import AllColumns, Positions, rows_held, take_columns
 from assistlearn.estimators.html import agents_block
-from assistlearn.estimators.labels import classes_and_codes
 from assistlearn.estimators.local_participant import LocalParticipant
 from assistlearn.estimators.verbose import Progress
 from assistlearn.estimators.voting import VotesMixin

@@ -4,56 +4,37 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import effective_n_jobs  # type: ignore[import-untyped]
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _num_samples,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
+from assistlearn.core.blocks import blocks
+from assistlearn.core.class_codes import classes_and_codes
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 from assistlearn.learners.hist.binned import BinnedTable
-from assistlearn.learners.hist.booster import BLOCK, Frozen, Margins, freeze, grow, load_xgboost, margins_of, thaw
-from assistlearn.learners.hist.categories import Categories, find_categories, has_categories, to_numbers
+from assistlearn.learners.hist.booster import PREDICTED_ROWS, Margins, grow, load_xgboost, margins_of
+from assistlearn.learners.hist.input_checks import CheckedClassifier
+from assistlearn.learners.hist.xgboost_json.frozen import Frozen, freeze, thaw
 from assistlearn.learners.hist.xgboost_json.tree_audit import audited
 from assistlearn.learners.seeding import MAX_SEED
-from assistlearn.learners.together import blocks
 from assistlearn.learners.weighting import take_rows
 
 
-class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class HistClassifier(CheckedClassifier, ABC):
     """A classifier made of XGBoost's histogram trees, which can prepare its table once (:class:`Prepares`)."""
 
-    max_depth: int | None
-    max_bin: int
-    subsample: float
     feature_types: list[str] | None
     random_state: int | np.random.RandomState | None
-    n_jobs: int | None
-    categories_: Categories | None
 
     # Whether the scale of the weights changes nothing: an agent then need not copy its ignorance to scale it.
     any_scale: ClassVar[bool] = False
-
-    # The smallest and largest value of each number, and whether it is a whole one.
-    _ranges: ClassVar[dict[str, tuple[float, float, bool]]] = {
-        "max_depth": (1, np.inf, True),
-        "max_bin": (2, 65_536, True),
-        "subsample": (1e-6, 1, False),
-    }
 
     # -- what the two differ in ----------------------------------------------------------------------------------------
 
@@ -107,7 +88,8 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             To be passed to :meth:`fit`, :meth:`predict` and :meth:`predict_proba` in place of ``X``, of this estimator
             and of its clones.
         """
-        return clone(self)._prepare(X, y)  # type: ignore[no-any-return]  # a clone: self is not changed
+        fresh: Self = clone(self)  # self is not changed
+        return fresh._prepare(X, y)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the trees.
@@ -168,12 +150,12 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         self._check_settings()
         given = y
         X, y = self._checked(X, y)
-        classes, codes = encode(y)
+        classes, codes = classes_and_codes(y)
         return self._bin(X, given if isinstance(given, np.ndarray) and given.ndim == 1 else y, codes, classes)
 
     def _bin_counting(self, X: Any, y: NDArray[Any], weights: Floats | None) -> tuple[BinnedTable, Floats | None]:
         """Bin the rows whose weight is not zero, as if the others were not there."""
-        classes, codes = encode(y)
+        classes, codes = classes_and_codes(y)
         if weights is not None and not weights.all() and weights.any():
             rows = np.flatnonzero(weights)
             X, y, codes, weights = take_rows(X, rows), y[rows], codes[rows], weights[rows]
@@ -257,7 +239,7 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             yield np.zeros((n_rows, 1), np.float32)
             return
         booster = thaw(self.booster_, self._n_threads())
-        for rows in blocks(n_rows, BLOCK):
+        for rows in blocks(n_rows, PREDICTED_ROWS):
             yield margins_of(booster, take_rows(X, rows))
 
     def _margins_of_table(self, table: BinnedTable) -> Margins:
@@ -268,49 +250,7 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             margins = thaw(self.booster_, self._n_threads()).predict(table.matrix, output_margin=True)
         return margins
 
-    # -- checks --------------------------------------------------------------------------------------------------------
-
-    def _checked(self, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return a table and its labels for fitting."""
-        if y is None:
-            raise SettingsError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        self.categories_ = None
-        if has_categories(X):
-            validate_data(self, X, skip_check_array=True)
-            y = column_or_1d(y, warn=True)
-            check_consistent_length(X, y)
-            self.categories_ = find_categories(X)
-            X = to_numbers(X, self.categories_)
-        else:
-            X, y = validate_data(self, X, y, dtype="numeric", ensure_all_finite="allow-nan")
-        check_classification_targets(y)
-        return X, y
-
-    def _checked_new(self, X: Any) -> NDArray[Any]:
-        """Return a table for predicting."""
-        if self.categories_ is None and not has_categories(X):
-            numbers: NDArray[Any] = validate_data(self, X, dtype="numeric", ensure_all_finite="allow-nan", reset=False)
-            return numbers
-        if not hasattr(X, "columns"):
-            raise SettingsError(
-                "The model was fitted to a data frame with categories. Pass a data frame with the same."
-            )
-        validate_data(self, X, skip_check_array=True, reset=False)
-        return to_numbers(X, self.categories_ or [None] * self.n_features_in_)
-
-    def _check_settings(self) -> None:
-        for name, (least, most, whole) in self._ranges.items():
-            value = getattr(self, name)
-            if value is None and name == "max_depth":
-                continue
-            if isinstance(value, bool) or not isinstance(value, Integral if whole else Real):
-                raise SettingsError(f"{name}={value!r} must be a {'whole ' if whole else ''}number.")
-            if not least <= float(value) <= most:
-                raise SettingsError(f"{name}={value!r} must lie between {least:g} and {most:g}.")
-
-    def _n_threads(self) -> int:
-        """Return how many threads XGBoost may use; zero means as many as it finds, or as OpenMP is told to."""
-        return 0 if self.n_jobs is None else int(effective_n_jobs(self.n_jobs))
+    # -- keeping -------------------------------------------------------------------------------------------------------
 
     def check_kept(self, source: str) -> None:
         """Look into the trees of a model that was read from a file, before XGBoost does, and write them anew.
@@ -324,26 +264,3 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         if frozen is not None:
             n_outputs = len(self.classes_) if len(self.classes_) > 2 else 1
             self.booster_ = audited(frozen, self.n_features_in_, n_outputs, self._kept_objective(n_outputs), source)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-
-def encode(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
-    """Return the classes in order, and the labels as class codes.
-
-    Labels that are class codes already, as an agent's are, are not sorted for it.
-
-    >>> encode(np.array(["b", "a", "b"]))
-    (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
-    >>> encode(np.array([1, 0, 1]))
-    (array([0, 1]), array([1, 0, 1]))
-    """
-    if y.dtype.kind in "iu" and len(y) and y.min() == 0 and y.max() < min(len(y), 2**16):
-        counts = np.bincount(y)
-        if counts.all():
-            return np.arange(len(counts), dtype=y.dtype), y
-    classes, codes = np.unique(y, return_inverse=True)
-    return classes, codes
