@@ -17,9 +17,8 @@ import pytest
 from assistlearn.reach.flare.provisioning.kit import load_kit
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
-from slow_line import SlowLine
-
 from network import lead_through
+from slow_line import SlowLine
 
 pytestmark = [pytest.mark.network, pytest.mark.xdist_group("failures")]
 slow = pytest.mark.slow

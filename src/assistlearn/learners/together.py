@@ -9,7 +9,7 @@ from sklearn.utils.validation import _num_samples
 
 from assistlearn.core.confidence import Said
 from assistlearn.core.votes import Codes
-from assistlearn.learners.learner import Model
+from assistlearn.learners.model import Model
 
 WORTHWHILE = 4_096
 """Rows from which on joining models takes less time than it saves."""

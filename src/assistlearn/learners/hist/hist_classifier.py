@@ -1,9 +1,8 @@
-"""What the histogram tree and the boosted ensemble have in common: binning, refitting, predicting."""
+"""What the histogram tree and the boosted ensemble have in common: binning and refitting."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from abc import abstractmethod
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -11,23 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight
 
-from assistlearn.core.blocks import blocks
 from assistlearn.core.class_codes import classes_and_codes
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
-from assistlearn.errors import SettingsError
 from assistlearn.learners.hist.binned import BinnedTable
-from assistlearn.learners.hist.booster import PREDICTED_ROWS, Margins, grow, load_xgboost, margins_of
-from assistlearn.learners.hist.input_checks import CheckedClassifier
-from assistlearn.learners.hist.xgboost_json.frozen import Frozen, freeze, thaw
-from assistlearn.learners.hist.xgboost_json.tree_audit import audited
+from assistlearn.learners.hist.booster import grow, load_xgboost
+from assistlearn.learners.hist.input_checks import refuse_weightless
+from assistlearn.learners.hist.predicting import PredictingTrees
+from assistlearn.learners.hist.xgboost_json.frozen import freeze
 from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.learners.weighting import take_rows
 
 
-class HistClassifier(CheckedClassifier, ABC):
+class HistClassifier(PredictingTrees):
     """A classifier made of XGBoost's histogram trees, which can prepare its table once (:class:`Prepares`)."""
 
     feature_types: list[str] | None
@@ -47,20 +44,8 @@ class HistClassifier(CheckedClassifier, ABC):
         """Return XGBoost's parameters for a table like this."""
 
     @abstractmethod
-    def _kept_objective(self, n_outputs: int) -> dict[str, Any]:
-        """Return the objective as XGBoost writes it into a model."""
-
-    @abstractmethod
     def _weights(self, weights: Floats) -> NDArray[np.float32]:
         """Return the weights as the trees shall see them."""
-
-    @abstractmethod
-    def _codes(self, margins: Margins) -> NDArray[np.intp]:
-        """Return the class codes that the raw scores stand for."""
-
-    @abstractmethod
-    def _probabilities(self, margins: Margins) -> Floats:
-        """Return the class probabilities that the raw scores stand for, n x K."""
 
     @abstractmethod
     def _n_trees_per_round(self, table: BinnedTable) -> int:
@@ -126,7 +111,7 @@ class HistClassifier(CheckedClassifier, ABC):
             self.feature_names_in_ = table.feature_names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self.booster_: Frozen | None = None
+        self.booster_ = None
         self.n_trees_ = 0
         if len(self.classes_) > 1:
             self._grow(table, weights, prepared)
@@ -134,8 +119,8 @@ class HistClassifier(CheckedClassifier, ABC):
 
     def _grow(self, table: BinnedTable, weights: Floats | None, prepared: bool) -> None:
         """Grow the trees under these weights, and keep them as bytes."""
-        if weights is not None and not weights.sum() > 0.0:
-            raise SettingsError("Every sample_weight is zero: there is nothing to learn from.")
+        if weights is not None:
+            refuse_weightless(weights)
         seen = np.ones(len(table), np.float32) if weights is None else self._weights(weights)
         table.matrix.set_weight(seen)
         del seen
@@ -187,80 +172,3 @@ class HistClassifier(CheckedClassifier, ABC):
             "seed": seed,
             "nthread": self._n_threads(),
         } | self._objective(table)
-
-    # -- predicting ----------------------------------------------------------------------------------------------------
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each sample.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features), or BinnedTable
-            The samples.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The classes.
-        """
-        check_is_fitted(self)
-        out = np.empty(_num_samples(X), dtype=self.classes_.dtype)
-        done = 0
-        for margins in self._margins(X):
-            out[done : done + len(margins)] = self.classes_[self._codes(margins)]
-            done += len(margins)
-        return out
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features), or BinnedTable
-            The samples.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        check_is_fitted(self)
-        answers = [self._probabilities(margins) for margins in self._margins(X)]
-        return answers[0] if len(answers) == 1 else np.concatenate(answers)
-
-    def _margins(self, X: Any) -> Iterator[Margins]:
-        """Yield the raw scores: those of a binned table at once, those of new rows block by block."""
-        if isinstance(X, BinnedTable):
-            yield self._margins_of_table(X)
-            return
-        X = self._checked_new(X)
-        n_rows = _num_samples(X)
-        if self.booster_ is None:
-            yield np.zeros((n_rows, 1), np.float32)
-            return
-        booster = thaw(self.booster_, self._n_threads())
-        for rows in blocks(n_rows, PREDICTED_ROWS):
-            yield margins_of(booster, take_rows(X, rows))
-
-    def _margins_of_table(self, table: BinnedTable) -> Margins:
-        if self.booster_ is None:
-            return np.zeros((len(table), 1), np.float32)
-        margins: Margins | None = table.recall(self.booster_)
-        if margins is None:
-            margins = thaw(self.booster_, self._n_threads()).predict(table.matrix, output_margin=True)
-        return margins
-
-    # -- keeping -------------------------------------------------------------------------------------------------------
-
-    def check_kept(self, source: str) -> None:
-        """Look into the trees of a model that was read from a file, before XGBoost does, and write them anew.
-
-        Parameters
-        ----------
-        source : str
-            Where the model comes from, for error messages.
-        """
-        frozen = getattr(self, "booster_", None)
-        if frozen is not None:
-            n_outputs = len(self.classes_) if len(self.classes_) > 2 else 1
-            self.booster_ = audited(frozen, self.n_features_in_, n_outputs, self._kept_objective(n_outputs), source)

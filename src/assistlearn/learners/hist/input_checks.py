@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
+from assistlearn.core.ignorance import Floats
 from assistlearn.errors import SettingsError
 from assistlearn.learners.hist.categories import Categories, find_categories, has_categories, to_numbers
 
@@ -78,3 +79,9 @@ class CheckedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def refuse_weightless(weights: Floats) -> None:
+    """Refuse samples none of which counts."""
+    if not weights.sum() > 0.0:
+        raise SettingsError("Every sample_weight is zero: there is nothing to learn from.")

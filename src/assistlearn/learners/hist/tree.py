@@ -19,6 +19,7 @@ from assistlearn.learners.hist.booster import Margins, require_xgboost
 from assistlearn.learners.hist.compact.bins import MOST_BINS, Bins
 from assistlearn.learners.hist.compact.growing import MOST_DEPTH, WeightedSamples, grow_compact
 from assistlearn.learners.hist.hist_classifier import HistClassifier
+from assistlearn.learners.hist.input_checks import refuse_weightless
 from assistlearn.learners.hist.joint_trees import JointTrees
 from assistlearn.learners.hist.xgboost_json.compact_document import splits_of, values_of, written
 from assistlearn.learners.hist.xgboost_json.objectives import SQUARED_ERROR
@@ -164,8 +165,7 @@ class HistTreeClassifier(HistClassifier):
         if self.subsample < 1.0:
             drawn = check_random_state(self.random_state).random_sample(len(table)) < self.subsample
             weights = weights * drawn if (weights * drawn).any() else weights
-        if not weights.sum() > 0.0:
-            raise SettingsError("Every sample_weight is zero: there is nothing to learn from.")
+        refuse_weightless(weights)
         assert self.max_depth is not None
         tree, leaves = grow_compact(WeightedSamples(bins, codes, weights, len(table.classes)), self.max_depth)
         self.booster_ = frozen = written(tree, bins, self._kept_objective(1))
