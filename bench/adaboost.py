@@ -1,6 +1,6 @@
 """One agent with depth-1 trees against ``AdaBoostClassifier`` doing the same rounds, turn and turn about.
 
-python bench/adaboost.py [--rounds 50] [--repeats 5] [--json]
+python -m bench.adaboost [--rounds 50] [--repeats 5] [--json]
 """
 
 from __future__ import annotations

@@ -6,11 +6,10 @@ import time
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
-import overhead
-from hist_result import Figure, at_most, made_table, seconds
-
 from assistlearn import AssistedClassifier
 from assistlearn.learners import HistTreeClassifier
+from bench import overhead
+from bench.hist_result import Figure, at_most, made_table, seconds
 
 
 class ClockedTree(HistTreeClassifier):

@@ -1,6 +1,6 @@
 """Kill real processes in the middle of real runs, start again, and compare what comes out, bit for bit.
 
-    python bench/kill.py [--points 200] [--seed 0] [--executables 8] [--json]
+    python -m bench.kill [--points 200] [--seed 0] [--executables 8] [--json]
 
 Three agents with tables and files of their own are trained and asked to predict, each in its own process, by the code
 that ``assistlearn simulate`` and ``predict`` run. A point is one such run in which SIGKILL strikes
@@ -279,7 +279,14 @@ def _write(path: Path, content: Any) -> None:
 
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
-    ["kill", "sklearn.tree", "sklearn.naive_bayes", "sklearn.ensemble", "skops.io", "assistlearn.alignment.cipher"]
+    [
+        "bench.kill",
+        "sklearn.tree",
+        "sklearn.naive_bayes",
+        "sklearn.ensemble",
+        "skops.io",
+        "assistlearn.alignment.cipher",
+    ]
 )
 
 
@@ -327,7 +334,7 @@ def _parent(pid: int) -> int:
 
 def _quietly(work: str, case: Path, plan: Plan) -> None:
     """Do one of the two kinds of work; an error of ours is what a user would see, and start again after."""
-    import kill
+    from bench import kill
 
     try:
         getattr(kill, work)(case, plan)
@@ -503,7 +510,7 @@ def kill_all(
 def _get_ready() -> None:
     """Start the process that all others are forked from; it imports this file, so it must know where it is."""
     before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *([before] if before else [])])
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parents[1]), *([before] if before else [])])
     try:
         process = _FORKS.Process(target=int)
         process.start()
@@ -539,7 +546,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
-    import kill  # the forked processes know these classes by this name
+    from bench import kill  # the forked processes know these classes by this name
 
     sys.exit(kill.main())

@@ -1,4 +1,4 @@
-"""What the network costs: ``python bench/network.py [hops] [run] [line] [soak]``, on loopback, real certificates.
+"""What the network costs: ``python -m bench.network [hops] [run] [line] [soak]``, on loopback, real certificates.
 
 hops   our way of asking another organisation, against a bare call of FLARE's with as many bytes, side by side
 run    three organisations, a million samples, twenty rounds of depth-3 trees: where the time goes
@@ -24,15 +24,15 @@ from unittest import mock
 import numpy as np
 import polars as pl
 import psutil
-from slow_line import SlowLine
 
 from assistlearn.reach.flare.carrying.flare_transport import FlareTransport
 from assistlearn.reach.flare.local import LocalNetwork
 from assistlearn.reach.flare.provisioning import policy
 from assistlearn.reach.flare.provisioning.kit import load_kit
+from bench.slow_line import SlowLine
 
-HERE = Path(__file__).parent
-ECHO = "network_apps.EchoSite"
+ROOT = Path(__file__).parents[1]
+ECHO = "bench.network_apps.EchoSite"
 RATE, DELAY = 10e6, 0.05
 """Bits per second and seconds of a slow line."""
 
@@ -81,7 +81,7 @@ def run(folder: Path, small: bool, n: int = 1_000_000, rounds: int = 20, lines: 
     times.mkdir(parents=True)
     os.environ["BENCH_TIMES"] = str(times)
     names = ("bank", "shop", "telco")
-    files = {name: write_agent(folder, name, n, 5, 2, "network_apps:timed_tree") for name in names}
+    files = {name: write_agent(folder, name, n, 5, 2, "bench.network_apps:timed_tree") for name in names}
     with ExitStack() as stack:
         network = LocalNetwork(folder, files)
         slow = []
@@ -252,7 +252,8 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="small sizes, to see that it works")
     parser.add_argument("--out", type=Path, default=Path("out/network"))
     options = parser.parse_args()
-    os.environ["PYTHONPATH"] = str(HERE)
+    # The sites import this folder by its name, and assistlearn from where the caller has it.
+    os.environ["PYTHONPATH"] = os.pathsep.join(map(str, filter(None, [ROOT, os.environ.get("PYTHONPATH")])))
     os.environ["OMP_NUM_THREADS"] = "1"
     options.out.mkdir(parents=True, exist_ok=True)
     for part in options.parts or PARTS:
