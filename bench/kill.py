@@ -449,7 +449,8 @@ def by_executables(case: Case, folder: Path, rng: random.Random) -> str:
         time.sleep(0.01)
     time.sleep(rng.random() * case.seconds)
     if process.poll() is None:
-        os.kill(process.pid if victim == "initiator" else rng.choice(helpers), signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has just ended by itself
+            os.kill(process.pid if victim == "initiator" else rng.choice(helpers), signal.SIGKILL)
     process.wait(PATIENCE)
     for _ in range(ATTEMPTS):
         case.restore(place)

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from assistlearn.reach.flare.provisioning.kit import load_kit
-from bench.network import lead_through
+from bench.network_files import lead_through
 from bench.slow_line import SlowLine
 
 pytestmark = [pytest.mark.network, pytest.mark.xdist_group("failures")]
