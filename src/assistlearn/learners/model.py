@@ -32,15 +32,11 @@ class Model:
 
     def predict(self, X: Any) -> Codes:
         """Return the class codes it answers for these rows."""
-        return self.answer(self.transform(X))
+        return _codes(self.estimator.predict(self.transform(X)))
 
     def transform(self, X: Any) -> Any:
         """Return the rows as the classifier sees them."""
         return X if self.front is None else self.front.transform(X)
-
-    def answer(self, rows: Any) -> Codes:
-        """Return the class codes it answers for rows that are transformed already."""
-        return _codes(self.estimator.predict(rows))
 
     def say(self, rows: Any, **options: Any) -> Said:
         """Return what it votes with for rows that are transformed already: class codes, or probabilities (n x K)."""
