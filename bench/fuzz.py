@@ -175,7 +175,8 @@ def spoiled_by_fields(pool: list[bytes], rng: random.Random) -> bytes:
         for parent, key in rng.sample(list(_places(tree)) or [(tree, "run")], 1):
             _spoil(parent, key, rng)
     try:
-        return encode(msgspec.convert(tree, m.AnyMessage))  # type: ignore[call-overload]
+        message: m.AnyMessage = msgspec.convert(tree, type=m.AnyMessage)
+        return encode(message)
     except (msgspec.ValidationError, struct.error, OverflowError):
         pass
     try:

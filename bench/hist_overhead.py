@@ -23,7 +23,8 @@ class ClockedTree(HistTreeClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit, on the clock."""
-        return self._clocked(super().fit, X, y, sample_weight)  # type: ignore[no-any-return]
+        fitted: Self = self._clocked(super().fit, X, y, sample_weight)
+        return fitted
 
     def predict(self, X: Any) -> Any:
         """Predict, on the clock."""

@@ -252,7 +252,7 @@ def predict(case: Path, plan: Plan) -> None:
 def _become_initiator(case: Path, plan: Plan) -> Steps:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: do not outlive an interrupted benchmark
     ForkTransport.case, ForkTransport.plan = case, plan
-    opening.ProcessTransport = ForkTransport  # type: ignore[misc, assignment]
+    vars(opening)["ProcessTransport"] = ForkTransport
     return Steps(case, plan.step if plan.agent == "clinic" else 0)
 
 
