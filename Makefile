@@ -48,9 +48,9 @@ demo: $(STAMP) ## Three agents on real data: a table and a picture in out/
 	$(BIN)/python -m assistlearn.demo --out out
 
 bench: $(STAMP) ## Speed and memory, side by side with AdaBoostClassifier and pooled boosting (half an hour)
-	$(BIN)/python bench/overhead.py
-	$(BIN)/python bench/adaboost.py
-	$(BIN)/python bench/scale.py --out out/scale
+	$(BIN)/python -m bench.overhead
+	$(BIN)/python -m bench.adaboost
+	$(BIN)/python -m bench.scale --out out/scale
 
 clean: ## Remove what the targets made
 	rm -rf $(VENV) out docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -1,6 +1,6 @@
 """How long two agents take to find their shared samples: by keyed hash and by private set intersection.
 
-    python bench/alignment.py [--quick] [--sizes 10000 100000 1000000] [--n-jobs 2] [--json]
+    python -m bench.alignment [--quick] [--sizes 10000 100000 1000000] [--n-jobs 2] [--json]
 
 Each side has as many ids as said, half of them shared, one side whole numbers and the other text, both shuffled. Both
 agents run on this machine, one after the other, from the raw ids to the confirmed order. ``cpu`` adds up the processor

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hist_result import Figure, at_most, made_table, seconds
 
 from assistlearn import AssistedClassifier
 from assistlearn.learners import HistTreeClassifier
+from bench.hist_result import Figure, at_most, made_table, seconds
 
 SAMPLES, QUICK_SAMPLES = [10_000, 100_000, 1_000_000, 10_000_000], [1_000, 4_000]
 AGENTS, QUICK_AGENTS = [1, 3, 10, 30, 100], [1, 4]
@@ -70,9 +70,9 @@ def _fit(X: np.ndarray, y: np.ndarray, agents: int, rounds: int, compact: bool =
 
 
 def _memory(n: int, rounds: int, compact: bool) -> Iterator[Figure]:
-    code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import hist_growth as g; g.run_and_report"
+    code = f"from bench.hist_growth import run_and_report; run_and_report({n}, {rounds}, {compact})"
     captured: dict[str, Any] = {"capture_output": True, "text": True, "check": True}
-    done = subprocess.run([sys.executable, "-c", f"{code}({n}, {rounds}, {compact})"], **captured)
+    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[1], **captured)
     interpreter, table, peak, raw, taken = map(float, done.stdout.split())
     case = f"{n:,} x 10, 2 agents, {rounds} rounds, trees grown {'on one byte a value' if compact else 'by XGBoost'}"
     yield Figure("memory", case, "MiB of the raw float32 table", raw)

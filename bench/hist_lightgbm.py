@@ -1,7 +1,7 @@
-"""Would LightGBM's trees be a better learner? The same runs as ``bench/scale.py rounds``, without AdaBoost.
+"""Would LightGBM's trees be a better learner? The same runs as ``bench.scale rounds``, without AdaBoost.
 
     pip install lightgbm        # not a dependency of assistlearn
-    python bench/hist_lightgbm.py [--quick]
+    python -m bench.hist_lightgbm [--quick]
 
 LightGBM also bins a table once and takes new weights, so that it fits behind the same seam. It has no tree with several
 outputs: with more than two classes it grows a tree for each, which is a larger model.
@@ -13,13 +13,13 @@ import argparse
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from hist_result import seconds
 from lightgbm import Booster, Dataset
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 
 from assistlearn import AssistedClassifier
 from assistlearn.learners import HistBoostClassifier, HistTreeClassifier
+from bench.hist_result import seconds
 
 QUIET = {"num_threads": 1, "verbosity": -1, "max_bin": 63, "feature_pre_filter": False}
 

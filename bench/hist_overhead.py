@@ -6,11 +6,10 @@ import time
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
-import overhead
-from hist_result import Figure, at_most, made_table, seconds
-
 from assistlearn import AssistedClassifier
 from assistlearn.learners import HistTreeClassifier
+from bench import overhead
+from bench.hist_result import Figure, at_most, made_table, seconds
 
 
 class ClockedTree(HistTreeClassifier):
@@ -24,7 +23,8 @@ class ClockedTree(HistTreeClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit, on the clock."""
-        return self._clocked(super().fit, X, y, sample_weight)  # type: ignore[no-any-return]
+        fitted: Self = self._clocked(super().fit, X, y, sample_weight)
+        return fitted
 
     def predict(self, X: Any) -> Any:
         """Predict, on the clock."""

@@ -1,4 +1,4 @@
-"""The picture of ``bench/scale.py``: four panels, one for each part."""
+"""The picture of ``bench.scale``: four panels, one for each part."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from hist_result import Figure
 from matplotlib.axes import Axes
+
+from bench.hist_result import Figure
 
 BLUE, VERMILION, BLACK = "#0072B2", "#D55E00", "#000000"
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hist_result import Figure, at_least, at_most, seconds
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
@@ -17,6 +16,7 @@ from xgboost import XGBClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.learners import HistBoostClassifier, HistTreeClassifier
+from bench.hist_result import Figure, at_least, at_most, seconds
 
 Table = tuple[np.ndarray, np.ndarray, int]
 """Columns, labels, and how many of the columns are the first agent's."""

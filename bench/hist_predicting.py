@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from unittest.mock import patch
 
 import numpy as np
-from hist_result import Figure, made_table, seconds
 
 from assistlearn import AssistedClassifier
 from assistlearn.learners import HistTreeClassifier
+from bench.hist_result import Figure, made_table, seconds
 
 
 def measure(quick: bool) -> Iterator[Figure]:

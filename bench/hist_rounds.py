@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from hist_result import Figure, at_least, seconds
 from sklearn.datasets import make_classification
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.learners import HistTreeClassifier
+from bench.hist_result import Figure, at_least, seconds
 
 DEPTH = 5
 # rows, columns, classes, how many times AdaBoost's rounds per second

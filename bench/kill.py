@@ -1,6 +1,6 @@
 """Kill real processes in the middle of real runs, start again, and compare what comes out, bit for bit.
 
-    python bench/kill.py [--points 200] [--seed 0] [--executables 8] [--json]
+    python -m bench.kill [--points 200] [--seed 0] [--executables 8] [--json]
 
 Three agents with tables and files of their own are trained and asked to predict, each in its own process, by the code
 that ``assistlearn simulate`` and ``predict`` run. A point is one such run in which SIGKILL strikes
@@ -252,7 +252,7 @@ def predict(case: Path, plan: Plan) -> None:
 def _become_initiator(case: Path, plan: Plan) -> Steps:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: do not outlive an interrupted benchmark
     ForkTransport.case, ForkTransport.plan = case, plan
-    opening.ProcessTransport = ForkTransport  # type: ignore[misc, assignment]
+    vars(opening)["ProcessTransport"] = ForkTransport
     return Steps(case, plan.step if plan.agent == "clinic" else 0)
 
 
@@ -279,7 +279,14 @@ def _write(path: Path, content: Any) -> None:
 
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
-    ["kill", "sklearn.tree", "sklearn.naive_bayes", "sklearn.ensemble", "skops.io", "assistlearn.alignment.cipher"]
+    [
+        "bench.kill",
+        "sklearn.tree",
+        "sklearn.naive_bayes",
+        "sklearn.ensemble",
+        "skops.io",
+        "assistlearn.alignment.cipher",
+    ]
 )
 
 
@@ -327,7 +334,7 @@ def _parent(pid: int) -> int:
 
 def _quietly(work: str, case: Path, plan: Plan) -> None:
     """Do one of the two kinds of work; an error of ours is what a user would see, and start again after."""
-    import kill
+    from bench import kill
 
     try:
         getattr(kill, work)(case, plan)
@@ -442,7 +449,8 @@ def by_executables(case: Case, folder: Path, rng: random.Random) -> str:
         time.sleep(0.01)
     time.sleep(rng.random() * case.seconds)
     if process.poll() is None:
-        os.kill(process.pid if victim == "initiator" else rng.choice(helpers), signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has just ended by itself
+            os.kill(process.pid if victim == "initiator" else rng.choice(helpers), signal.SIGKILL)
     process.wait(PATIENCE)
     for _ in range(ATTEMPTS):
         case.restore(place)
@@ -503,7 +511,7 @@ def kill_all(
 def _get_ready() -> None:
     """Start the process that all others are forked from; it imports this file, so it must know where it is."""
     before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *([before] if before else [])])
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parents[1]), *([before] if before else [])])
     try:
         process = _FORKS.Process(target=int)
         process.start()
@@ -539,7 +547,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
-    import kill  # the forked processes know these classes by this name
+    from bench import kill  # the forked processes know these classes by this name
 
     sys.exit(kill.main())

@@ -1,4 +1,4 @@
-"""What the network costs: ``python bench/network.py [hops] [run] [line] [soak]``, on loopback, real certificates.
+"""What the network costs: ``python -m bench.network [hops] [run] [line] [soak]``, on loopback, real certificates.
 
 hops   our way of asking another organisation, against a bare call of FLARE's with as many bytes, side by side
 run    three organisations, a million samples, twenty rounds of depth-3 trees: where the time goes
@@ -21,18 +21,17 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import numpy as np
-import polars as pl
 import psutil
-from slow_line import SlowLine
 
 from assistlearn.reach.flare.carrying.flare_transport import FlareTransport
 from assistlearn.reach.flare.local import LocalNetwork
 from assistlearn.reach.flare.provisioning import policy
 from assistlearn.reach.flare.provisioning.kit import load_kit
+from bench.network_files import lead_through, write_agent, write_task
+from bench.slow_line import SlowLine
 
-HERE = Path(__file__).parent
-ECHO = "network_apps.EchoSite"
+ROOT = Path(__file__).parents[1]
+ECHO = "bench.network_apps.EchoSite"
 RATE, DELAY = 10e6, 0.05
 """Bits per second and seconds of a slow line."""
 
@@ -81,7 +80,7 @@ def run(folder: Path, small: bool, n: int = 1_000_000, rounds: int = 20, lines: 
     times.mkdir(parents=True)
     os.environ["BENCH_TIMES"] = str(times)
     names = ("bank", "shop", "telco")
-    files = {name: write_agent(folder, name, n, 5, 2, "network_apps:timed_tree") for name in names}
+    files = {name: write_agent(folder, name, n, 5, 2, "bench.network_apps:timed_tree") for name in names}
     with ExitStack() as stack:
         network = LocalNetwork(folder, files)
         slow = []
@@ -100,38 +99,47 @@ def run(folder: Path, small: bool, n: int = 1_000_000, rounds: int = 20, lines: 
         passed = [
             [a - b for a, b in zip(line.passed, old, strict=True)] for line, old in zip(slow, before, strict=True)
         ]
-    turns = sorted((out / "turns").glob("*.msg"))
-    first = turns[0].stat().st_mtime - begun
     learners = sum(float(line) for file in times.iterdir() for line in file.read_text().split())
+    found = where_time_went(out, begun, total, learners) | {"n": n, "rounds": rounds}
+    found["bytes_on_lines"] = dict(zip(names, passed, strict=False))
+    show_run(found)
+    return found
+
+
+def where_time_went(out: Path, begun: float, total: float, learners: float) -> dict[str, Any]:
+    """Return the seconds of a run that began at this time and took so long, and the bytes of its messages."""
+    turns = sorted((out / "turns").glob("*.msg"))
     result = json.loads((out / "result.json").read_text())
     sent = sum(sum(way.values()) for peer in result["traffic"].values() for way in (peer["sent"], peer["received"]))
-    found = {
-        "n": n,
-        "rounds": rounds,
+    return {
         "turns": len(turns),
         "total": total,
-        "first_turn": first,
+        "first_turn": turns[0].stat().st_mtime - begun,
         "learners": learners,
         "beyond": (total - learners) / total,
         "bytes": sent,
-        "bytes_on_lines": dict(zip(names, passed, strict=False)),
     }
+
+
+def show_run(found: dict[str, Any]) -> None:
+    """Print where the time of a run went."""
+    total, first, learners, turns = (found[key] for key in ("total", "first_turn", "learners", "turns"))
     print(
-        f"n = {n:,}, {rounds} rounds, {len(turns)} turns: {total:.1f} s in all, {first:.1f} s to the first turn, "
-        f"{learners:.1f} s in the learners, {total - learners:.1f} s ({found['beyond']:.1%}) beyond; "
-        f"{sent / 1e6:.1f} MB of messages",
+        f"n = {found['n']:,}, {found['rounds']} rounds, {turns} turns: {total:.1f} s in all, {first:.1f} s to the "
+        f"first turn, {learners:.1f} s in the learners, {total - learners:.1f} s ({found['beyond']:.1%}) beyond; "
+        f"{found['bytes'] / 1e6:.1f} MB of messages",
         flush=True,
     )
-    for name, (there, back) in zip(names, passed, strict=False):
+    for name, (there, back) in found["bytes_on_lines"].items():
         seconds = max(there, back) * 8 / RATE
         print(
             f"  line of {name}: {there / 1e6:.1f} MB out, {back / 1e6:.1f} MB in, {seconds:.0f} s at the least",
             flush=True,
         )
-    helpers = len(turns) * 2 // 3
-    after = total - first - (learners - learners / len(turns))
-    print(f"  after the first turn: {after:.1f} s beyond the learners for {helpers} turns of helpers", flush=True)
-    return found
+    after = total - first - (learners - learners / turns)
+    print(
+        f"  after the first turn: {after:.1f} s beyond the learners for {turns * 2 // 3} turns of helpers", flush=True
+    )
 
 
 def line(folder: Path, small: bool) -> dict[str, Any]:
@@ -203,46 +211,6 @@ def kits(network: LocalNetwork) -> tuple[Any, Any]:
     return load_kit(network.kit(network.initiator), "site"), load_kit(network.kit("admin"), "admin")
 
 
-def lead_through(kit: Path, port: int) -> None:
-    """Let a site reach the relay through another port."""
-    path = kit / "startup" / "fed_client.json"
-    values = json.loads(path.read_text())
-    values["servers"][0]["service"]["target"] = f"localhost:{port}"
-    path.write_text(json.dumps(values))
-
-
-def write_agent(
-    folder: Path, name: str, n: int, columns: int, classes: int, learner: str, parameters: str = ""
-) -> Path:
-    """Write an agent's table and file: normal features that tell the class a little; the bank has the labels."""
-    rng = np.random.default_rng(0)
-    y = rng.integers(classes, size=n)
-    own = np.random.default_rng(sum(name.encode()))
-    X = own.normal(size=(n, columns)) + 0.5 * y[:, None] * own.normal(size=columns)
-    table = pl.DataFrame({"id": np.arange(n)} | {f"x{i}": X[:, i].astype(np.float32) for i in range(columns)})
-    label = ""
-    if name == "bank":
-        table, label = table.with_columns(pl.Series("y", y)), 'label = "y"\n'
-    folder.mkdir(parents=True, exist_ok=True)
-    table.write_parquet(folder / f"{name}.parquet")
-    (folder / "secret.key").write_text("0123456789abcdef0123456789abcdef")
-    allow = "" if label else '[allow]\ninitiators = ["bank"]\n'
-    (folder / f"{name}.toml").write_text(
-        f'name = "{name}"\ntable = "{name}.parquet"\nid = "id"\n{label}secret = "secret.key"\n'
-        f'[learner]\nkind = "{learner}"\n[learner.parameters]\n{parameters}\n{allow}'
-    )
-    return folder / f"{name}.toml"
-
-
-def write_task(folder: Path, network: LocalNetwork, helpers: tuple[str, ...], rounds: int) -> Path:
-    task = folder / "task.toml"
-    task.write_text(
-        f'site = "{network.kit("bank")}"\nadmin = "{network.kit("admin")}"\nagent = "{folder / "bank.toml"}"\n'
-        f"helpers = {json.dumps(list(helpers))}\n[training]\nrounds = {rounds}\n"
-    )
-    return task
-
-
 PARTS = {"hops": hops, "run": run, "line": line, "soak": soak}
 
 
@@ -252,7 +220,8 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="small sizes, to see that it works")
     parser.add_argument("--out", type=Path, default=Path("out/network"))
     options = parser.parse_args()
-    os.environ["PYTHONPATH"] = str(HERE)
+    # The sites import this folder by its name, and assistlearn from where the caller has it.
+    os.environ["PYTHONPATH"] = os.pathsep.join(map(str, filter(None, [ROOT, os.environ.get("PYTHONPATH")])))
     os.environ["OMP_NUM_THREADS"] = "1"
     options.out.mkdir(parents=True, exist_ok=True)
     for part in options.parts or PARTS:

@@ -1,6 +1,6 @@
 """What assistlearn costs beyond the learners' own ``fit`` and ``predict``: time and memory.
 
-    python bench/overhead.py [--n 1000000] [--rounds 5] [--json]
+    python -m bench.overhead [--n 1000000] [--rounds 5] [--json]
 
 Time: five agents with one column each, depth-1 trees, ten classes; the run's time less the time inside the learners.
 Memory: the same run with learners that allocate nothing, so that the peak of all allocations during ``fit`` is

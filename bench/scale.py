@@ -1,6 +1,6 @@
 """Fast at scale: histogram trees side by side with what a user would run otherwise.
 
-    python bench/scale.py [rounds] [pooled] [growth] [overhead] [predicting] [--quick] [--out out/bench]
+    python -m bench.scale [rounds] [pooled] [growth] [overhead] [predicting] [--quick] [--out out/bench]
 
 rounds      rounds per second against AdaBoostClassifier with trees of the same depth
 pooled      time and AUC against XGBoost and HistGradientBoostingClassifier on pooled columns
@@ -21,12 +21,8 @@ from collections.abc import Iterable
 from dataclasses import astuple, fields, replace
 from pathlib import Path
 
-import hist_growth
-import hist_overhead
-import hist_pooled
-import hist_predicting
-import hist_rounds
-from hist_result import Figure
+from bench import hist_growth, hist_overhead, hist_pooled, hist_predicting, hist_rounds
+from bench.hist_result import Figure
 
 PARTS = {
     "rounds": hist_rounds,
@@ -56,7 +52,7 @@ def main() -> None:
             figures.append(figure)
             _write(figures, args.out / "scale.csv")
     if not args.parts:
-        from hist_picture import draw
+        from bench.hist_picture import draw
 
         draw(figures, args.out / "scale.png")
 

@@ -1,6 +1,6 @@
 """What fewer bits cost the soft method: test accuracy with 4, 8, 16 and 32 bits per sample and turn, same splits.
 
-python bench/score_bits.py [--splits 5] [--json]
+python -m bench.score_bits [--splits 5] [--json]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which engine reads an agent's table: Polars or DuckDB, CSV and Parquet, time and peak memory.
 
-    python bench/tables.py [--quick] [--rows 1000000] [--repeats 5] [--json] [--write]
+    python -m bench.tables [--quick] [--rows 1000000] [--repeats 5] [--json] [--write]
 
 The table has an id, 16 columns of floats, 2 of integers and 2 of text. Each engine reads all of it, or 4 of the 20
 columns, in a process of its own, up to a Polars frame; ``checked`` is what an agent does: the same, then kinds, ids and

@@ -1,6 +1,6 @@
 """Bits per sample and turn on the wire, measured by the transport on the messages of real runs.
 
-    python bench/wire.py [--sizes 100000 1000000] [--agents 2 3] [--rounds 3] [--json]
+    python -m bench.wire [--sizes 100000 1000000] [--agents 2 3] [--rounds 3] [--json]
 
 A turn's reward travels once to everybody else: from a helper to the initiator in its reply, and from the initiator to a
 helper among the news of its next turn. So ``bits`` is: all bytes of all turns' requests and replies, headers, model
@@ -35,9 +35,6 @@ from assistlearn.errors import RefusedError
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, Levels, unpack_bits, unpack_levels
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
 from tests.runs.parties import Parties
 
 N_CLASSES = 5

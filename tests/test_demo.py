@@ -52,7 +52,7 @@ def test_json_holds_means_and_standard_errors_of_the_splits(tmp_path):
 
 
 def test_one_split_has_no_standard_error():
-    found = demo.Result({name: np.array([0.5]) for name in demo.MODELS}, display=None)
+    found = demo.DemoResult({name: np.array([0.5]) for name in demo.MODELS}, display=None)
     assert json.loads(demo.as_json(found, picture="p"))["models"]["single"]["standard_error"] is None
 
 

@@ -1,4 +1,4 @@
-"""A learned combination, tried: ``python bench/accuracy/learned.py``.
+"""A learned combination, tried: ``python -m bench.accuracy.learned``.
 
 Each agent fits one model on its own and sends its honest confidences for the training samples once (``n x K`` numbers
 where a soft round sends ``n``). The initiator fits a multinomial model to all agents' confidences. Beside it, ``soft``
@@ -10,8 +10,6 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from measure import agents_of
-from problems import PROBLEMS
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -19,6 +17,8 @@ from sklearn.preprocessing import StandardScaler
 from assistlearn import AssistedClassifier
 from assistlearn.core.confidence import confidences
 from assistlearn.learners import Honesty, Learner
+from bench.accuracy.measure import agents_of
+from bench.accuracy.problems import PROBLEMS
 
 PAIRS = (
     ("digits", "forest"),

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from problems import Cut
 from sklearn.base import clone
-from ways import LEARNERS, MOST_ROUNDS, ROUNDS
 
 from assistlearn import AssistedClassifier
+from bench.accuracy.problems import Cut
+from bench.accuracy.ways import LEARNERS, MOST_ROUNDS, ROUNDS
 
 MISSING = 0.3
 

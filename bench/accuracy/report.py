@@ -11,9 +11,10 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import polars as pl
-from problems import PROBLEMS
 from scipy import stats
-from ways import FIVE_TREES
+
+from bench.accuracy.problems import PROBLEMS
+from bench.accuracy.ways import FIVE_TREES
 
 ENOUGH = 5
 """Replications below which no verdict is given."""
@@ -85,7 +86,7 @@ def write(results: Path, docs: Path) -> None:
         f"Test accuracy, mean ± standard error over up to {found.n_replications()} replications, the splits of seeds "
         f"{found.seeds()} (a value without an error is that of a single one). `soft` is the recommended setting: "
         '`method="soft", reward="auto"` with its defaults (logistic loss, shrinkage 0.5, 8 bits). '
-        "Run `python bench/accuracy/run.py` to measure again; it goes on where it stopped. "
+        "Run `python -m bench.accuracy.run` to measure again; it goes on where it stopped. "
         "The defaults were chosen by test accuracy on splits of these data sets with other seeds, 0 to 2 and 1000 to "
         "1005 ([](methods.md)): nothing was chosen on the splits below, though on the same data sets.\n",
         "Differences are paired by replication, and so are their standard errors. A claim about many pairs of problem "

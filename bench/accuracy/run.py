@@ -1,4 +1,4 @@
-"""Accuracy of every way to learn, on every problem: ``python bench/accuracy/run.py``.
+"""Accuracy of every way to learn, on every problem: ``python -m bench.accuracy.run``.
 
 Replications are numbered by the seeds of their splits, from :data:`FIRST` on: nothing in the methods was chosen on
 these. Results go to ``results.csv`` as they come; started again, it goes on where it was. ``--quick`` is a small run
@@ -16,11 +16,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import measure
-import report
-from problems import PROBLEMS, Cut, Problem
 from threadpoolctl import threadpool_limits
-from ways import BITS, FEW, FIVE_TREES, ORDERS, POOLED, WAYS
+
+from bench.accuracy import measure, report
+from bench.accuracy.problems import PROBLEMS, Cut, Problem
+from bench.accuracy.ways import BITS, FEW, FIVE_TREES, ORDERS, POOLED, WAYS
 
 HERE = Path(__file__).parent
 FIELDS = ("problem", "learner", "way", "replication", "round", "accuracy", "seconds")

@@ -38,7 +38,7 @@ TEST_SHARE = 0.4
 
 
 @dataclass(frozen=True)
-class Result:
+class DemoResult:
     """What the demonstration found.
 
     Attributes
@@ -80,7 +80,7 @@ def digit_agents() -> list[tuple[str, Any, slice | list[int]]]:
     ]
 
 
-def run(n_splits: int, n_rounds: int, seed: int = 0, progress: bool = False) -> Result:
+def run(n_splits: int, n_rounds: int, seed: int = 0, progress: bool = False) -> DemoResult:
     """Fit single, assisted and oracle on seeded splits of the digits, and draw the first split.
 
     Parameters
@@ -118,10 +118,10 @@ def run(n_splits: int, n_rounds: int, seed: int = 0, progress: bool = False) -> 
                 ax=Figure(figsize=SIZE, layout="constrained").subplots(1, 3),
             )
     assert display is not None
-    return Result({name: np.array(found) for name, found in accuracies.items()}, display)
+    return DemoResult({name: np.array(found) for name, found in accuracies.items()}, display)
 
 
-def as_table(result: Result) -> Table:
+def as_table(result: DemoResult) -> Table:
     """Return the results as a table for people."""
     table = Table(title="Handwritten digits in three strips, ten classes")
     table.add_column("model")
@@ -136,7 +136,7 @@ def as_table(result: Result) -> Table:
     return table
 
 
-def as_json(result: Result, picture: Path) -> str:
+def as_json(result: DemoResult, picture: Path) -> str:
     """Return the results as JSON for scripts."""
     found = {
         name: {

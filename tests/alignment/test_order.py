@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistlearn.alignment import Fingerprint, Ids, Minimum, samples_of_run
+from assistlearn.alignment import Ids, Minimum, samples_of_run
 from assistlearn.alignment.samples import confirmation, order_digest
-from assistlearn.errors import OverlapError, SettingsError, TableChangedError
+from assistlearn.errors import OverlapError, SettingsError
 from tests.alignment.agents import rows_in_clear, two_tables
 
 KEY = bytes(range(32))
@@ -73,32 +73,3 @@ def test_impossible_settings_of_the_overlap_are_refused():
         samples_of_run({})
     with pytest.raises(SettingsError, match="'abstain' or 'intersection', not 'union'"):
         samples_of_run({"lab": held["lab"]}, "union")
-
-
-@given(st.lists(st.integers(), unique=True, min_size=2), st.randoms())
-def test_a_fingerprint_knows_an_unchanged_table_written_otherwise(numbers, random):
-    seen = Fingerprint.of(Ids(numbers))
-    seen.check(Ids([f" {number}" for number in numbers]))
-    shuffled = random.sample(numbers, len(numbers))
-    if shuffled != numbers:
-        with pytest.raises(TableChangedError, match=f"the same {len(numbers):,} ids .* in another order"):
-            seen.check(Ids(shuffled))
-
-
-@pytest.mark.parametrize(
-    ("now", "message"),
-    [
-        (["a", "b"], r"Agent 'lab': the table had 3 ids when the run was aligned, and now has 2\. .*new run"),
-        (["a", "b", "c", "d"], r"had 3 ids when the run was aligned, and now has 4"),
-        (["a", "b", "d"], r"still has 3 ids, but not the same ones"),
-        (["c", "a", "b"], r"the same 3 ids .* another order"),
-    ],
-)
-def test_a_changed_table_is_noticed_and_the_change_named(now, message):
-    with pytest.raises(TableChangedError, match=message):
-        Fingerprint.of(Ids(["a", "b", "c"])).check(Ids(now, owner="Agent 'lab'"))
-
-
-def test_two_fingerprints_of_one_table_cannot_be_compared():
-    one, other = Fingerprint.of(Ids(["a", "b"])), Fingerprint.of(Ids(["a", "b"]))
-    assert not {one.salt, one.in_order, one.as_set} & {other.salt, other.in_order, other.as_set}

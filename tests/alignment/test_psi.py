@@ -146,8 +146,8 @@ def test_a_helper_that_answers_nonsense_is_refused(spoil, message):
 def test_an_order_with_impossible_places_is_refused(places, message):
     initiator, helper = by_psi(OURS, THEIRS)
     initiator.finish(helper.answer(initiator.start()))
-    good = wire.decode(initiator.settle(), wire.Order, 10_000)
-    bad = wire.Order(good.token, good.key, good.digest, places.astype("<i4").tobytes())
+    good = wire.decode(initiator.settle(), wire.SampleOrder, 10_000)
+    bad = wire.SampleOrder(good.token, good.key, good.digest, places.astype("<i4").tobytes())
     with pytest.raises(AlignmentError, match=message):
         helper.agree(wire.encode(bad))
 

@@ -163,10 +163,10 @@ def test_an_order_under_another_digest_is_refused(way):
     held = initiator.finish(helper.answer(initiator.start()))
     fewer = held.copy()
     fewer[np.flatnonzero(held)[0]] = False
-    right = wire.decode(initiator.settle(held), wire.Order, 10_000)
-    other = wire.decode(initiator.settle(fewer), wire.Order, 10_000)
+    right = wire.decode(initiator.settle(held), wire.SampleOrder, 10_000)
+    other = wire.decode(initiator.settle(fewer), wire.SampleOrder, 10_000)
     with pytest.raises(AlignmentError, match="the initiator means other samples"):
-        helper.agree(wire.encode(wire.Order(right.token, right.key, right.digest, other.samples)))
+        helper.agree(wire.encode(wire.SampleOrder(right.token, right.key, right.digest, other.samples)))
 
 
 @ways

@@ -15,7 +15,7 @@ from assistlearn.errors import AlignmentError
 from tests.alignment.agents import SECRET, by_hash, by_psi
 
 TOKEN = bytes(range(16))
-KINDS = [wire.HashRequest, wire.HashAnswer, wire.PsiRequest, wire.PsiAnswer, wire.Order, wire.Confirmation]
+KINDS = [wire.HashRequest, wire.HashAnswer, wire.PsiRequest, wire.PsiAnswer, wire.SampleOrder, wire.Confirmation]
 kinds = pytest.mark.parametrize("kind", KINDS)
 ways = pytest.mark.parametrize("way", [by_hash, by_psi])
 
@@ -37,7 +37,7 @@ VERSION_1 = {
         "414c474e0184a474797065a9507369416e73776572a5746f6b656ec410000102030405060708090a0b0c0d0e0fa36f"
         "776ec4036f776ea4626f7468c404626f7468"
     ),
-    wire.Order(TOKEN, b"key", b"digest", b"samples"): (
+    wire.SampleOrder(TOKEN, b"key", b"digest", b"samples"): (
         "414c474e0185a474797065a54f72646572a5746f6b656ec410000102030405060708090a0b0c0d0e0fa36b6579c403"
         "6b6579a6646967657374c406646967657374a773616d706c6573c40773616d706c6573"
     ),
@@ -128,7 +128,7 @@ def test_bytes_of_version_1_stay_what_they_are(message, golden):
 
 
 def test_there_is_a_golden_message_of_every_kind():
-    assert {type(message) for message in VERSION_1} == set(KINDS) == set(wire.Message.__subclasses__())
+    assert {type(message) for message in VERSION_1} == set(KINDS) == set(wire.AlignmentMessage.__subclasses__())
 
 
 def exchanges(way):
@@ -181,9 +181,9 @@ def test_a_request_without_ids_is_refused(way, empty):
 def test_an_order_with_a_short_key_is_refused(way):
     initiator, helper = way(list(range(30)), list(range(20, 45)))
     initiator.finish(helper.answer(initiator.start()))
-    good = wire.decode(initiator.settle(), wire.Order, 1_000)
+    good = wire.decode(initiator.settle(), wire.SampleOrder, 1_000)
     with pytest.raises(AlignmentError, match="the key has 3 bytes, not 32"):
-        helper.agree(wire.encode(wire.Order(good.token, b"abc", good.digest, good.samples)))
+        helper.agree(wire.encode(wire.SampleOrder(good.token, b"abc", good.digest, good.samples)))
 
 
 @ways
@@ -207,7 +207,7 @@ def test_the_fields_of_the_messages_are_these():
         "HashAnswer": ("token", "held"),
         "PsiRequest": ("token", "points"),
         "PsiAnswer": ("token", "own", "both"),
-        "Order": ("token", "key", "digest", "samples"),
+        "SampleOrder": ("token", "key", "digest", "samples"),
         "Confirmation": ("token", "digest"),
     }
 
@@ -215,7 +215,7 @@ def test_the_fields_of_the_messages_are_these():
 def test_after_psi_an_order_has_four_bytes_for_each_sample_of_the_run_and_none_for_others():
     initiator, helper = by_psi(list(range(30)), list(range(20, 45)))
     held = initiator.finish(helper.answer(initiator.start()))
-    order = wire.decode(initiator.settle(held), wire.Order, 1_000)
+    order = wire.decode(initiator.settle(held), wire.SampleOrder, 1_000)
     assert len(order.samples) == 4 * 10
     assert (np.frombuffer(order.samples, dtype="<i4") >= 0).all()
 

@@ -379,7 +379,7 @@ def test_a_row_with_too_few_values_is_named(hospital: Hospital, folder: Path) ->
     hospital.write(folder)
     with (folder / "CHARTEVENTS.csv").open("a") as stream:
         stream.write("2,1,1500\n")
-    with pytest.raises(CorruptDataError, match=r"CHARTEVENTS\.csv could not be read(.|\n)*Correspondent: 3"):
+    with pytest.raises(CorruptDataError, match=r"CHARTEVENTS\.csv could not be read(.|\n)*Line: 3"):
         mimic_long_stay(data=folder)
 
 

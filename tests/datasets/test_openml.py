@@ -54,7 +54,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
-def iris(**change: Any) -> openml.Table:
+def iris(**change: Any) -> openml.OpenmlTable:
     features, codes = load_iris(return_X_y=True)
     features[[34, 37]] = [[4.9, 3.1, 1.5, 0.1]] * 2  # scikit-learn corrects two rows of the table that OpenML has
     known = {
@@ -65,7 +65,7 @@ def iris(**change: Any) -> openml.Table:
         "n_features": 4,
         "digest": openml.digest(features, np.array(SPECIES)[codes]),
     }
-    return openml.Table(**(known | change))
+    return openml.OpenmlTable(**(known | change))
 
 
 @pytest.mark.parametrize("pandas", [True, False])

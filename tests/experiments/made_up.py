@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import msgspec
 import numpy as np
 
-from assistlearn.experiments.figures import Settings, read_settings
+from assistlearn.experiments.figures import FigureSettings, read_settings
 from assistlearn.experiments.replication import Replication
-from assistlearn.experiments.results import Result, collect
+from assistlearn.experiments.results import FigureResult, collect
 from assistlearn.experiments.transmission import Cost
 
 WIGGLE = np.array([-0.01, 0.0, 0.01, 0.005, -0.005])  # over five replications; sums to zero
@@ -21,7 +21,7 @@ def result(
     noise: float = 0.1,
     cost: Cost | None = None,
     demo: bool = False,
-) -> Result:
+) -> FigureResult:
     """Five replications of a figure around the given curves; ``noise`` scales what differs between methods."""
     settings = settings_of(name)
     if demo:
@@ -36,12 +36,12 @@ def result(
     return collect(settings, made)
 
 
-def settings_of(name: str) -> Settings:
+def settings_of(name: str) -> FigureSettings:
     return msgspec.structs.replace(read_settings(name), replications=len(WIGGLE))
 
 
 def replication(
-    settings: Settings, number: int, accuracy: dict[str, list[float]], cost: Cost | None = None
+    settings: FigureSettings, number: int, accuracy: dict[str, list[float]], cost: Cost | None = None
 ) -> Replication:
     return Replication(
         figure=settings.figure,

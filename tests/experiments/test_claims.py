@@ -5,13 +5,14 @@ import pytest
 from scipy.stats import t as student
 from scipy.stats import ttest_1samp
 
-from assistlearn.experiments.claims import Verdict, compare, findings, round_near_oracle, round_of_target
+from assistlearn.experiments.claims import ClaimVerdict, checked_claims, round_near_oracle, round_of_target
+from assistlearn.experiments.comparison import compare
 from assistlearn.experiments.transmission import Cost
 from tests.experiments.made_up import result
 
 
 def verdict(found, words):
-    [each] = [each for each in findings(found) if words in each.claim]
+    [each] = [each for each in checked_claims(found) if words in each.claim]
     return each.verdict
 
 
@@ -21,14 +22,18 @@ def rising(low, high, n):
 
 def test_better_than_a_single_agent():
     curves = {"Single": 0.77, "Oracle": 0.83}
-    assert verdict(result("fig3c", curves | {"ASCII": 0.82}), "single agent") is Verdict.HOLDS
-    assert verdict(result("fig3c", curves | {"ASCII": 0.771}, noise=2.0), "single agent") is Verdict.IN_PART
-    assert verdict(result("fig3c", curves | {"ASCII": 0.75}), "single agent") is Verdict.NOT
+    assert verdict(result("fig3c", curves | {"ASCII": 0.82}), "single agent") is ClaimVerdict.HOLDS
+    assert verdict(result("fig3c", curves | {"ASCII": 0.771}, noise=2.0), "single agent") is ClaimVerdict.IN_PART
+    assert verdict(result("fig3c", curves | {"ASCII": 0.75}), "single agent") is ClaimVerdict.NOT
 
 
 @pytest.mark.parametrize(
     ("last", "expected"),
-    [(rising(0.70, 0.88, 10), Verdict.IN_PART), (0.85, Verdict.HOLDS), (rising(0.6, 0.7, 10), Verdict.NOT)],
+    [
+        (rising(0.70, 0.88, 10), ClaimVerdict.IN_PART),
+        (0.85, ClaimVerdict.HOLDS),
+        (rising(0.6, 0.7, 10), ClaimVerdict.NOT),
+    ],
 )
 def test_near_oracle_within_a_few_rounds(last, expected):
     assert verdict(result("fig3c", {"Single": 0.6, "Oracle": 0.86, "ASCII": last}), "near-oracle") is expected
@@ -37,25 +42,27 @@ def test_near_oracle_within_a_few_rounds(last, expected):
 def test_the_variants_are_compared_over_all_rounds_and_at_the_last():
     curves = {"ASCII": 0.9, "ASCII-Random": 0.85, "ASCII-Simple": 0.9, "Ensemble-Ada": [0.5, 0.6, 0.7, 0.8, 0.9]}
     found = result("fig6a", curves)
-    assert verdict(found, "ASCII-Random") is Verdict.HOLDS
-    assert verdict(found, "ASCII-Simple") is Verdict.NOT
-    assert verdict(found, "Ensemble-Ada") is Verdict.IN_PART
+    assert verdict(found, "ASCII-Random") is ClaimVerdict.HOLDS
+    assert verdict(found, "ASCII-Simple") is ClaimVerdict.NOT
+    assert verdict(found, "Ensemble-Ada") is ClaimVerdict.IN_PART
 
 
 def test_a_better_variant_is_said():
     found = result("fig6a", dict.fromkeys(("ASCII", "ASCII-Simple", "Ensemble-Ada"), 0.6) | {"ASCII-Random": 0.7})
-    [each] = [each for each in findings(found) if "ASCII-Random" in each.claim]
-    assert each.verdict is Verdict.NOT
+    [each] = [each for each in checked_claims(found) if "ASCII-Random" in each.claim]
+    assert each.verdict is ClaimVerdict.NOT
     assert "-0.100" in each.evidence
 
 
 def test_standard_errors():
     curves = {"Single": 0.6, "Oracle": 0.8, "ASCII": 0.8}
-    assert verdict(result("fig3c", curves), "standard errors") is Verdict.HOLDS
-    assert verdict(result("fig3c", curves, noise=20.0), "standard errors") is Verdict.NOT
+    assert verdict(result("fig3c", curves), "standard errors") is ClaimVerdict.HOLDS
+    assert verdict(result("fig3c", curves, noise=20.0), "standard errors") is ClaimVerdict.NOT
 
 
-@pytest.mark.parametrize(("ours", "expected"), [(0.9, Verdict.HOLDS), (0.831, Verdict.HOLDS), (0.8, Verdict.NOT)])
+@pytest.mark.parametrize(
+    ("ours", "expected"), [(0.9, ClaimVerdict.HOLDS), (0.831, ClaimVerdict.HOLDS), (0.8, ClaimVerdict.NOT)]
+)
 def test_not_below_what_was_published(ours, expected):
     assert verdict(result("fig3c", {"Single": 0.6, "Oracle": 0.8, "ASCII": ours}), "not below") is expected
 
@@ -69,9 +76,9 @@ def cost(labels):
 @pytest.mark.parametrize(
     ("labels", "assisted", "expected"),
     [
-        (5, 0.95, Verdict.HOLDS),  # 100 times in the paper's way, 20 in bits
-        (50, 0.95, Verdict.IN_PART),  # 100 and 2
-        (50, 0.1, Verdict.NOT),  # never reached
+        (5, 0.95, ClaimVerdict.HOLDS),  # 100 times in the paper's way, 20 in bits
+        (50, 0.95, ClaimVerdict.IN_PART),  # 100 and 2
+        (50, 0.1, ClaimVerdict.NOT),  # never reached
     ],
 )
 def test_what_is_sent(labels, assisted, expected):
@@ -114,6 +121,6 @@ def test_splitting_the_same_samples_again_makes_a_difference_less_sure():
 
 def test_a_demo_decides_nothing():
     found = result("fig3b", {"Single": 0.5, "Oracle": 0.6, "ASCII": 0.6}, demo=True)
-    assert {each.verdict for each in findings(found)} == {Verdict.OPEN}
+    assert {each.verdict for each in checked_claims(found)} == {ClaimVerdict.OPEN}
     whole = result("fig3b", {"Single": 0.5, "Oracle": 0.6, "ASCII": 0.6})
-    assert Verdict.OPEN not in {each.verdict for each in findings(whole)}
+    assert ClaimVerdict.OPEN not in {each.verdict for each in checked_claims(whole)}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assistlearn.experiments import running
+from assistlearn.experiments import running_figures
 from tests.cli.program import assistlearn
 
 
@@ -41,14 +41,14 @@ def test_missing_data_are_named(tmp_path):
 
 
 def test_an_interruption_says_how_to_go_on(tmp_path, monkeypatch):
-    real = running.replicate
+    real = running_figures.replicate
 
     def tired(settings, number, data):
         if number == 1:
             raise KeyboardInterrupt
         return real(settings, number, data)
 
-    monkeypatch.setattr(running, "replicate", tired)
+    monkeypatch.setattr(running_figures, "replicate", tired)
     command = ("reproduce", "fig1", "--quick", "--replications", "3", "--out", tmp_path)
     assistlearn(*command).failed(130, "after 1 replication of 3", "same command again")
     monkeypatch.undo()

@@ -5,10 +5,10 @@ import pytest
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from assistlearn.experiments.drawn_samples import draw, settled
 from assistlearn.experiments.figures import FIGURES, Blobs, Patients, Pictures, Shared, quick, read_settings
 from assistlearn.experiments.replication import fitted, replicate, staged_accuracy
-from assistlearn.experiments.running import prepared
-from assistlearn.experiments.samples import draw, settled
+from assistlearn.experiments.running_figures import prepared
 from assistlearn.experiments.snapshots import take_snapshots
 
 

@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 
 from assistlearn.errors import SettingsError
 from assistlearn.experiments.figures import FIGURES, Blobs, parse_settings, quick, read_settings
-from assistlearn.experiments.network_learner import make_learner
+from assistlearn.experiments.paper_learners import make_learner
 from assistlearn.experiments.published import published
 
 FOLDER = files("assistlearn.experiments").joinpath("figures")

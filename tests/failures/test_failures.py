@@ -7,18 +7,14 @@ slow.
 import os
 import signal
 import subprocess
-import sys
 import time
-from pathlib import Path
 
 import psutil
 import pytest
 
 from assistlearn.reach.flare.provisioning.kit import load_kit
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
-from network import lead_through
-from slow_line import SlowLine
+from bench.network_files import lead_through
+from bench.slow_line import SlowLine
 
 pytestmark = [pytest.mark.network, pytest.mark.xdist_group("failures")]
 slow = pytest.mark.slow

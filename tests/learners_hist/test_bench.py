@@ -5,13 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-SCALE = Path(__file__).parents[2] / "bench" / "scale.py"
+ROOT = Path(__file__).parents[2]
 
 
 def test_the_small_form_of_the_benchmark_measures_everything(tmp_path):
-    done = subprocess.run(
-        [sys.executable, SCALE, "--quick", "--out", tmp_path], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-m", "bench.scale", "--quick", "--out", tmp_path]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     with (tmp_path / "scale.csv").open(encoding="utf-8") as file:
         figures = list(csv.DictReader(file))

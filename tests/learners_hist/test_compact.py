@@ -11,8 +11,8 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn import AssistedClassifier
 from assistlearn.errors import SettingsError
 from assistlearn.learners import HistTreeClassifier
-from assistlearn.learners.hist import compact
-from assistlearn.learners.hist.compact import Bins
+from assistlearn.learners.hist.compact import growing
+from assistlearn.learners.hist.compact.bins import Bins
 from assistlearn.learners.hist.xgboost_json.tree_audit import audited
 from tests.learners_hist.tables import real_numbers, whole_numbers
 
@@ -77,7 +77,7 @@ def test_a_sample_without_weight_counts_for_nothing():
 def test_columns_can_be_looked_at_in_groups(n_classes, monkeypatch):
     X, y = real_numbers(2_000, n_classes)
     whole = HistTreeClassifier(compact=True).fit(X, y)
-    monkeypatch.setattr(compact, "MOST_SUMS", 3 * 5 * n_classes * 65)
+    monkeypatch.setattr(growing, "MOST_SUMS", 3 * 5 * n_classes * 65)
     assert np.array_equal(HistTreeClassifier(compact=True).fit(X, y).booster_, whole.booster_)
 
 

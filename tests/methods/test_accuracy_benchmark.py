@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-RUN = Path(__file__).parents[2] / "bench" / "accuracy" / "run.py"
+ROOT = Path(__file__).parents[2]
+RUN = [sys.executable, "-m", "bench.accuracy.run", "--quick", "--jobs", "1"]
 
 
 def measured(folder: Path) -> dict[tuple[str, str, int], list[float]]:
@@ -23,7 +24,8 @@ def measured(folder: Path) -> dict[tuple[str, str, int], list[float]]:
 
 def run(folder: Path, *options: str) -> str:
     done = subprocess.run(
-        [sys.executable, RUN, "--quick", "--jobs", "1", "--out", folder, "--docs", folder, *options],
+        [*RUN, "--out", folder, "--docs", folder, *options],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,

@@ -1,16 +1,11 @@
-"""A dozen points at which SIGKILL strikes real processes, in the way ``bench/kill.py`` tries two hundred."""
+"""A dozen points at which SIGKILL strikes real processes, in the way ``bench.kill`` tries two hundred."""
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
-
-BENCH = Path(__file__).parent.parent.parent / "bench"
+from bench import kill
 
 
-def test_runs_that_are_killed_go_on_and_end_the_same(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCH))  # the processes that are forked import it by its name
-    kill = importlib.import_module("kill")
+def test_runs_that_are_killed_go_on_and_end_the_same():
     report = kill.kill_all(12, seed=1, names=("ascii", "soft", "auto"))
     assert report.failures == []
     assert report.kinds.total() == 12

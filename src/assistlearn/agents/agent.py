@@ -11,11 +11,11 @@ import numpy as np
 from assistlearn.agents.training_samples import TrainingSamples
 from assistlearn.agents.turns import Answer, Turn
 from assistlearn.core import Reward, RunState, Verdict
+from assistlearn.core.blocks import blocks
 from assistlearn.core.confidence import Said, add_answers
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import LearnerError
 from assistlearn.learners import Honesty, Learner, Model, Panel
-from assistlearn.learners.together import blocks
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods import Method
 

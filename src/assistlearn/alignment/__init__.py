@@ -1,14 +1,14 @@
 """Alignment: which samples the agents share, in one order, without sending ids in clear. Bytes in, bytes out."""
 
-from assistlearn.alignment.fingerprint import Fingerprint
 from assistlearn.alignment.hashed import HashHelper, HashInitiator
-from assistlearn.alignment.ids import Ids, normalise, normalise_one
+from assistlearn.alignment.id_column import normalise
+from assistlearn.alignment.ids import Ids
+from assistlearn.alignment.one_id import normalise_one
 from assistlearn.alignment.psi import PsiHelper, PsiInitiator
 from assistlearn.alignment.roles import Helper, Initiator
 from assistlearn.alignment.samples import Minimum, Overlap, samples_of_run
 
 __all__ = [
-    "Fingerprint",
     "HashHelper",
     "HashInitiator",
     "Helper",

@@ -21,7 +21,7 @@ import numpy as np
 from assistlearn.alignment import curve
 from assistlearn.alignment.curve import POINT_BYTES, Done, Piece
 from assistlearn.alignment.ids import Ids
-from assistlearn.alignment.matching import Codes
+from assistlearn.alignment.matching import CodedIds
 from assistlearn.errors import AlignmentError, MissingExtraError, SettingsError
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -54,18 +54,18 @@ class Cipher:
         self._key = curve.new_key()
         self._n_jobs = n_jobs or usable_cores()
 
-    def points(self, ids: Ids, progress: Progress | None = None) -> Codes:
+    def points(self, ids: Ids, progress: Progress | None = None) -> CodedIds:
         """Return each id as a point with the key applied, in their order."""
         texts = ids.texts.to_list()
         pieces = [Piece(self._key, texts[at : at + PIECE], b"") for at in range(0, len(texts), PIECE)]
         return self._run(pieces, len(texts), progress or _say_nothing)
 
-    def again(self, points: Codes, progress: Progress | None = None) -> Codes:
+    def again(self, points: CodedIds, progress: Progress | None = None) -> CodedIds:
         """Return these points with the key applied as well, in their order."""
         pieces = [Piece(self._key, [], points[at : at + PIECE].tobytes()) for at in range(0, len(points), PIECE)]
         return self._run(pieces, len(points), progress or _say_nothing)
 
-    def _run(self, pieces: Sequence[Piece], total: int, progress: Progress) -> Codes:
+    def _run(self, pieces: Sequence[Piece], total: int, progress: Progress) -> CodedIds:
         parts: list[bytes] = []
         done = 0
         with _workers(min(self._n_jobs, len(pieces))) as workers:

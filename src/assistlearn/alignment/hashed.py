@@ -47,7 +47,7 @@ class HashInitiator(Initiator):
         self._secret = secret
         keyed_hash.key_from(secret, bytes(wire.TOKEN_BYTES))  # a bad secret is found here, not in the middle of a run
 
-    def _request(self, token: bytes) -> wire.Message:
+    def _request(self, token: bytes) -> wire.AlignmentMessage:
         key = keyed_hash.key_from(self._secret, token)
         codes = keyed_hash.digests(self.ids, key)
         return wire.HashRequest(token, keyed_hash.key_check(key), codes.tobytes())
@@ -82,7 +82,7 @@ class HashHelper(Helper):
         keyed_hash.key_from(secret, bytes(wire.TOKEN_BYTES))
         self._found: Rows = np.empty(0, dtype=np.int64)
 
-    def _answer(self, request: bytes) -> wire.Message:
+    def _answer(self, request: bytes) -> wire.AlignmentMessage:
         message = wire.decode(request, wire.HashRequest, DIGEST_BYTES * self._max_ids)
         key = keyed_hash.key_from(self._secret, message.token)
         if not secrets.compare_digest(message.same_secret, keyed_hash.key_check(key)):

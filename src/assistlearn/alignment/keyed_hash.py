@@ -12,7 +12,7 @@ import hashlib
 import numpy as np
 
 from assistlearn.alignment.ids import Ids
-from assistlearn.alignment.matching import Codes
+from assistlearn.alignment.matching import CodedIds
 from assistlearn.errors import SettingsError
 
 DIGEST_BYTES = 16
@@ -46,7 +46,7 @@ def key_check(key: bytes) -> bytes:
     return hashlib.blake2b(key=key, digest_size=DIGEST_BYTES, person=b"same secret").digest()
 
 
-def digests(ids: Ids, key: bytes) -> Codes:
+def digests(ids: Ids, key: bytes) -> CodedIds:
     """Return the digest of each id, one in each row.
 
     >>> key = key_from(b"at least 16 bytes", token=b"0123456789abcdef")

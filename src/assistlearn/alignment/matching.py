@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assistlearn.errors import AlignmentError
 
-Codes: TypeAlias = NDArray[np.uint8]
+CodedIds: TypeAlias = NDArray[np.uint8]
 """One code in each row: a digest or a point of the curve, all of the same width."""
 
 Rows: TypeAlias = NDArray[np.int64]
@@ -19,7 +19,7 @@ Rows: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 
 
-def codes_from(data: bytes, width: int, what: str) -> Codes:
+def codes_from(data: bytes, width: int, what: str) -> CodedIds:
     """Return bytes as rows of ``width`` bytes, without copying them.
 
     >>> codes_from(b"abcdef", 3, "digests").shape
@@ -30,7 +30,7 @@ def codes_from(data: bytes, width: int, what: str) -> Codes:
     return np.frombuffer(data, dtype=np.uint8).reshape(-1, width)
 
 
-def positions(wanted: Codes, among: Codes) -> Rows:
+def positions(wanted: CodedIds, among: CodedIds) -> Rows:
     """Return for each wanted code its position among the others, or -1. No code may occur twice in either.
 
     >>> letters = lambda text: codes_from(text, 1, "letters")
@@ -44,7 +44,7 @@ def positions(wanted: Codes, among: Codes) -> Rows:
     return found
 
 
-def refuse_repeated(codes: Codes, what: str) -> None:
+def refuse_repeated(codes: CodedIds, what: str) -> None:
     """Raise if a code occurs twice: no honest agent sends such a list, because ids are unique."""
     n_different = _columns(codes).n_unique() if len(codes) else 0
     if n_different < len(codes):
@@ -72,7 +72,7 @@ def unpack(data: bytes, n: int, what: str) -> Bools:
     return bits[:n].astype(np.bool_)
 
 
-def _columns(codes: Codes) -> pl.DataFrame:
+def _columns(codes: CodedIds) -> pl.DataFrame:
     """Return the codes as columns of 64-bit numbers, which polars joins fast and exactly."""
     n, width = codes.shape
     padded = np.zeros((n, -(-width // 8) * 8), dtype=np.uint8)

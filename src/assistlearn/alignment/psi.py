@@ -20,7 +20,7 @@ from assistlearn.alignment import wire
 from assistlearn.alignment.cipher import Cipher, Progress
 from assistlearn.alignment.curve import POINT_BYTES
 from assistlearn.alignment.ids import Ids
-from assistlearn.alignment.matching import Bools, Codes, Rows, codes_from, positions, refuse_repeated
+from assistlearn.alignment.matching import Bools, CodedIds, Rows, codes_from, positions, refuse_repeated
 from assistlearn.alignment.roles import MAX_IDS, Helper, Initiator
 from assistlearn.alignment.samples import Minimum
 from assistlearn.errors import AlignmentError
@@ -73,7 +73,7 @@ class PsiInitiator(Initiator):
         self._cipher = Cipher(n_jobs)
         self._sorting = NOTHING
 
-    def _request(self, token: bytes) -> wire.Message:
+    def _request(self, token: bytes) -> wire.AlignmentMessage:
         cipher = Cipher(self._n_jobs)  # a key is for one alignment
         points, sorting = _sort(cipher.points(self.ids, self._progress))
         self._cipher, self._sorting = cipher, sorting
@@ -124,7 +124,7 @@ class PsiHelper(Helper):
         self._n_jobs = n_jobs
         self._progress = progress
         self._next = Cipher(n_jobs)
-        self._own: tuple[Codes, Rows] | None = None
+        self._own: tuple[CodedIds, Rows] | None = None
         self._sorting = NOTHING
         self._n_asked = 0
 
@@ -133,7 +133,7 @@ class PsiHelper(Helper):
         if self._own is None:
             self._own = _sort(self._next.points(self.ids, self._progress))
 
-    def _answer(self, request: bytes) -> wire.Message:
+    def _answer(self, request: bytes) -> wire.AlignmentMessage:
         message = wire.decode(request, wire.PsiRequest, POINT_BYTES * self._max_ids)
         theirs = _read_sorted(message.points, "initiator's points", self._max_ids)
         ahead = 0 if self._own else len(self.ids)
@@ -149,26 +149,26 @@ class PsiHelper(Helper):
     def _rows_of(self, samples: bytes) -> Rows:
         if len(samples) % 4 or len(samples) > 4 * self._n_asked:
             raise AlignmentError(
-                f"Order: {len(samples):,} bytes cannot be places of at most {self._n_asked:,} samples."
+                f"SampleOrder: {len(samples):,} bytes cannot be places of at most {self._n_asked:,} samples."
             )
         places = np.frombuffer(samples, dtype="<i4").astype(np.int64)
         shared = places[places >= 0]
         if len(places) and not (places.min() >= -1 and places.max() < len(self.ids)):
-            raise AlignmentError(f"Order: a place is not one of this agent's {len(self.ids):,} samples.")
+            raise AlignmentError(f"SampleOrder: a place is not one of this agent's {len(self.ids):,} samples.")
         if len(np.unique(shared)) < len(shared):
-            raise AlignmentError("Order: two samples of the run have the same place.")
+            raise AlignmentError("SampleOrder: two samples of the run have the same place.")
         rows = np.full(len(places), -1, dtype=np.int64)
         rows[places >= 0] = self._sorting[shared]
         return rows
 
 
-def _sort(points: Codes) -> tuple[Codes, Rows]:
+def _sort(points: CodedIds) -> tuple[CodedIds, Rows]:
     """Return the points sorted by their bytes, and the row that each came from."""
     rows = np.argsort(_comparable(points), kind="stable")
     return points[rows], rows.astype(np.int64)
 
 
-def _read_sorted(data: bytes, what: str, max_ids: int) -> Codes:
+def _read_sorted(data: bytes, what: str, max_ids: int) -> CodedIds:
     points = codes_from(data, POINT_BYTES, what)
     if not 0 < len(points) <= max_ids:
         raise AlignmentError(f"There are {len(points):,} {what}; from 1 to {max_ids:,} are accepted.")
@@ -178,7 +178,7 @@ def _read_sorted(data: bytes, what: str, max_ids: int) -> Codes:
     return points
 
 
-def _comparable(points: Codes) -> NDArray[np.bytes_]:
+def _comparable(points: CodedIds) -> NDArray[np.bytes_]:
     return np.ascontiguousarray(points).view(f"S{POINT_BYTES}").reshape(-1)
 
 

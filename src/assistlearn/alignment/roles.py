@@ -98,7 +98,7 @@ class Initiator(ABC):
         key = secrets.token_bytes(wire.KEY_BYTES)
         digest = order_digest(self.ids, rows, key)
         self._expected = confirmation(digest, key)
-        return wire.encode(wire.Order(self._token, key, digest, self._samples(self._places, kept)))
+        return wire.encode(wire.SampleOrder(self._token, key, digest, self._samples(self._places, kept)))
 
     def confirm(self, reply: bytes) -> None:
         """Step 6: raise unless the helper found the same samples in the same order."""
@@ -109,7 +109,7 @@ class Initiator(ABC):
             raise AlignmentError(f"Agent {self._helper!r} did not confirm the samples of the run and their order.")
 
     @abstractmethod
-    def _request(self, token: bytes) -> wire.Message: ...
+    def _request(self, token: bytes) -> wire.AlignmentMessage: ...
 
     @abstractmethod
     def _read_answer(self, answer: bytes, token: bytes) -> Rows:
@@ -160,9 +160,9 @@ class Helper(ABC):
         """Step 5: learn the samples of the run, check that they are the initiator's, and return the confirmation."""
         if self._token is None:
             raise AlignmentError(f"{self.ids.owner}: no alignment is under way here. Start it again.")
-        message = wire.decode(order, wire.Order, 4 * self._max_ids, self._token)
+        message = wire.decode(order, wire.SampleOrder, 4 * self._max_ids, self._token)
         if len(message.key) != wire.KEY_BYTES:
-            raise AlignmentError(f"Order: the key has {len(message.key)} bytes, not {wire.KEY_BYTES}.")
+            raise AlignmentError(f"SampleOrder: the key has {len(message.key)} bytes, not {wire.KEY_BYTES}.")
         rows = self._rows_of(message.samples)
         self._minimum.check(int(np.count_nonzero(rows >= 0)), len(rows), f"{self.ids.owner} holds")
         digest = order_digest(self.ids, rows, message.key)
@@ -175,7 +175,7 @@ class Helper(ABC):
         return wire.encode(wire.Confirmation(self._token, confirmation(digest, message.key)))
 
     @abstractmethod
-    def _answer(self, request: bytes) -> wire.Message: ...
+    def _answer(self, request: bytes) -> wire.AlignmentMessage: ...
 
     @abstractmethod
     def _rows_of(self, samples: bytes) -> Rows: ...

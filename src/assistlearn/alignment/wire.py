@@ -23,39 +23,39 @@ ENVELOPE = 512
 """The most bytes a message has beyond its lists."""
 
 
-class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
+class AlignmentMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
     """Common to all: the alignment it belongs to, a random number that the initiator drew."""
 
     token: bytes
 
 
-class HashRequest(Message, frozen=True):
+class HashRequest(AlignmentMessage, frozen=True):
     """Initiator to helper: do we have the same secret, and the digests of the initiator's ids in its order."""
 
     same_secret: bytes
     digests: bytes
 
 
-class HashAnswer(Message, frozen=True):
+class HashAnswer(AlignmentMessage, frozen=True):
     """Helper to initiator: which of these samples it holds, one bit each."""
 
     held: bytes
 
 
-class PsiRequest(Message, frozen=True):
+class PsiRequest(AlignmentMessage, frozen=True):
     """Initiator to helper: its ids as points under its own key, sorted by their bytes."""
 
     points: bytes
 
 
-class PsiAnswer(Message, frozen=True):
+class PsiAnswer(AlignmentMessage, frozen=True):
     """Helper to initiator: its own ids as points under its key, sorted, and the initiator's points under both keys."""
 
     own: bytes
     both: bytes
 
 
-class Order(Message, frozen=True):
+class SampleOrder(AlignmentMessage, frozen=True, tag="Order"):  # the tag of version 1
     """Initiator to helper: the samples of the run, and the check that both mean the same ones in the same order.
 
     After keyed hashes ``samples`` has one bit for each digest of the request: is it in the run? After private set
@@ -67,16 +67,16 @@ class Order(Message, frozen=True):
     samples: bytes
 
 
-class Confirmation(Message, frozen=True):
+class Confirmation(AlignmentMessage, frozen=True):
     """Helper to initiator: it found the same samples in the same order."""
 
     digest: bytes
 
 
-Kind = TypeVar("Kind", bound=Message)
+Kind = TypeVar("Kind", bound=AlignmentMessage)
 
 
-def encode(message: Message) -> bytes:
+def encode(message: AlignmentMessage) -> bytes:
     r"""Return the message as bytes.
 
     >>> data = encode(HashAnswer(token=bytes(16), held=b"x"))

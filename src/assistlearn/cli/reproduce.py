@@ -13,8 +13,8 @@ from assistlearn.cli.output import Json, complaints, counted, plain, say, say_js
 from assistlearn.errors import InterruptedRunError, SettingsError
 
 if TYPE_CHECKING:
-    from assistlearn.experiments.figures import Settings
-    from assistlearn.experiments.results import Result
+    from assistlearn.experiments.figures import FigureSettings
+    from assistlearn.experiments.results import FigureResult
 
 COLOURS = {"holds": "green", "holds in part": "yellow", "does not hold": "red", "cannot be told": "yellow"}
 
@@ -68,7 +68,7 @@ def _named(figures: list[str]) -> list[str]:
     return names
 
 
-def _settings(name: str, replications: int | None, small: bool) -> Settings:
+def _settings(name: str, replications: int | None, small: bool) -> FigureSettings:
     import msgspec
 
     from assistlearn.experiments.figures import quick, read_settings
@@ -78,9 +78,9 @@ def _settings(name: str, replications: int | None, small: bool) -> Settings:
     return settings if replications is None else msgspec.structs.replace(settings, replications=replications)
 
 
-def _run(settings: Settings, out: Path, jobs: int, data: str | None, quiet: bool) -> Result:
+def _run(settings: FigureSettings, out: Path, jobs: int, data: str | None, quiet: bool) -> FigureResult:
     from assistlearn.experiments.results import collect
-    from assistlearn.experiments.running import prepared, run
+    from assistlearn.experiments.running_figures import prepared, run
 
     settings = prepared(settings, data)
     done = []
@@ -110,10 +110,10 @@ def _run(settings: Settings, out: Path, jobs: int, data: str | None, quiet: bool
     return collect(settings, done)
 
 
-def _finished(chosen: list[Settings], out: Path, data: str | None) -> list[Result]:
+def _finished(chosen: list[FigureSettings], out: Path, data: str | None) -> list[FigureResult]:
     from assistlearn.experiments.keeping import Shelf
     from assistlearn.experiments.results import collect
-    from assistlearn.experiments.running import prepared
+    from assistlearn.experiments.running_figures import prepared
 
     results = []
     for settings in chosen:
@@ -128,7 +128,7 @@ def _finished(chosen: list[Settings], out: Path, data: str | None) -> list[Resul
     return results
 
 
-def _report(results: list[Result], out: Path, data: str | None, as_json: bool) -> None:
+def _report(results: list[FigureResult], out: Path, data: str | None, as_json: bool) -> None:
     from assistlearn.experiments.reporting import facts, write
 
     folders = [write(result, out, data) for result in results]
@@ -140,8 +140,8 @@ def _report(results: list[Result], out: Path, data: str | None, as_json: bool) -
         say(f"Numbers and pictures are in {plain(folder)}.")
 
 
-def _show(result: Result) -> None:
-    from assistlearn.experiments.claims import findings
+def _show(result: FigureResult) -> None:
+    from assistlearn.experiments.claims import checked_claims
 
     settings = result.settings
     often = counted(len(result.replications), "replication")
@@ -159,12 +159,12 @@ def _show(result: Result) -> None:
         cells = [f"{mean[0]:.3f}", f"{mean[last - 1]:.3f}", f"{error[last - 1]:.3f}"]
         table.add_row(method, *cells, "" if theirs is None else f"{theirs:.3f}")
     say_table(table)
-    for found in findings(result):
+    for found in checked_claims(result):
         words = found.verdict.value
         say(f"[{COLOURS[words]}]{words}[/]: {plain(found.claim)} ({plain(found.evidence)})")
 
 
-def _calibrate(chosen: list[Settings], data: str | None, as_json: bool) -> None:
+def _calibrate(chosen: list[FigureSettings], data: str | None, as_json: bool) -> None:
     from assistlearn.experiments.calibration import trials
 
     tables = {}

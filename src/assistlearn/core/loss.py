@@ -11,12 +11,12 @@ Let :math:`f_i` be the sum of the weighted scores that the models so far gave to
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
 
-from assistlearn.core.ignorance import BLOCK, Floats
+from assistlearn.core.blocks import blocks
+from assistlearn.core.ignorance import Floats
 
 MOST_STEPS = 100
 TOLERANCE = 1e-12
@@ -144,11 +144,11 @@ def _slope_and_bend(
 ) -> tuple[float, float]:
     """Return the first two derivatives of the loss along ``said``, up to a common positive factor."""
     top = max(
-        (float(_logs(loss, log_start, scores, said, n_classes, weight, block).max()) for block in _blocks(len(said))),
+        (float(_logs(loss, log_start, scores, said, n_classes, weight, block).max()) for block in blocks(len(said))),
         default=0.0,
     )
     slopes, bends = [], []
-    for block in _blocks(len(said)):
+    for block in blocks(len(said)):
         matters = np.exp(_logs(loss, log_start, scores, said, n_classes, weight, block) - top)
         matters *= said[block]
         slopes.append(float(matters.sum()))
@@ -165,8 +165,3 @@ def _logs(
     if log_start is not None:
         logs += log_start[block]
     return logs
-
-
-def _blocks(length: int) -> Iterator[slice]:
-    for start in range(0, length, BLOCK):
-        yield slice(start, start + BLOCK)

@@ -17,7 +17,7 @@ FILE = File(
     "c66ac1a23aba11fb166fd5054fea14ac97b8e4f7e4940ae679dc863d1cc4b3c9",
     "the UCI Machine Learning Repository, data set 254 (QSAR biodegradation)",
 )
-OPENML = openml.Table(
+OPENML = openml.OpenmlTable(
     "qsar",
     1494,
     "float64",

@@ -37,7 +37,7 @@ FILES = {
         ("t10k-labels-idx1-ubyte.gz", "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
     )
 }
-OPENML = openml.Table(
+OPENML = openml.OpenmlTable(
     "fashion_mnist",
     40996,
     "uint8",

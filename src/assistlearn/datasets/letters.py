@@ -20,7 +20,7 @@ FILE = File(
     "2b89f3602cf768d3c8355267d2f13f2417809e101fc2b5ceee10db19a60de6e2",
     "the UCI Machine Learning Repository, data set 59 (Letter Recognition)",
 )
-OPENML = openml.Table(
+OPENML = openml.OpenmlTable(
     "letter",
     6,
     "int64",

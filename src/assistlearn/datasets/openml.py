@@ -25,7 +25,7 @@ from assistlearn.errors import AssistLearnWarning, CorruptDataError, MissingData
 
 
 @dataclass(frozen=True)
-class Table:
+class OpenmlTable:
     """A table on OpenML, and what must be in it.
 
     Attributes
@@ -63,7 +63,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assistlearn"
 
 
-def fetch(table: Table) -> tuple[Array, Array]:
+def fetch(table: OpenmlTable) -> tuple[Array, Array]:
     """Return the features and labels of a table, downloaded if they are not in the cache."""
     kept = cache_folder() / table.name / f"{table.name}.npz"
     if not kept.is_file():
@@ -86,7 +86,7 @@ def digest(features: Array, labels: Array) -> str:
     return sha.hexdigest()
 
 
-def _download(table: Table) -> tuple[Array, Array]:
+def _download(table: OpenmlTable) -> tuple[Array, Array]:
     parser = "pandas" if find_spec("pandas") else "liac-arff"  # the same values, at different speeds
     try:
         # Without a folder of its own, fetch_openml would download the table twice.
@@ -109,7 +109,7 @@ def _download(table: Table) -> tuple[Array, Array]:
     return features, labels
 
 
-def _checked(table: Table, answer: Any) -> tuple[Array, Array]:
+def _checked(table: OpenmlTable, answer: Any) -> tuple[Array, Array]:
     """Return features and labels after checking that they are what the table should hold."""
     wrong = f"What OpenML answered for id {table.data_id} is not {table.name}: "
     features = np.asarray(answer.data)

@@ -19,7 +19,7 @@ FILE = File(
     "4a402cf041b025d4566d954c3b9ba8635a3a8a01e039005d97d6a710278cf05e",
     "the UCI Machine Learning Repository, data set 186 (Wine Quality)",
 )
-OPENML = openml.Table(
+OPENML = openml.OpenmlTable(
     "red_wine",
     40691,
     "float64",

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _num_samples, check_array, check_is_fitted,
 
 from assistlearn.agents import Agent, TrainingSamples
 from assistlearn.core import Contribution, RunState
+from assistlearn.core.class_codes import classes_and_codes
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
@@ -32,7 +33,6 @@ from assistlearn.estimators.checks import (
 from assistlearn.estimators.columns import AllColumns, Positions, rows_held, take_columns
 from assistlearn.estimators.documented import documents_plan
 from assistlearn.estimators.html import agents_block
-from assistlearn.estimators.labels import classes_and_codes
 from assistlearn.estimators.learned import Learned
 from assistlearn.estimators.local_participant import LocalParticipant
 from assistlearn.estimators.verbose import VerboseBar

@@ -8,7 +8,7 @@ from typing import Any
 
 from skops import io
 
-from assistlearn.learners.models_on_disk import load_trusted
+from assistlearn.learners.models_on_disk import MODEL_TYPES, load_trusted
 
 OWN_TYPES = (
     "assistlearn.agents.agent.Agent",
@@ -20,7 +20,7 @@ OWN_TYPES = (
     "assistlearn.learners.hist.tree.HistTreeClassifier",
     "assistlearn.learners.honest.Honesty",
     "assistlearn.learners.learner.Learner",
-    "assistlearn.learners.learner.Model",
+    *MODEL_TYPES,
     "assistlearn.events.facts.StopReason",
 )
 

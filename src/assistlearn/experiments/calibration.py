@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 
 from assistlearn.errors import SettingsError
-from assistlearn.experiments.figures import Blobs, Candidate, Method, Settings
+from assistlearn.experiments.drawn_samples import draw, settled
+from assistlearn.experiments.figures import Blobs, Candidate, FigureSettings, Method
 from assistlearn.experiments.published import published
 from assistlearn.experiments.replication import fitted, staged_accuracy
-from assistlearn.experiments.samples import draw, settled
 
 SHOWN: tuple[Method, ...] = ("Single", "Oracle")
 
@@ -44,12 +44,12 @@ class Trial:
         return sum(self.away[guide] for guide in self.guides)
 
 
-def trials(settings: Settings, folder: str | None = None) -> Iterator[Trial]:
+def trials(settings: FigureSettings, folder: str | None = None) -> Iterator[Trial]:
     """Yield every candidate of a figure's settings with its distance.
 
     Parameters
     ----------
-    settings : Settings
+    settings : FigureSettings
         Of a figure with a ``calibration`` table.
     folder : str, optional
         The data folder.
@@ -60,7 +60,7 @@ def trials(settings: Settings, folder: str | None = None) -> Iterator[Trial]:
         yield Trial(candidate, _away(tried(settings, candidate), folder), settings.calibration.guides)
 
 
-def tried(settings: Settings, candidate: Candidate) -> Settings:
+def tried(settings: FigureSettings, candidate: Candidate) -> FigureSettings:
     """Return the settings with a candidate's values, and the calibration's own number of samples and replications."""
     assert settings.calibration is not None
     learner = msgspec.structs.replace(settings.learner, parameters=settings.learner.parameters | candidate.parameters)
@@ -72,7 +72,7 @@ def tried(settings: Settings, candidate: Candidate) -> Settings:
     return msgspec.structs.replace(settings, learner=learner, data=data, replications=replications)
 
 
-def _away(settings: Settings, folder: str | None) -> dict[str, float]:
+def _away(settings: FigureSettings, folder: str | None) -> dict[str, float]:
     curves: dict[str, list[list[float]]] = {method: [] for method in SHOWN}
     data = settled(settings.data, folder)
     for seed in range(settings.seed, settings.seed + settings.replications):

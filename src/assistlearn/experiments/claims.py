@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
-from scipy.stats import t as student
-from scipy.stats import ttest_rel
 
-from assistlearn.experiments.results import Floats, Result
+from assistlearn.core.ignorance import Floats
+from assistlearn.experiments.comparison import compare
+from assistlearn.experiments.results import FigureResult
 
-LEVEL = 0.05
 NEAR = 0.02
 FEW_ROUNDS = 5
 LARGEST_ERROR = 0.04
@@ -20,7 +19,7 @@ CAPTIONS_WITH_ERRORS = ("3", "6")  # the figures whose captions bound the standa
 TOLERANCE = 0.9
 
 
-class Verdict(StrEnum):
+class ClaimVerdict(StrEnum):
     """Whether a claim comes out."""
 
     HOLDS = "holds"
@@ -30,100 +29,28 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckedClaim:
     """A claim and what became of it.
 
     Attributes
     ----------
     claim : str
         In the paper's words, or close to them.
-    verdict : Verdict
+    verdict : ClaimVerdict
         Whether it comes out.
     evidence : str
         The numbers.
     """
 
     claim: str
-    verdict: Verdict
+    verdict: ClaimVerdict
     evidence: str
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Two methods on the same replications.
-
-    Attributes
-    ----------
-    difference : float
-        The mean difference in accuracy.
-    p : float
-        Of a paired t-test, two-sided; 1 where all differences are equal to zero.
-    p_resplit : float, optional
-        The same, corrected for replications that split the same samples again and again (Nadeau and Bengio, 2003).
-    """
-
-    difference: float
-    p: float
-    p_resplit: float | None = None
-
-    @property
-    def better(self) -> bool:
-        """Whether the first is better by more than chance explains."""
-        return self.difference > 0.0 and self._sure
-
-    @property
-    def worse(self) -> bool:
-        """Whether the first is worse by more than chance explains."""
-        return self.difference < 0.0 and self._sure
-
-    @property
-    def _sure(self) -> bool:
-        return max(self.p, self.p_resplit or 0.0) < LEVEL
-
-    def __str__(self) -> str:
-        text = f"{self.difference:+.3f}, {_chance(self.p)}"
-        return text if self.p_resplit is None else f"{text} (corrected {_chance(self.p_resplit)})"
-
-
-def compare(first: Floats, second: Floats, resplit: float = 0.0) -> Comparison:
-    """Compare two methods by their accuracies on the same replications.
-
-    Parameters
-    ----------
-    first, second : ndarray of shape (n_replications,)
-        The accuracies.
-    resplit : float, default=0.0
-        Where every replication splits the same samples anew, the size of the test part over that of the training part.
-        Such replications share samples, and their spread tells too little; the correction adds this share to one over
-        the number of replications.
-
-    Examples
-    --------
-    >>> compare(np.array([0.8, 0.9, 0.85]), np.array([0.7, 0.82, 0.74])).better
-    True
-    >>> str(compare(np.array([0.5, 0.5]), np.array([0.5, 0.5])))
-    '+0.000, p = 1'
-    """
-    difference = first - second
-    mean, n = float(difference.mean()), len(difference)
-    if n < 2 or np.ptp(difference) == 0.0:  # no spread, no test
-        p = 0.0 if n > 1 and mean != 0.0 else 1.0
-        return Comparison(mean, p, p if resplit else None)
-    p = float(ttest_rel(first, second).pvalue)
-    if not resplit:
-        return Comparison(mean, p)
-    t = mean / float(np.sqrt((1.0 / n + resplit) * difference.var(ddof=1)))
-    return Comparison(mean, p, float(2.0 * student.sf(abs(t), n - 1)))
-
-
-def _chance(p: float) -> str:
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.9995 else "p = 1"
-
-
-def findings(result: Result) -> list[Finding]:
+def checked_claims(result: FigureResult) -> list[CheckedClaim]:
     """Return what became of every claim about a figure. On a demo of the data nothing can be told."""
     found = [finding for check in _CHECKS for finding in check(result)]
-    return [replace(each, verdict=Verdict.OPEN) for each in found] if result.demo else found
+    return [replace(each, verdict=ClaimVerdict.OPEN) for each in found] if result.demo else found
 
 
 def round_near_oracle(assisted: Floats, oracle: float) -> int | None:
@@ -135,7 +62,7 @@ def round_near_oracle(assisted: Floats, oracle: float) -> int | None:
     return _first_round(assisted >= oracle - NEAR)
 
 
-def round_of_target(result: Result) -> int | None:
+def round_of_target(result: FigureResult) -> int | None:
     """Return the round after which ASCII reaches the target share of the oracle's last test accuracy, or None."""
     assert result.settings.transmission is not None
     target = result.settings.transmission.target * result.mean("Oracle")[-1]
@@ -146,20 +73,20 @@ def _first_round(reached: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> in
     return int(np.argmax(reached)) + 1 if reached.any() else None
 
 
-def _beats_single(result: Result) -> Iterator[Finding]:
+def _beats_single(result: FigureResult) -> Iterator[CheckedClaim]:
     if "Single" not in result.settings.methods:
         return
     last = compare(result.accuracy("ASCII")[:, -1], result.accuracy("Single")[:, -1], result.resplit)
-    verdict = Verdict.HOLDS if last.better else Verdict.IN_PART if last.difference > 0.0 else Verdict.NOT
-    yield Finding("ASCII is better than a single agent", verdict, f"after the last round {last}")
+    verdict = ClaimVerdict.HOLDS if last.better else ClaimVerdict.IN_PART if last.difference > 0.0 else ClaimVerdict.NOT
+    yield CheckedClaim("ASCII is better than a single agent", verdict, f"after the last round {last}")
 
 
-def _near_oracle(result: Result) -> Iterator[Finding]:
+def _near_oracle(result: FigureResult) -> Iterator[CheckedClaim]:
     if "Oracle" not in result.settings.methods or result.settings.figure == "1":
         return
     assisted, oracle = result.mean("ASCII"), float(result.mean("Oracle")[-1])
     found = round_near_oracle(assisted, oracle)
-    verdict = Verdict.NOT if found is None else Verdict.HOLDS if found <= FEW_ROUNDS else Verdict.IN_PART
+    verdict = ClaimVerdict.NOT if found is None else ClaimVerdict.HOLDS if found <= FEW_ROUNDS else ClaimVerdict.IN_PART
     reached = "never reached" if found is None else f"reached after round {found}"
     last = compare(result.accuracy("ASCII")[:, -1], result.accuracy("Oracle")[:, -1], result.resplit)
     text = f"the oracle's last {oracle:.3f} less {NEAR} is {reached}; after the last round ASCII - Oracle is {last}"
@@ -169,10 +96,10 @@ def _near_oracle(result: Result) -> Iterator[Finding]:
         place = round_near_oracle(theirs, list(curves["Oracle"].values())[-1])
         rounds = list(curves["ASCII"])
         text += "; published: " + ("never" if place is None else f"round {rounds[place - 1]}")
-    yield Finding(f"near-oracle within a few rounds (here: {FEW_ROUNDS})", verdict, text)
+    yield CheckedClaim(f"near-oracle within a few rounds (here: {FEW_ROUNDS})", verdict, text)
 
 
-def _beats_variants(result: Result) -> Iterator[Finding]:
+def _beats_variants(result: FigureResult) -> Iterator[CheckedClaim]:
     for other in result.settings.methods:
         if other in ("ASCII", "Single", "Oracle"):
             continue
@@ -181,23 +108,23 @@ def _beats_variants(result: Result) -> Iterator[Finding]:
         every = compare(mine.mean(axis=1), theirs.mean(axis=1), again)
         first, last = (compare(mine[:, place], theirs[:, place], again) for place in (0, -1))
         if every.better and not last.worse:
-            verdict = Verdict.HOLDS if last.better else Verdict.IN_PART
+            verdict = ClaimVerdict.HOLDS if last.better else ClaimVerdict.IN_PART
         else:
-            verdict = Verdict.IN_PART if last.better and not every.worse else Verdict.NOT
+            verdict = ClaimVerdict.IN_PART if last.better and not every.worse else ClaimVerdict.NOT
         text = f"mean over the rounds {every}; after the first round {first}; after the last {last}"
-        yield Finding(f"ASCII beats {other}", verdict, text)
+        yield CheckedClaim(f"ASCII beats {other}", verdict, text)
 
 
-def _errors_are_small(result: Result) -> Iterator[Finding]:
+def _errors_are_small(result: FigureResult) -> Iterator[CheckedClaim]:
     if result.settings.figure[0] not in CAPTIONS_WITH_ERRORS or len(result.replications) < 2:
         return
     largest, method = max((float(result.standard_error(m).max()), m) for m in result.settings.methods)
-    verdict = Verdict.HOLDS if largest <= LARGEST_ERROR else Verdict.NOT
+    verdict = ClaimVerdict.HOLDS if largest <= LARGEST_ERROR else ClaimVerdict.NOT
     text = f"the largest is {largest:.4f} ({method}), over {len(result.replications)} replications"
-    yield Finding(f"standard errors within {LARGEST_ERROR}", verdict, text)
+    yield CheckedClaim(f"standard errors within {LARGEST_ERROR}", verdict, text)
 
 
-def _sends_less(result: Result) -> Iterator[Finding]:
+def _sends_less(result: FigureResult) -> Iterator[CheckedClaim]:
     if result.settings.transmission is None:
         return
     claimed = result.settings.transmission.claimed_ratio
@@ -205,21 +132,21 @@ def _sends_less(result: Result) -> Iterator[Finding]:
     found = round_of_target(result)
     costs = [each.cost for each in result.replications if each.cost is not None]
     if found is None:
-        yield Finding(claim, Verdict.NOT, "the target is never reached")
+        yield CheckedClaim(claim, ClaimVerdict.NOT, "the target is never reached")
         return
     papers = float(np.mean([cost.papers_ratio(found) for cost in costs]))
     real = float(np.mean([cost.ratio(found) for cost in costs]))
     matched = float(np.mean([cost.ratio_without_ids(found) for cost in costs]))
     reached = [ratio >= TOLERANCE * claimed for ratio in (papers, real)]
-    verdict = Verdict.HOLDS if all(reached) else Verdict.IN_PART if any(reached) else Verdict.NOT
+    verdict = ClaimVerdict.HOLDS if all(reached) else ClaimVerdict.IN_PART if any(reached) else ClaimVerdict.NOT
     text = (
         f"reached after round {found}; {papers:.0f} times in the paper's way of counting, {real:.1f} times in bits "
         f"that really travel, {matched:.1f} times where the samples are matched already"
     )
-    yield Finding(claim, verdict, text)
+    yield CheckedClaim(claim, verdict, text)
 
 
-def _not_below_published(result: Result) -> Iterator[Finding]:
+def _not_below_published(result: FigureResult) -> Iterator[CheckedClaim]:
     if "ASCII" not in result.published:
         return
     last = max(result.published["ASCII"])
@@ -227,12 +154,12 @@ def _not_below_published(result: Result) -> Iterator[Finding]:
         return
     ours, error = float(result.mean("ASCII")[last - 1]), float(result.standard_error("ASCII")[last - 1])
     theirs = result.published["ASCII"][last]
-    verdict = Verdict.HOLDS if ours >= theirs - (0.0 if np.isnan(error) else error) else Verdict.NOT
+    verdict = ClaimVerdict.HOLDS if ours >= theirs - (0.0 if np.isnan(error) else error) else ClaimVerdict.NOT
     text = f"after round {last} ours is {ours:.3f} with standard error {error:.3f}, theirs {theirs:.3f}"
-    yield Finding("(ours) not below the published ASCII by more than a standard error", verdict, text)
+    yield CheckedClaim("(ours) not below the published ASCII by more than a standard error", verdict, text)
 
 
-_CHECKS: tuple[Callable[[Result], Iterator[Finding]], ...] = (
+_CHECKS: tuple[Callable[[FigureResult], Iterator[CheckedClaim]], ...] = (
     _beats_single,
     _near_oracle,
     _beats_variants,

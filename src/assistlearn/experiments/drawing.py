@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assistlearn.display import palette
-from assistlearn.experiments.results import Result
+from assistlearn.experiments.results import FigureResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ COLOURS = 64  # of a PNG
 WIDTH = 75  # letters of a title in a line
 
 
-def draw_curves(ax: Axes, result: Result) -> None:
+def draw_curves(ax: Axes, result: FigureResult) -> None:
     """Draw our curves with their standard errors as bands, and the published ones as thin dashes."""
     for method in result.settings.methods:
         stroke = STROKES[method]
@@ -46,12 +46,12 @@ def draw_curves(ax: Axes, result: Result) -> None:
     _dress(ax, result)
 
 
-def save_picture(result: Result, *paths: Path, data: str | None = None) -> None:
+def save_picture(result: FigureResult, *paths: Path, data: str | None = None) -> None:
     """Draw the figure and write it to files; their endings say in which form.
 
     Parameters
     ----------
-    result : Result
+    result : FigureResult
         Of the figure.
     *paths : Path
         Where to.
@@ -91,7 +91,7 @@ def _save_png(figure: Any, path: Path) -> None:
     Image.open(whole).convert("RGB").quantize(COLOURS).save(path, optimize=True)
 
 
-def _dress(ax: Axes, result: Result) -> None:
+def _dress(ax: Axes, result: FigureResult) -> None:
     settings = result.settings
     n = len(result.replications)
     title = fill(f"Figure {settings.figure}: {settings.title}", WIDTH)

@@ -63,7 +63,7 @@ class Patients(_Part, frozen=True, tag_field="kind", tag="mimic"):
 Data: TypeAlias = Blobs | Shared | Pictures | Patients
 
 
-class Learner(_Part, frozen=True):
+class LearnerSettings(_Part, frozen=True):
     """What every agent fits."""
 
     kind: Literal["decision tree", "random forest", "logistic regression", "network"]
@@ -112,7 +112,7 @@ class Picture(_Part, frozen=True):
     shown_rounds: tuple[int, ...] = ()
 
 
-class Settings(_Part, frozen=True, kw_only=True):
+class FigureSettings(_Part, frozen=True, kw_only=True):
     """All of a figure's settings.
 
     Attributes
@@ -140,7 +140,7 @@ class Settings(_Part, frozen=True, kw_only=True):
     replications: Positive
     seed: int
     data: Data
-    learner: Learner
+    learner: LearnerSettings
     picture: Picture
     quick: Quick
     choice: str
@@ -162,7 +162,7 @@ class Settings(_Part, frozen=True, kw_only=True):
         return hashlib.sha256(msgspec.json.encode(decisive, order="deterministic")).hexdigest()[:16]
 
 
-def read_settings(name: str) -> Settings:
+def read_settings(name: str) -> FigureSettings:
     """Return the settings of a figure.
 
     Parameters
@@ -185,15 +185,15 @@ def read_settings(name: str) -> Settings:
     return parse_settings(tomllib.loads(text), f"{name}/{SETTINGS}")
 
 
-def parse_settings(values: Mapping[str, Any], where: str) -> Settings:
+def parse_settings(values: Mapping[str, Any], where: str) -> FigureSettings:
     """Return settings from what a TOML file holds; ``where`` names it in errors."""
     try:
-        return msgspec.convert(values, Settings)
+        return msgspec.convert(values, FigureSettings)
     except msgspec.ValidationError as error:
         raise SettingsError(f"{where}: {error}.") from None
 
 
-def quick(settings: Settings) -> Settings:
+def quick(settings: FigureSettings) -> FigureSettings:
     """Return the settings with the small sizes of their ``quick`` table.
 
     >>> quick(read_settings("fig3a")).data.n_test

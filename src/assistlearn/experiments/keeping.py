@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from assistlearn.experiments.figures import Settings
+from assistlearn.experiments.figures import FigureSettings
 from assistlearn.experiments.replication import Replication
 
 
@@ -31,7 +31,7 @@ class Shelf:
         beside.write_bytes(msgspec.json.encode(replication) + b"\n")
         os.replace(beside, path)
 
-    def find(self, settings: Settings, number: int) -> Replication | None:
+    def find(self, settings: FigureSettings, number: int) -> Replication | None:
         """Return a replication that was made with these settings; None where there is none."""
         try:
             found = msgspec.json.decode(self._path(number).read_bytes(), type=Replication)

@@ -13,14 +13,15 @@ import numpy as np
 import sklearn
 
 from assistlearn import __version__
-from assistlearn.experiments.claims import FEW_ROUNDS, LEVEL, NEAR, Verdict, findings
+from assistlearn.experiments.claims import FEW_ROUNDS, NEAR, ClaimVerdict, checked_claims
+from assistlearn.experiments.comparison import LEVEL
 from assistlearn.experiments.drawing import save_picture
 from assistlearn.experiments.figures import Blobs, Patients, Pictures, Shared
 from assistlearn.experiments.reporting import transmission
-from assistlearn.experiments.results import Result
+from assistlearn.experiments.results import FigureResult
 
 PICTURES = Path("_static") / "reproduction"
-MARKS = {verdict: f"**{verdict.value}**" for verdict in Verdict}
+MARKS = {verdict: f"**{verdict.value}**" for verdict in ClaimVerdict}
 
 INTRODUCTION = "page_introduction.md"
 DEMO = (
@@ -30,12 +31,12 @@ DEMO = (
 )
 
 
-def write_page(results: Sequence[Result], path: Path, data: str | None = None) -> None:
+def write_page(results: Sequence[FigureResult], path: Path, data: str | None = None) -> None:
     """Write the page and its pictures.
 
     Parameters
     ----------
-    results : sequence of Result
+    results : sequence of FigureResult
         The figures, in the order of the page.
     path : Path
         The page, in Markdown. Pictures go to ``_static/reproduction`` beside it.
@@ -52,7 +53,7 @@ def write_page(results: Sequence[Result], path: Path, data: str | None = None) -
     path.write_text("\n".join(part.rstrip() + "\n" for part in parts), encoding="utf-8")
 
 
-def _machine(results: Sequence[Result]) -> str:
+def _machine(results: Sequence[FigureResult]) -> str:
     minutes = {result.settings.figure: result.cpu_seconds / 60 for result in results}
     rest = sum(each for figure, each in minutes.items() if figure != "4b")
     spent = f"All figures but 4b took {rest:.1f} minutes of one processor core together"
@@ -64,20 +65,20 @@ def _machine(results: Sequence[Result]) -> str:
     )
 
 
-def _summary(results: Sequence[Result]) -> str:
+def _summary(results: Sequence[FigureResult]) -> str:
     lines = ["## All claims", "", "| figure | claim | verdict |", "| --- | --- | --- |"]
     for result in results:
         name = _link(result) + (" (demo)" if result.demo else "")
-        lines += [f"| {name} | {found.claim} | {MARKS[found.verdict]} |" for found in findings(result)]
+        lines += [f"| {name} | {found.claim} | {MARKS[found.verdict]} |" for found in checked_claims(result)]
     return "\n".join(lines) + "\n"
 
 
-def _link(result: Result) -> str:
+def _link(result: FigureResult) -> str:
     title = f"Figure {result.settings.figure}"
     return f"[{title}](#{title.lower().replace(' ', '-')})"
 
 
-def _section(result: Result, picture: Path) -> Iterator[str]:
+def _section(result: FigureResult, picture: Path) -> Iterator[str]:
     settings = result.settings
     yield f"## Figure {settings.figure}"
     yield ""
@@ -92,14 +93,14 @@ def _section(result: Result, picture: Path) -> Iterator[str]:
     yield ""
     yield from _claims(result)
     yield from _transmission(result)
-    yield f"*Settings.* {_learner(result)}. {' '.join(settings.choice.split())}"
+    yield f"*FigureSettings.* {_learner(result)}. {' '.join(settings.choice.split())}"
     yield ""
     if settings.remark:
         yield f"*Remark.* {' '.join(settings.remark.split())}"
         yield ""
 
 
-def _data(result: Result) -> str:
+def _data(result: FigureResult) -> str:
     match result.settings.data:
         case Blobs() as data:
             return f"Blobs of spread {data.spread:g}; trained on {data.n_train:,}, tested on {data.n_test:,} samples."
@@ -111,13 +112,13 @@ def _data(result: Result) -> str:
             return f"Trained on {data.train:.0%} of the patients, tested on the others."
 
 
-def _learner(result: Result) -> str:
+def _learner(result: FigureResult) -> str:
     learner = result.settings.learner
     values = ", ".join(f"`{name} = {value}`" for name, value in learner.parameters.items())
     return f"Learner: {learner.kind} with {values}" + (", features standardised" if learner.standardise else "")
 
 
-def _table(result: Result) -> Iterator[str]:
+def _table(result: FigureResult) -> Iterator[str]:
     """Yield ours against theirs at the first, middle and last of the rounds that are published."""
     curves = result.published
     rounds = _three(list(next(iter(curves.values()), range(1, result.settings.rounds + 1))))
@@ -148,8 +149,8 @@ def _three(rounds: Sequence[int]) -> list[int]:
     return sorted({rounds[0], rounds[len(rounds) // 2], rounds[-1]})
 
 
-def _claims(result: Result) -> Iterator[str]:
-    found = findings(result)
+def _claims(result: FigureResult) -> Iterator[str]:
+    found = checked_claims(result)
     if not found:
         return
     yield "| claim | verdict | numbers |"
@@ -158,7 +159,7 @@ def _claims(result: Result) -> Iterator[str]:
     yield ""
 
 
-def _transmission(result: Result) -> Iterator[str]:
+def _transmission(result: FigureResult) -> Iterator[str]:
     sent = transmission(result)
     if sent is None:
         return

@@ -12,9 +12,9 @@ from threadpoolctl import threadpool_limits
 
 from assistlearn.datasets import DataSet
 from assistlearn.estimators import AssistedClassifier
-from assistlearn.experiments.figures import Method, Settings
-from assistlearn.experiments.network_learner import make_learner
-from assistlearn.experiments.samples import draw
+from assistlearn.experiments.drawn_samples import draw
+from assistlearn.experiments.figures import FigureSettings, Method
+from assistlearn.experiments.paper_learners import make_learner
 from assistlearn.experiments.transmission import Cost, cost_of
 
 
@@ -50,12 +50,12 @@ class Replication(msgspec.Struct, frozen=True, kw_only=True):
     cost: Cost | None = None
 
 
-def replicate(settings: Settings, number: int, folder: str | None = None) -> Replication:
+def replicate(settings: FigureSettings, number: int, folder: str | None = None) -> Replication:
     """Run one replication of a figure.
 
     Parameters
     ----------
-    settings : Settings
+    settings : FigureSettings
         Of the figure.
     number : int
         Which replication, from 0; it decides the seed of samples and learners.
@@ -94,7 +94,7 @@ def replicate(settings: Settings, number: int, folder: str | None = None) -> Rep
     )
 
 
-def fitted(settings: Settings, method: Method, train: DataSet, seed: int) -> AssistedClassifier:
+def fitted(settings: FigureSettings, method: Method, train: DataSet, seed: int) -> AssistedClassifier:
     """Return one of a figure's methods, fitted."""
     model = _model(settings, method, train, seed)
     with warnings.catch_warnings(), threadpool_limits(1):  # replications, not matrix products, share the cores
@@ -109,7 +109,7 @@ def staged_accuracy(model: AssistedClassifier, test: DataSet, n_rounds: int) -> 
     return [round(score, 6) for score in scores + scores[-1:] * (n_rounds - len(scores))]
 
 
-def _model(settings: Settings, method: Method, train: DataSet, seed: int) -> AssistedClassifier:
+def _model(settings: FigureSettings, method: Method, train: DataSet, seed: int) -> AssistedClassifier:
     learner = make_learner(settings.learner)
     agents = [(agent, learner, train.columns(agent)) for agent in train.agents]
     way: Literal["ascii", "simple", "ensemble"] = "ascii"

@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from assistlearn.experiments.claims import findings, round_of_target
+from assistlearn.experiments.claims import checked_claims, round_of_target
 from assistlearn.experiments.drawing import save_picture
-from assistlearn.experiments.results import Result
+from assistlearn.experiments.results import FigureResult
 
 CSV, JSON, PNG, SVG = "results.csv", "results.json", "figure.png", "figure.svg"
 
 
-def facts(result: Result) -> dict[str, Any]:
+def facts(result: FigureResult) -> dict[str, Any]:
     """Return everything there is to say about a figure, in plain types."""
     settings = result.settings
     return {
@@ -38,12 +38,12 @@ def facts(result: Result) -> dict[str, Any]:
         "transmission": transmission(result),
         "claims": [
             {"claim": found.claim, "verdict": found.verdict.value, "evidence": found.evidence}
-            for found in findings(result)
+            for found in checked_claims(result)
         ],
     }
 
 
-def transmission(result: Result) -> dict[str, Any] | None:
+def transmission(result: FigureResult) -> dict[str, Any] | None:
     """Return what travels until the target is reached, in bits and as ratios, averaged over the replications."""
     if result.settings.transmission is None:
         return None
@@ -76,12 +76,12 @@ def transmission(result: Result) -> dict[str, Any] | None:
     return out
 
 
-def write(result: Result, out: Path, data: str | None = None) -> Path:
+def write(result: FigureResult, out: Path, data: str | None = None) -> Path:
     """Write a figure's numbers and pictures into its folder, and return the folder.
 
     Parameters
     ----------
-    result : Result
+    result : FigureResult
         Of the figure.
     out : Path
         The folder of all results.
@@ -96,7 +96,7 @@ def write(result: Result, out: Path, data: str | None = None) -> Path:
     return folder
 
 
-def _published(result: Result, method: str) -> list[tuple[int, float]]:
+def _published(result: FigureResult, method: str) -> list[tuple[int, float]]:
     return list(result.published[method].items()) if method in result.published else []
 
 

@@ -9,29 +9,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assistlearn.experiments.figures import Patients, Settings, Shared
+from assistlearn.core.ignorance import Floats
+from assistlearn.experiments.figures import FigureSettings, Patients, Shared
 from assistlearn.experiments.published import Curve, published
 from assistlearn.experiments.replication import Replication
 
-Floats = NDArray[np.float64]
 HEADER = ("figure", "method", "round", "mean", "standard_error", "replications", "published")
 
 
 @dataclass(frozen=True)
-class Result:
+class FigureResult:
     """What a figure's replications say together.
 
     Attributes
     ----------
-    settings : Settings
+    settings : FigureSettings
         Of the figure.
     replications : tuple of Replication
         In the order of their numbers.
     """
 
-    settings: Settings
+    settings: FigureSettings
     replications: tuple[Replication, ...]
 
     def accuracy(self, method: str) -> Floats:
@@ -99,9 +98,9 @@ class Result:
         return out.getvalue()
 
 
-def collect(settings: Settings, replications: Sequence[Replication]) -> Result:
+def collect(settings: FigureSettings, replications: Sequence[Replication]) -> FigureResult:
     """Return the result of replications, in whatever order they were finished."""
-    return Result(settings, tuple(sorted(replications, key=lambda each: each.number)))
+    return FigureResult(settings, tuple(sorted(replications, key=lambda each: each.number)))
 
 
 def _number(value: float) -> float | None:

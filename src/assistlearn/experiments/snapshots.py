@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.display import palette
-from assistlearn.experiments.figures import Settings
+from assistlearn.experiments.drawn_samples import draw
+from assistlearn.experiments.figures import FigureSettings
 from assistlearn.experiments.replication import fitted
-from assistlearn.experiments.samples import draw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ N_SHOWN = 1_000
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class SamplesAfterRound:
     """The test samples after one round.
 
     Attributes
@@ -39,7 +39,7 @@ class Snapshot:
     right: NDArray[np.bool_]
 
 
-def take_snapshots(settings: Settings, data: str | None = None) -> list[Snapshot]:
+def take_snapshots(settings: FigureSettings, data: str | None = None) -> list[SamplesAfterRound]:
     """Return the first test samples of the first replication after the rounds that the settings name.
 
     A round that training did not reach shows what the last round gave.
@@ -49,10 +49,10 @@ def take_snapshots(settings: Settings, data: str | None = None) -> list[Snapshot
     model = fitted(settings, "ASCII", train, settings.seed)
     right = [labels == some.labels for labels in model.staged_predict(some.features)]
     rounds = [min(round, settings.rounds) for round in settings.picture.shown_rounds]
-    return [Snapshot(round, some.features, right[min(round, len(right)) - 1]) for round in rounds]
+    return [SamplesAfterRound(round, some.features, right[min(round, len(right)) - 1]) for round in rounds]
 
 
-def draw_snapshots(axes: Sequence[Axes], snapshots: Sequence[Snapshot]) -> None:
+def draw_snapshots(axes: Sequence[Axes], snapshots: Sequence[SamplesAfterRound]) -> None:
     """Draw the samples, blue dots where they are classified right, and red crosses where not."""
     for ax, shot in zip(axes, snapshots, strict=True):
         for mark, colour, which in ((".", palette.BLUE, shot.right), ("x", palette.VERMILION, ~shot.right)):

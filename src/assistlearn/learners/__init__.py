@@ -2,7 +2,8 @@
 
 from assistlearn.learners.hist import HistBoostClassifier, HistTreeClassifier
 from assistlearn.learners.honest import Honesty
-from assistlearn.learners.learner import Learner, Model, Prepares
+from assistlearn.learners.learner import Learner, Prepares
+from assistlearn.learners.model import Model
 from assistlearn.learners.together import AnswersTogether, Panel
 
 __all__ = [

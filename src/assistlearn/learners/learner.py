@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -24,6 +23,7 @@ from assistlearn.learners.honest import (
     quietly_with_bags,
     uninformative,
 )
+from assistlearn.learners.model import Model
 from assistlearn.learners.seeding import seed_all
 from assistlearn.learners.trees import as_trees_see_it
 from assistlearn.learners.weighting import fit_weighted
@@ -40,43 +40,6 @@ class Prepares(Protocol):
     def prepare(self, X: Any, y: Codes) -> Any:
         """Return whatever makes later calls of ``fit`` with other weights cheap."""
         ...
-
-
-@dataclass(frozen=True)
-class Model:
-    """One fitted model of an agent, which answers with class codes, or with class probabilities.
-
-    Attributes
-    ----------
-    front : estimator or None
-        The fitted transformers of a pipeline, shared by all models of the agent.
-    estimator : estimator
-        The fitted classifier behind them.
-    n_classes : int or None
-        The number of classes that it gives probabilities for; None if it answers with class codes.
-    """
-
-    front: Any
-    estimator: Any
-    n_classes: int | None = None
-
-    def predict(self, X: Any) -> Codes:
-        """Return the class codes it answers for these rows."""
-        return self.answer(self.transform(X))
-
-    def transform(self, X: Any) -> Any:
-        """Return the rows as the classifier sees them."""
-        return X if self.front is None else self.front.transform(X)
-
-    def answer(self, rows: Any) -> Codes:
-        """Return the class codes it answers for rows that are transformed already."""
-        return _codes(self.estimator.predict(rows))
-
-    def say(self, rows: Any, **options: Any) -> Said:
-        """Return what it votes with for rows that are transformed already: class codes, or probabilities (n x K)."""
-        if self.n_classes is None:
-            return _codes(self.estimator.predict(rows, **options))
-        return _probabilities(self.estimator, self.estimator.predict_proba(rows, **options), self.n_classes)
 
 
 class Learner:
@@ -248,22 +211,3 @@ def _parts(estimator: Any) -> tuple[Any, Any]:
     if outer is None or inner is None:
         return inner if outer is None else outer, classifier
     return Pipeline([("outer", outer), ("inner", inner)]), classifier
-
-
-def _codes(answers: Any) -> Codes:
-    """Return a learner's answers as integer class codes."""
-    answers = np.asarray(answers)
-    if answers.dtype.kind not in "iu":
-        answers = answers.astype(np.int64)
-    codes: Codes = answers.reshape(len(answers))
-    return codes
-
-
-def _probabilities(estimator: Any, answers: Any, n_classes: int) -> Floats:
-    """Return a learner's probabilities with a column for every class, also for those that it has not seen."""
-    answers = np.asarray(answers, dtype=np.float64)
-    out = np.zeros((len(answers), n_classes))
-    out[:, np.asarray(estimator.classes_, dtype=np.intp)] = answers
-    if not np.all(np.isfinite(out)):
-        raise ValueError("its probabilities are not all finite.")
-    return out

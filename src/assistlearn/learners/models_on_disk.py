@@ -12,10 +12,13 @@ from sklearn.pipeline import Pipeline
 from skops import io
 
 from assistlearn.errors import LearnerError, UntrustedFileError
-from assistlearn.learners.learner import Model
+from assistlearn.learners.model import Model
 from assistlearn.learners.model_audit import AUDITED_TYPES, audit
 
-OWN_TYPES = ("assistlearn.learners.learner.Model",)
+MODEL_TYPES = (
+    "assistlearn.learners.learner.Model",  # its name in files from before it had a module of its own
+    "assistlearn.learners.model.Model",
+)
 HARMLESS_TYPES = (  # plain numbers and settings, which skops does not list
     "numpy.dtype",
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
@@ -51,7 +54,7 @@ def load_trusted(path: str | PathLike[str], trusted: Sequence[str], packages: Se
 def dump_model(model: Model, packages: Sequence[str] = ()) -> bytes:
     """Return a model as bytes, once it is sure that :func:`load_model` with these packages will take them."""
     content: bytes = io.dumps(model)
-    unknown = _unknown(set(io.get_untrusted_types(data=content)), OWN_TYPES, packages)
+    unknown = _unknown(set(io.get_untrusted_types(data=content)), MODEL_TYPES, packages)
     if unknown:
         raise LearnerError(
             f"The model {type(model.estimator).__name__} cannot be kept safely: it holds {', '.join(unknown)}, which "
@@ -62,7 +65,7 @@ def dump_model(model: Model, packages: Sequence[str] = ()) -> bytes:
 
 def load_model(path: Path, packages: Sequence[str] = ()) -> Model:
     """Return a model from a file that holds :func:`dump_model`'s bytes."""
-    model = load_trusted(path, OWN_TYPES, packages)
+    model = load_trusted(path, MODEL_TYPES, packages)
     if not isinstance(model, Model):
         raise UntrustedFileError(f"{path} holds a {type(model).__name__}, not a model.")
     return model

@@ -9,10 +9,7 @@ from sklearn.utils.validation import _num_samples
 
 from assistlearn.core.confidence import Said
 from assistlearn.core.votes import Codes
-from assistlearn.learners.learner import Model
-
-BLOCK = 65_536
-"""Rows that are predicted at a time: the memory needed beyond the answers is bounded."""
+from assistlearn.learners.model import Model
 
 WORTHWHILE = 4_096
 """Rows from which on joining models takes less time than it saves."""
@@ -82,13 +79,3 @@ class Panel:
         if key not in self._joints:
             self._joints[key] = first.join([model.estimator for model in group])
         return self._joints[key]
-
-
-def blocks(n_rows: int, size: int = BLOCK) -> Iterator[slice]:
-    """Yield slices that cut so many rows into blocks.
-
-    >>> list(blocks(5, size=2))
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
-    for start in range(0, n_rows, size):
-        yield slice(start, min(start + size, n_rows))

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from assistlearn.core.votes import Codes
 from assistlearn.errors import LearnerError
-from assistlearn.learners.hist.booster import Frozen
 from assistlearn.learners.hist.categories import Categories
+from assistlearn.learners.hist.xgboost_json.frozen import Frozen
 
 
 @dataclass(eq=False)

@@ -13,6 +13,7 @@ from assistlearn.core.votes import Codes
 from assistlearn.learners.hist.binned import BinnedTable
 from assistlearn.learners.hist.booster import Margins
 from assistlearn.learners.hist.hist_classifier import HistClassifier
+from assistlearn.learners.hist.xgboost_json.objectives import LOGISTIC, softmax_of
 
 
 class HistBoostClassifier(HistClassifier):
@@ -130,9 +131,7 @@ class HistBoostClassifier(HistClassifier):
         return common | {"objective": "multi:softprob", "num_class": len(table.classes)}
 
     def _kept_objective(self, n_outputs: int) -> dict[str, Any]:
-        if n_outputs == 1:
-            return {"name": "binary:logistic", "reg_loss_param": {"scale_pos_weight": "1"}}
-        return {"name": "multi:softprob", "softmax_multiclass_param": {"num_class": str(n_outputs)}}
+        return LOGISTIC if n_outputs == 1 else softmax_of(n_outputs)
 
     def _weights(self, weights: Floats) -> NDArray[np.float32]:
         return weights.astype(np.float32)

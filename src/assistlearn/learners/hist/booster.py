@@ -1,8 +1,10 @@
-"""XGBoost's booster: grown on a binned table, kept as inert bytes, woken up to predict."""
+"""XGBoost's booster: loaded where it is installed, grown on a binned table, asked for raw scores."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from importlib import metadata
 from importlib.util import find_spec
 from typing import Any, TypeAlias
 
@@ -10,31 +12,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.errors import MissingExtraError
+from assistlearn.learners.hist.xgboost_json.versions import check_version
 
-Frozen: TypeAlias = NDArray[np.uint8]
 Margins: TypeAlias = NDArray[np.float32]
 
-BLOCK = 16_384
-"""Rows that are predicted at a time: they stay in the processor's cache, and the memory needed is bounded."""
-
-KNOWN_FORMATS = {(3, 2)}
-"""Versions of XGBoost whose way of writing a model is known here. Trees of another answer one by one, and a file that
-holds them cannot be loaded."""
+PREDICTED_ROWS = 16_384
+"""Rows that XGBoost predicts at a time: they stay in the processor's cache, and the memory needed is bounded."""
 
 
 def require_xgboost() -> None:
-    """Say how to install XGBoost where it is not; without loading it, which takes memory."""
-    if "xgboost" not in sys.modules and find_spec("xgboost") is not None:
+    """Say how to install XGBoost where it is not, or another version is; without loading it, which takes memory."""
+    if "xgboost" in sys.modules or find_spec("xgboost") is None:
+        load_xgboost()
         return
-    load_xgboost()
+    with suppress(metadata.PackageNotFoundError):  # installed under another name: its version is seen when it is loaded
+        check_version(metadata.version("xgboost"))
 
 
 def load_xgboost() -> Any:
-    """Return the module; where it is not installed, say how to install it."""
+    """Return the module; where it is not installed, or not in a known version, say how to install it."""
     try:
         import xgboost
     except ImportError:
         raise MissingExtraError("Histogram trees need XGBoost: pip install 'assistlearn[xgboost]'") from None
+    check_version(xgboost.__version__)
     return xgboost
 
 
@@ -44,16 +45,6 @@ def grow(params: dict[str, Any], matrix: Any, n_rounds: int) -> Any:
     for number in range(n_rounds):
         booster.update(matrix, number)
     return booster
-
-
-def freeze(booster: Any) -> Frozen:
-    """Return a booster as the bytes of a JSON document: without its training table, and nothing that could run."""
-    return np.frombuffer(booster.save_raw("json"), dtype=np.uint8).copy()
-
-
-def thaw(frozen: Frozen, n_threads: int) -> Any:
-    """Return the booster of these bytes."""
-    return load_xgboost().Booster({"nthread": n_threads}, model_file=bytearray(frozen.tobytes()))
 
 
 def margins_of(booster: Any, rows: Any) -> Margins:

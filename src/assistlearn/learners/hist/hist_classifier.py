@@ -1,59 +1,37 @@
-"""What the histogram tree and the boosted ensemble have in common: binning, refitting, predicting."""
+"""What the histogram tree and the boosted ensemble have in common: binning and refitting."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from numbers import Integral, Real
+from abc import abstractmethod
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import effective_n_jobs  # type: ignore[import-untyped]
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _num_samples,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight
 
+from assistlearn.core.class_codes import classes_and_codes
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
-from assistlearn.errors import SettingsError
 from assistlearn.learners.hist.binned import BinnedTable
-from assistlearn.learners.hist.booster import BLOCK, Frozen, Margins, freeze, grow, load_xgboost, margins_of, thaw
-from assistlearn.learners.hist.categories import Categories, find_categories, has_categories, to_numbers
-from assistlearn.learners.hist.xgboost_json.tree_audit import audited
+from assistlearn.learners.hist.booster import grow, load_xgboost
+from assistlearn.learners.hist.input_checks import refuse_weightless
+from assistlearn.learners.hist.predicting import PredictingTrees
+from assistlearn.learners.hist.xgboost_json.frozen import freeze
 from assistlearn.learners.seeding import MAX_SEED
-from assistlearn.learners.together import blocks
 from assistlearn.learners.weighting import take_rows
 
 
-class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class HistClassifier(PredictingTrees):
     """A classifier made of XGBoost's histogram trees, which can prepare its table once (:class:`Prepares`)."""
 
-    max_depth: int | None
-    max_bin: int
-    subsample: float
     feature_types: list[str] | None
     random_state: int | np.random.RandomState | None
-    n_jobs: int | None
-    categories_: Categories | None
 
     # Whether the scale of the weights changes nothing: an agent then need not copy its ignorance to scale it.
     any_scale: ClassVar[bool] = False
-
-    # The smallest and largest value of each number, and whether it is a whole one.
-    _ranges: ClassVar[dict[str, tuple[float, float, bool]]] = {
-        "max_depth": (1, np.inf, True),
-        "max_bin": (2, 65_536, True),
-        "subsample": (1e-6, 1, False),
-    }
 
     # -- what the two differ in ----------------------------------------------------------------------------------------
 
@@ -66,20 +44,8 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """Return XGBoost's parameters for a table like this."""
 
     @abstractmethod
-    def _kept_objective(self, n_outputs: int) -> dict[str, Any]:
-        """Return the objective as XGBoost writes it into a model."""
-
-    @abstractmethod
     def _weights(self, weights: Floats) -> NDArray[np.float32]:
         """Return the weights as the trees shall see them."""
-
-    @abstractmethod
-    def _codes(self, margins: Margins) -> NDArray[np.intp]:
-        """Return the class codes that the raw scores stand for."""
-
-    @abstractmethod
-    def _probabilities(self, margins: Margins) -> Floats:
-        """Return the class probabilities that the raw scores stand for, n x K."""
 
     @abstractmethod
     def _n_trees_per_round(self, table: BinnedTable) -> int:
@@ -107,7 +73,8 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             To be passed to :meth:`fit`, :meth:`predict` and :meth:`predict_proba` in place of ``X``, of this estimator
             and of its clones.
         """
-        return clone(self)._prepare(X, y)  # type: ignore[no-any-return]  # a clone: self is not changed
+        fresh: Self = clone(self)  # self is not changed
+        return fresh._prepare(X, y)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the trees.
@@ -144,7 +111,7 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             self.feature_names_in_ = table.feature_names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self.booster_: Frozen | None = None
+        self.booster_ = None
         self.n_trees_ = 0
         if len(self.classes_) > 1:
             self._grow(table, weights, prepared)
@@ -152,8 +119,8 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _grow(self, table: BinnedTable, weights: Floats | None, prepared: bool) -> None:
         """Grow the trees under these weights, and keep them as bytes."""
-        if weights is not None and not weights.sum() > 0.0:
-            raise SettingsError("Every sample_weight is zero: there is nothing to learn from.")
+        if weights is not None:
+            refuse_weightless(weights)
         seen = np.ones(len(table), np.float32) if weights is None else self._weights(weights)
         table.matrix.set_weight(seen)
         del seen
@@ -168,12 +135,12 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         self._check_settings()
         given = y
         X, y = self._checked(X, y)
-        classes, codes = encode(y)
+        classes, codes = classes_and_codes(y)
         return self._bin(X, given if isinstance(given, np.ndarray) and given.ndim == 1 else y, codes, classes)
 
     def _bin_counting(self, X: Any, y: NDArray[Any], weights: Floats | None) -> tuple[BinnedTable, Floats | None]:
         """Bin the rows whose weight is not zero, as if the others were not there."""
-        classes, codes = encode(y)
+        classes, codes = classes_and_codes(y)
         if weights is not None and not weights.all() and weights.any():
             rows = np.flatnonzero(weights)
             X, y, codes, weights = take_rows(X, rows), y[rows], codes[rows], weights[rows]
@@ -205,145 +172,3 @@ class HistClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             "seed": seed,
             "nthread": self._n_threads(),
         } | self._objective(table)
-
-    # -- predicting ----------------------------------------------------------------------------------------------------
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each sample.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features), or BinnedTable
-            The samples.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The classes.
-        """
-        check_is_fitted(self)
-        out = np.empty(_num_samples(X), dtype=self.classes_.dtype)
-        done = 0
-        for margins in self._margins(X):
-            out[done : done + len(margins)] = self.classes_[self._codes(margins)]
-            done += len(margins)
-        return out
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features), or BinnedTable
-            The samples.
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        check_is_fitted(self)
-        answers = [self._probabilities(margins) for margins in self._margins(X)]
-        return answers[0] if len(answers) == 1 else np.concatenate(answers)
-
-    def _margins(self, X: Any) -> Iterator[Margins]:
-        """Yield the raw scores: those of a binned table at once, those of new rows block by block."""
-        if isinstance(X, BinnedTable):
-            yield self._margins_of_table(X)
-            return
-        X = self._checked_new(X)
-        n_rows = _num_samples(X)
-        if self.booster_ is None:
-            yield np.zeros((n_rows, 1), np.float32)
-            return
-        booster = thaw(self.booster_, self._n_threads())
-        for rows in blocks(n_rows, BLOCK):
-            yield margins_of(booster, take_rows(X, rows))
-
-    def _margins_of_table(self, table: BinnedTable) -> Margins:
-        if self.booster_ is None:
-            return np.zeros((len(table), 1), np.float32)
-        margins: Margins | None = table.recall(self.booster_)
-        if margins is None:
-            margins = thaw(self.booster_, self._n_threads()).predict(table.matrix, output_margin=True)
-        return margins
-
-    # -- checks --------------------------------------------------------------------------------------------------------
-
-    def _checked(self, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return a table and its labels for fitting."""
-        if y is None:
-            raise SettingsError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        self.categories_ = None
-        if has_categories(X):
-            validate_data(self, X, skip_check_array=True)
-            y = column_or_1d(y, warn=True)
-            check_consistent_length(X, y)
-            self.categories_ = find_categories(X)
-            X = to_numbers(X, self.categories_)
-        else:
-            X, y = validate_data(self, X, y, dtype="numeric", ensure_all_finite="allow-nan")
-        check_classification_targets(y)
-        return X, y
-
-    def _checked_new(self, X: Any) -> NDArray[Any]:
-        """Return a table for predicting."""
-        if self.categories_ is None and not has_categories(X):
-            numbers: NDArray[Any] = validate_data(self, X, dtype="numeric", ensure_all_finite="allow-nan", reset=False)
-            return numbers
-        if not hasattr(X, "columns"):
-            raise SettingsError(
-                "The model was fitted to a data frame with categories. Pass a data frame with the same."
-            )
-        validate_data(self, X, skip_check_array=True, reset=False)
-        return to_numbers(X, self.categories_ or [None] * self.n_features_in_)
-
-    def _check_settings(self) -> None:
-        for name, (least, most, whole) in self._ranges.items():
-            value = getattr(self, name)
-            if value is None and name == "max_depth":
-                continue
-            if isinstance(value, bool) or not isinstance(value, Integral if whole else Real):
-                raise SettingsError(f"{name}={value!r} must be a {'whole ' if whole else ''}number.")
-            if not least <= float(value) <= most:
-                raise SettingsError(f"{name}={value!r} must lie between {least:g} and {most:g}.")
-
-    def _n_threads(self) -> int:
-        """Return how many threads XGBoost may use; zero means as many as it finds, or as OpenMP is told to."""
-        return 0 if self.n_jobs is None else int(effective_n_jobs(self.n_jobs))
-
-    def check_kept(self, source: str) -> None:
-        """Look into the trees of a model that was read from a file, before XGBoost does, and write them anew.
-
-        Parameters
-        ----------
-        source : str
-            Where the model comes from, for error messages.
-        """
-        frozen = getattr(self, "booster_", None)
-        if frozen is not None:
-            n_outputs = len(self.classes_) if len(self.classes_) > 2 else 1
-            self.booster_ = audited(frozen, self.n_features_in_, n_outputs, self._kept_objective(n_outputs), source)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-
-def encode(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
-    """Return the classes in order, and the labels as class codes.
-
-    Labels that are class codes already, as an agent's are, are not sorted for it.
-
-    >>> encode(np.array(["b", "a", "b"]))
-    (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
-    >>> encode(np.array([1, 0, 1]))
-    (array([0, 1]), array([1, 0, 1]))
-    """
-    if y.dtype.kind in "iu" and len(y) and y.min() == 0 and y.max() < min(len(y), 2**16):
-        counts = np.bincount(y)
-        if counts.all():
-            return np.arange(len(counts), dtype=y.dtype), y
-    classes, codes = np.unique(y, return_inverse=True)
-    return classes, codes

@@ -10,16 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from assistlearn.core.blocks import blocks
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 from assistlearn.learners.hist.binned import BinnedTable
 from assistlearn.learners.hist.booster import Margins, require_xgboost
-from assistlearn.learners.hist.compact import MOST_BINS, MOST_DEPTH, Bins
+from assistlearn.learners.hist.compact.bins import MOST_BINS, Bins
+from assistlearn.learners.hist.compact.growing import MOST_DEPTH, WeightedSamples, grow_compact
 from assistlearn.learners.hist.hist_classifier import HistClassifier
-from assistlearn.learners.hist.xgboost_json.document import splits_of, values_of, written
-from assistlearn.learners.hist.xgboost_json.joint import JointTrees, can_join
-from assistlearn.learners.together import blocks
+from assistlearn.learners.hist.input_checks import refuse_weightless
+from assistlearn.learners.hist.joint_trees import JointTrees
+from assistlearn.learners.hist.xgboost_json.compact_document import splits_of, values_of, written
+from assistlearn.learners.hist.xgboost_json.objectives import SQUARED_ERROR
 
 
 class HistTreeClassifier(HistClassifier):
@@ -128,11 +131,10 @@ class HistTreeClassifier(HistClassifier):
         -------
         joint : JointTrees or None
             Its ``predict`` returns an array of shape (n_models, n_samples), exactly what the models answer one by one.
-            None where they cannot be joined: they know different classes, one class only, or have a tree per class; or
-            the installed XGBoost writes trees in a way that is not known yet.
+            None where they cannot be joined: they know different classes, one class only, or have a tree per class.
         """
         same = all(np.array_equal(model.classes_, self.classes_) for model in models)
-        joinable = same and all(model.n_trees_ == 1 for model in models) and can_join()
+        joinable = same and all(model.n_trees_ == 1 for model in models)
         return JointTrees(models) if joinable else None
 
     def _check_settings(self) -> None:
@@ -163,10 +165,9 @@ class HistTreeClassifier(HistClassifier):
         if self.subsample < 1.0:
             drawn = check_random_state(self.random_state).random_sample(len(table)) < self.subsample
             weights = weights * drawn if (weights * drawn).any() else weights
-        if not weights.sum() > 0.0:
-            raise SettingsError("Every sample_weight is zero: there is nothing to learn from.")
+        refuse_weightless(weights)
         assert self.max_depth is not None
-        tree, leaves = bins.grow(codes, weights, len(table.classes), self.max_depth)
+        tree, leaves = grow_compact(WeightedSamples(bins, codes, weights, len(table.classes)), self.max_depth)
         self.booster_ = frozen = written(tree, bins, self._kept_objective(1))
         self.n_trees_ = 1
         if prepared:
@@ -202,7 +203,7 @@ class HistTreeClassifier(HistClassifier):
         }
 
     def _kept_objective(self, n_outputs: int) -> dict[str, Any]:
-        return {"name": "reg:squarederror", "reg_loss_param": {"scale_pos_weight": "1"}}
+        return SQUARED_ERROR
 
     def _n_trees_per_round(self, table: BinnedTable) -> int:
         n_classes = len(table.classes)

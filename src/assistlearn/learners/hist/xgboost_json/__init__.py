@@ -1,1 +1,1 @@
-"""Trees as XGBoost's JSON has them: all that speaks it is in here."""
+"""Trees as XGBoost's JSON has them: all that speaks it is in here, and which versions of it are known."""

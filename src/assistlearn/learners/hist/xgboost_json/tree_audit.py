@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.errors import UntrustedFileError
-from assistlearn.learners.hist.booster import KNOWN_FORMATS, Frozen
+from assistlearn.learners.hist.xgboost_json.frozen import Frozen, model_in, read_document, write_document
+from assistlearn.learners.hist.xgboost_json.versions import KNOWN_VERSIONS
 
 NO_CATEGORIES: dict[str, list[Any]] = {"enc": [], "feature_segments": [], "sorted_idx": []}
 MOST_CATEGORIES = 2**24
@@ -60,19 +61,19 @@ def audited(frozen: Any, n_columns: int, n_outputs: int, objective: Mapping[str,
     """
     try:
         _is(isinstance(frozen, np.ndarray) and frozen.dtype == np.uint8 and frozen.ndim == 1, "not bytes")
-        document = json.loads(frozen.tobytes())
+        document = read_document(frozen)
         _check(document, n_columns, n_outputs, objective)
     except (AssertionError, ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
         raise UntrustedFileError(
             f"{source}: its XGBoost model cannot be trusted: {error}. It was damaged, made by hand, or written by a "
             "version of XGBoost that is not known here."
         ) from error
-    return np.frombuffer(json.dumps(document).encode(), dtype=np.uint8).copy()
+    return write_document(document)
 
 
 def _check(document: Any, n_columns: int, n_outputs: int, objective: Mapping[str, Any]) -> None:
     _has(document, {"learner", "version"})
-    _is((*_ints(document["version"], 3, 0, 1_000)[:2].tolist(),) in KNOWN_FORMATS, "a version that is not known")
+    _is((*_ints(document["version"], 3, 0, 1_000)[:2].tolist(),) in KNOWN_VERSIONS, "a version that is not known")
     learner = document["learner"]
     _has(
         learner,
@@ -84,7 +85,7 @@ def _check(document: Any, n_columns: int, n_outputs: int, objective: Mapping[str
     _is(types == [] or (len(types) == n_columns and set(types) <= {"c", "q"}), "feature_types")
     _has(learner["gradient_booster"], {"model", "name"})
     _is(learner["gradient_booster"]["name"] == "gbtree", "gradient_booster")
-    model = learner["gradient_booster"]["model"]
+    model = model_in(document)
     _has(model, {"cats", "gbtree_model_param", "iteration_indptr", "tree_info", "trees"})
     _is(model["cats"] == NO_CATEGORIES, "cats")
     trees = model["trees"]

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import msgspec
 
-from assistlearn.experiments.figures import Patients, Settings, Shared
+from assistlearn.experiments.drawn_samples import remember, settled, whole
+from assistlearn.experiments.figures import FigureSettings, Patients, Shared
 from assistlearn.experiments.keeping import Shelf
 from assistlearn.experiments.replication import Replication, replicate
-from assistlearn.experiments.samples import remember, settled, whole
 
 
-def run(settings: Settings, out: Path, jobs: int = 1, data: str | None = None) -> Iterator[Replication]:
+def run(settings: FigureSettings, out: Path, jobs: int = 1, data: str | None = None) -> Iterator[Replication]:
     """Yield a figure's replications as they are finished; those that are kept from an earlier run come first.
 
     Parameters
     ----------
-    settings : Settings
+    settings : FigureSettings
         Of the figure, from :func:`prepared`.
     out : Path
         The folder of all results; a figure has a folder of its own inside.
@@ -41,12 +41,14 @@ def run(settings: Settings, out: Path, jobs: int = 1, data: str | None = None) -
     yield from _made(settings, missing, jobs, data, shelf)
 
 
-def prepared(settings: Settings, data: str | None = None) -> Settings:
+def prepared(settings: FigureSettings, data: str | None = None) -> FigureSettings:
     """Return the settings with the data that are at hand."""
     return msgspec.structs.replace(settings, data=settled(settings.data, data))
 
 
-def _made(settings: Settings, numbers: list[int], jobs: int, data: str | None, shelf: Shelf) -> Iterator[Replication]:
+def _made(
+    settings: FigureSettings, numbers: list[int], jobs: int, data: str | None, shelf: Shelf
+) -> Iterator[Replication]:
     if jobs == 1 or len(numbers) < 2:
         for number in numbers:
             yield _kept(settings, number, data, shelf)
@@ -64,14 +66,14 @@ def _made(settings: Settings, numbers: list[int], jobs: int, data: str | None, s
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _kept(settings: Settings, number: int, data: str | None, shelf: Shelf) -> Replication:
+def _kept(settings: FigureSettings, number: int, data: str | None, shelf: Shelf) -> Replication:
     """Run a replication and keep it where it was run: it outlives the process that asked for it."""
     replication = replicate(settings, number, data)
     shelf.keep(replication)
     return replication
 
 
-def _hand_on(settings: Settings, data: str | None) -> Callable[[], None] | None:
+def _hand_on(settings: FigureSettings, data: str | None) -> Callable[[], None] | None:
     """Read a table here, once, and return what makes it known in another process."""
     if not isinstance(settings.data, Shared | Patients):
         return None

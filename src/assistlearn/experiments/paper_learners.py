@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.errors import SettingsError
-from assistlearn.experiments.figures import Learner
+from assistlearn.experiments.figures import LearnerSettings
 
 KINDS = {
     "decision tree": DecisionTreeClassifier,
@@ -22,10 +22,10 @@ KINDS = {
 }
 
 
-def make_learner(learner: Learner) -> Any:
+def make_learner(learner: LearnerSettings) -> Any:
     """Return an unfitted classifier.
 
-    >>> make_learner(Learner("decision tree", {"max_depth": 3}))
+    >>> make_learner(LearnerSettings("decision tree", {"max_depth": 3}))
     DecisionTreeClassifier(max_depth=3)
     """
     kind = KINDS[learner.kind]

@@ -7,7 +7,7 @@ import pytest
 
 from assistlearn.experiments.figures import quick, read_settings
 from assistlearn.experiments.keeping import Shelf
-from assistlearn.experiments.running import run
+from assistlearn.experiments.running_figures import run
 
 
 @pytest.fixture

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from assistlearn.learners.hist.booster import Frozen, Margins
-from assistlearn.learners.hist.compact import Bins, CompactTree, Split
+from assistlearn.learners.hist.booster import Margins
+from assistlearn.learners.hist.compact.bins import Bins
+from assistlearn.learners.hist.compact.compact_tree import CompactTree, Split
+from assistlearn.learners.hist.xgboost_json.frozen import Frozen, model_in, read_document, write_document
 from assistlearn.learners.hist.xgboost_json.tree_audit import NO_CATEGORIES
+from assistlearn.learners.hist.xgboost_json.versions import WRITTEN_VERSION
 
-VERSION = [3, 2, 0]
-"""The version of XGBoost whose way of writing is followed."""
 NO_PARENT = 2**31 - 1
 
 
@@ -43,8 +43,7 @@ def written(tree: CompactTree, bins: Bins, objective: Mapping[str, Any]) -> Froz
         "learner_model_param": sizes,
         "objective": dict(objective),
     }
-    document = json.dumps({"learner": learner, "version": VERSION}).encode()
-    return np.frombuffer(document, dtype=np.uint8).copy()
+    return write_document({"learner": learner, "version": list(WRITTEN_VERSION)})
 
 
 def splits_of(frozen: Frozen, bins: Bins) -> list[Split | None]:
@@ -68,7 +67,7 @@ def values_of(frozen: Frozen) -> Margins:
 
 
 def _only_tree(frozen: Frozen) -> Any:
-    return json.loads(frozen.tobytes())["learner"]["gradient_booster"]["model"]["trees"][0]
+    return model_in(read_document(frozen))["trees"][0]
 
 
 def _tree(tree: CompactTree, bins: Bins, n_outputs: int) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Benchmarks: run one as ``python -m bench.wire``, from the folder above."""

@@ -1,0 +1,1 @@
+"""Accuracy of every way to learn, on every problem."""

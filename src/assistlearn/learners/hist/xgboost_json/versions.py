@@ -1,0 +1,34 @@
+"""Which versions of XGBoost write models in a way that is known here.
+
+XGBoost promises to read what an older version wrote, but not to write it the same way. Code in this folder writes trees
+for it, joins several into one, and looks into those that come from a file, field by field; all of it was tried with the
+versions named here. The extra ``xgboost`` in ``pyproject.toml`` is pinned to them.
+"""
+
+from __future__ import annotations
+
+from assistlearn.errors import MissingExtraError
+
+KNOWN_VERSIONS = frozenset({(3, 2)})
+"""Major and minor number. To add one: run the tests of ``tests/learners_hist`` with it, list it, and raise the pin."""
+WRITTEN_VERSION = (3, 2, 0)
+"""The version whose way of writing is followed for trees that were grown here."""
+
+
+def check_version(installed: str) -> None:
+    """Refuse an XGBoost whose way of writing a model is not known.
+
+    >>> check_version("3.2.1")
+    >>> check_version("4.0.0")
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.MissingExtraError: XGBoost 4.0.0 is installed, but histogram trees know the models of version 3.2
+    only. Install that one: pip install 'assistlearn[xgboost]'
+    """
+    major, minor, *_ = installed.split(".")
+    if (int(major), int(minor)) not in KNOWN_VERSIONS:
+        known = " and ".join(f"{major}.{minor}" for major, minor in sorted(KNOWN_VERSIONS))
+        raise MissingExtraError(
+            f"XGBoost {installed} is installed, but histogram trees know the models of version {known} only. "
+            "Install that one: pip install 'assistlearn[xgboost]'"
+        )
