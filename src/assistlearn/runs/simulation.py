@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -18,6 +17,7 @@ from assistlearn.alignment import Ids, normalise
 from assistlearn.alignment.cipher import require_library
 from assistlearn.errors import AssistLearnError, RunError, SettingsError, TableChangedError
 from assistlearn.protocol import Transport
+from assistlearn.runs.class_order import own_key, secret_order
 from assistlearn.runs.folder import RunFolder, RunSettings
 from assistlearn.runs.leader import Leader, Progress
 from assistlearn.service.holdings_of_file import from_loaded
@@ -110,7 +110,7 @@ def write_run(
     """
     table = load_agent(initiator).table
     classes = classes_of(table, initiator)
-    permutation = [int(code) for code in _secret_permutation(len(classes))]
+    permutation = secret_order(own_key(initiator.models), table.fingerprint, options.seed, len(classes))
     settings = RunSettings(
         **asdict(options),
         **places,
@@ -251,10 +251,3 @@ def check_matching(alignment: str, descriptions: Sequence[AgentDescription]) -> 
                 "one (secret = ...), the same for all agents, or match by private set intersection (--align "
                 'psi; in a task: alignment = "psi").'
             )
-
-
-def _secret_permutation(n_classes: int) -> list[int]:
-    """Return a permutation that nobody can guess; chance here is for secrecy, not for the run's results."""
-    codes = list(range(n_classes))
-    secrets.SystemRandom().shuffle(codes)
-    return codes
