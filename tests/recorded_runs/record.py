@@ -129,8 +129,13 @@ def without_chance() -> Iterator[None]:
     def shuffle(self: Any, codes: list[Any]) -> None:
         codes.reverse()
 
+    def reverse(key: bytes, fingerprint: str, seed: int, n_classes: int) -> list[int]:
+        return list(reversed(range(n_classes)))
+
     with (
-        mock.patch("secrets.SystemRandom.shuffle", shuffle),
+        mock.patch("secrets.SystemRandom.shuffle", shuffle),  # where the order was drawn anew for every run
+        mock.patch("assistlearn.runs.simulation.secret_order", reverse, create=True),
+        mock.patch("assistlearn.runs.simulation.own_key", return_value=b"", create=True),
         mock.patch("secrets.token_bytes", lambda n=32: fixed.randbytes(n)),
     ):
         yield
