@@ -126,11 +126,11 @@ def without_chance() -> Iterator[None]:
     """Take secret chance away from the initiator: the order of the class codes, and the tokens of matching."""
     fixed = random.Random(1)
 
-    def shuffle(self: Any, codes: list[Any]) -> None:
-        codes.reverse()
+    def reverse(key: bytes, fingerprint: str, seed: int, n_classes: int) -> list[int]:
+        return list(reversed(range(n_classes)))
 
     with (
-        mock.patch("secrets.SystemRandom.shuffle", shuffle),
+        mock.patch("assistlearn.runs.creating.secret_order", reverse),
         mock.patch("secrets.token_bytes", lambda n=32: fixed.randbytes(n)),
     ):
         yield
@@ -159,10 +159,8 @@ def everything(flare: bool) -> dict[str, Any]:
 
 
 def _all_over_flare() -> dict[str, Any]:
-    try:
-        from assistlearn.reach.flare.local import LocalNetwork
-    except ImportError:  # as it was when the outcomes were recorded
-        from assistlearn.network.local import LocalNetwork
+    from assistlearn.reach.flare.local import LocalNetwork
+
     found = {}
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)

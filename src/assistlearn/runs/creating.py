@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from assistlearn.agent_files import AgentDescription
 from assistlearn.alignment.cipher import require_library
 from assistlearn.errors import RunError, SettingsError
 from assistlearn.plan import Plan
+from assistlearn.runs.class_order import own_key, secret_order
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.own_table import classes_of
 from assistlearn.runs.settings import RunSettings
@@ -65,7 +65,8 @@ def write_run(
         reach=reach,
         places=places,
     )
-    folder.write_settings(settings, _secret_permutation(len(classes)))
+    order = secret_order(own_key(initiator.models), table.fingerprint, plan.seed, len(classes))
+    folder.write_settings(settings, order)
 
 
 def new_folder(path: Path) -> RunFolder:
@@ -98,10 +99,3 @@ def check_matching(alignment: str, descriptions: Sequence[AgentDescription]) -> 
                 "one (secret = ...), the same for all agents, or match by private set intersection (--align "
                 'psi; in a task: alignment = "psi").'
             )
-
-
-def _secret_permutation(n_classes: int) -> list[int]:
-    """Return a permutation that nobody can guess; chance here is for secrecy, not for the run's results."""
-    codes = list(range(n_classes))
-    secrets.SystemRandom().shuffle(codes)
-    return codes

@@ -1,0 +1,91 @@
+"""The secret order of the classes: which code stands for which class in the messages of a run.
+
+A learner's sums, its ties and the folds it is scored on depend on the order of the class codes, so that chance in this
+order is chance in the result: for two classes, a logistic regression differs in the last digit. The order therefore
+follows from the initiator's table, the seed, and a key that the initiator draws once and keeps to itself: the same run
+again has the same order, and a helper, who knows the seed and may guess at the table, still cannot tell it. The same
+order twice tells a helper nothing new, since the labels behind it are the same, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from assistlearn.errors import RunError
+
+KEY_FILE = "class-order.key"
+"""The name of the file in the folder where the initiator keeps its models."""
+
+KEY_BYTES = 32
+
+
+def secret_order(key: bytes, fingerprint: str, seed: int, n_classes: int) -> list[int]:
+    """Return the code that stands for each class.
+
+    Parameters
+    ----------
+    key : bytes
+        The initiator's own, see :func:`own_key`.
+    fingerprint : str
+        Of the initiator's table, labels included: another table has another order.
+    seed : int
+        Of the run.
+    n_classes : int
+        How many classes there are.
+
+    Examples
+    --------
+    >>> secret_order(b"known to the initiator alone", "a table", 0, 5)
+    [4, 2, 3, 0, 1]
+    >>> secret_order(b"known to the initiator alone", "a table", 1, 5)
+    [2, 1, 4, 3, 0]
+    """
+
+    def lot(code: int) -> bytes:
+        return hmac.digest(key, f"{fingerprint} {seed} {code}".encode(), hashlib.sha256)
+
+    return sorted(range(n_classes), key=lot)
+
+
+def own_key(home: Path) -> bytes:
+    """Return the key that an initiator keeps in its folder; draw it the first time."""
+    path = home / KEY_FILE
+    try:
+        if not path.exists():
+            _draw(path)
+        key = bytes.fromhex(path.read_text(encoding="ascii"))
+    except OSError as error:
+        raise RunError(f"{path}, the key for the order of class codes, cannot be read or written: {error}.") from None
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise RunError(
+            f"{path}, the key for the order of class codes, was changed or damaged: it should hold {2 * KEY_BYTES} "
+            "hexadecimal digits. Bring the old one back, or remove the file: a new one is drawn, and runs with the "
+            "same seed may then differ from earlier ones."
+        )
+    return key
+
+
+def _draw(path: Path) -> None:
+    """Write a new key that only its owner may read, whole or not at all; of two runs that do so, the first wins."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # with mode 0600
+    fresh = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(KEY_BYTES) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            path.hardlink_to(fresh)
+    except OSError:  # not every file system has hard links; there, the last of two wins
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
