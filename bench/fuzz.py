@@ -175,7 +175,7 @@ def spoiled_by_fields(pool: list[bytes], rng: random.Random) -> bytes:
         for parent, key in rng.sample(list(_places(tree)) or [(tree, "run")], 1):
             _spoil(parent, key, rng)
     try:
-        message: m.Message = msgspec.convert(tree, type=Union[tuple(m.REQUESTS + m.REPLIES)])
+        message: m.Message = msgspec.convert(tree, type=SPOKEN)
         return encode(message)
     except (msgspec.ValidationError, struct.error, OverflowError):
         pass

@@ -109,7 +109,8 @@ def _combined(
     method, classes = run.settings.plan.make_method(), run.settings.classes
     scores = {name: each.scores for name, each in found.items()}
     shares = method.combine(scores, {name: each.weight for name, each in found.items()})
-    total = sum(shares.values(), np.zeros((n, len(classes))))[:, np.asarray(run.folder.permutation())]
+    secret = sum(shares.values(), np.zeros((n, len(classes))))
+    total = np.ascontiguousarray(secret[:, np.asarray(run.folder.permutation())])  # rows are summed as elsewhere
     known = {name: each.known for name, each in found.items()}
     return Prediction(total, method.probabilities(total, n_voting), known, absent, classes)
 
