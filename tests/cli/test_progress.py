@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from assistlearn.cli.progress import Asking, Training
+from assistlearn.cli.progress import AskingBar, TrainingBar
 from assistlearn.core import Contribution
 from assistlearn.events import RoundFinished, SamplesDone, TurnFinished
 from assistlearn.plan import Plan
@@ -46,7 +46,7 @@ def turn(number: int, agent: str, accuracy: float | None) -> TurnFinished:
 )
 def test_a_turn_shows_its_accuracy_and_what_all_reach_together(events, words):
     console = terminal()
-    with Training(SETTINGS, quiet=False, console=console) as bar:
+    with TrainingBar(SETTINGS, quiet=False, console=console) as bar:
         for event in events:
             bar.show(event)
         bar.progress.refresh()
@@ -56,7 +56,7 @@ def test_a_turn_shows_its_accuracy_and_what_all_reach_together(events, words):
 
 def test_alignment_shows_with_whom_and_how_far_it_is():
     console = terminal()
-    with Asking(quiet=False, console=console) as bar:
+    with AskingBar(quiet=False, console=console) as bar:
         bar.progress.refresh()
         assert "starting the agents" in last_line(console)
         bar.show(SamplesDone("lab", 0, 0))
@@ -71,7 +71,7 @@ def test_alignment_shows_with_whom_and_how_far_it_is():
 @pytest.mark.parametrize(("quiet", "is_terminal"), [(True, True), (False, False)])
 def test_nothing_is_drawn_for_scripts_or_into_files(quiet, is_terminal):
     console = terminal(is_terminal)
-    with Training(SETTINGS, quiet=quiet, console=console) as bar:
+    with TrainingBar(SETTINGS, quiet=quiet, console=console) as bar:
         bar.show(SamplesDone("lab", 1, 2))
         bar.show(turn(1, "clinic", 0.9))
     assert console.file.getvalue() == ""

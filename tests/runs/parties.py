@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from assistlearn.alignment import Ids, Minimum
-from assistlearn.events import Event, Forgotten
+from assistlearn.alignment import Ids
+from assistlearn.events import Event, RunForgotten
 from assistlearn.plan import SETTINGS, Plan
 from assistlearn.protocol import MemoryTransport
 from assistlearn.runs.folder import RunFolder
@@ -63,7 +63,7 @@ class Parties:
         if transport is None:
             transport = MemoryTransport({name: desk.answer for name, desk in self.desks().items()})
         codes = np.unique(self.labels, return_inverse=True)[1]
-        table = OwnTable(codes, self.options.get("weights"), Minimum(1, 0.0))
+        table = OwnTable(codes, self.options.get("weights"))
         return Led(open_run(folder, self.holdings(initiator), table, transport))
 
     def settings(self, classes: list[Any]) -> RunSettings:
@@ -96,5 +96,5 @@ class Led:
     def predict(self, ids: Ids, rows: np.ndarray) -> Prediction:
         return predict(self.run, ids, rows)
 
-    def forget(self) -> Forgotten:
+    def forget(self) -> RunForgotten:
         return forget(self.run)

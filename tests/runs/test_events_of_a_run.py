@@ -12,10 +12,10 @@ from assistlearn.alignment import Ids
 from assistlearn.events import (
     Answered,
     Asked,
-    Forgotten,
     Predicted,
     RoundFinished,
     RunFinished,
+    RunForgotten,
     SamplesMatched,
     SamplesSettled,
     TurnFinished,
@@ -87,5 +87,5 @@ def test_what_was_forgotten_is_told_though_the_log_goes_with_the_run(tmp_path):
     heard = []
     leader.run.log.listen(heard.append)
     forgotten = leader.forget()
-    assert heard[-1] == forgotten == Forgotten({"clinic": 1, "lab": 1, "scans": 1}, {})
+    assert heard[-1] == forgotten == RunForgotten({"clinic": 1, "lab": 1, "scans": 1}, {})
     assert not leader.folder.path.exists()

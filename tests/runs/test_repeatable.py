@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from assistlearn.reach.processes.opening import train
-from assistlearn.runs.simulation import Options, create_run
 from sklearn.datasets import load_digits
 
+from assistlearn.plan import Plan
+from assistlearn.reach.opening import train
+from assistlearn.reach.processes.reach_processes import create_run
 from assistlearn.runs.folder import RunFolder
 
 BUSY = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
@@ -51,7 +52,7 @@ def write_agents(folder: Path) -> list[Path]:
 
 
 def trained(folder: Path, run: str, files: list[Path]) -> RunFolder:
-    made = create_run(folder / run, run, files, Options(method="soft", n_rounds=2, holdout=0.2))
+    made = create_run(folder / run, run, files, Plan(method="soft", n_rounds=2, holdout=0.2))
     list(train(made))
     return made
 

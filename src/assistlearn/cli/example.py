@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from sklearn.datasets import load_breast_cancer
 
-from assistlearn.cli.agent_file import agent_toml, refuse_existing
+from assistlearn.cli.agent_template import agent_toml, refuse_existing
 
 PARTS = {"clinic": slice(0, 6), "lab": slice(6, 18), "scans": slice(18, 30)}
 LEARNERS = {

@@ -34,14 +34,14 @@ def forget(
 
 def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str]]:
     """Ask all agents to forget a run; its folder goes when all have, and stays to try again otherwise."""
-    from assistlearn.cli.progress import Asking
+    from assistlearn.cli.progress import AskingBar
     from assistlearn.reach.opening import opened_run
     from assistlearn.runs import forgetting
     from assistlearn.runs.folder import RunFolder
 
     folder = RunFolder(path)
     log = folder.log()
-    with Asking(quiet=False) as bar:
+    with AskingBar(quiet=False) as bar:
         log.listen(bar.show)
         with opened_run(folder, training=False, log=log) as (run, _):
             forgotten = forgetting.forget(run)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assistlearn.cli.agent_file import agent_toml, refuse_existing
+from assistlearn.cli.agent_template import agent_toml, refuse_existing
 from assistlearn.cli.output import Json, command, plain, say, say_json
 
 

@@ -11,7 +11,7 @@ from assistlearn.cli.output import command, plain, say, say_json
 from assistlearn.cli.predict import predicted, show_predicted
 from assistlearn.cli.show import outcome, show_result
 from assistlearn.cli.train import new_run
-from assistlearn.cli.training import train_run
+from assistlearn.cli.training_run import train_run
 from assistlearn.errors import SettingsError
 
 PURPOSE = "try assistlearn on one machine"

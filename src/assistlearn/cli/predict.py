@@ -51,7 +51,7 @@ def predict(
 def predicted(run: Path, ids: Path | None, out: Path, timeout: float, quiet: bool) -> dict[str, Any]:
     """Predict, write the file, and return how it went."""
     from assistlearn.alignment import Ids
-    from assistlearn.cli.progress import Asking
+    from assistlearn.cli.progress import AskingBar
     from assistlearn.reach.opening import opened_run
     from assistlearn.runs import prediction as predicting
     from assistlearn.runs.folder import RunFolder
@@ -60,7 +60,7 @@ def predicted(run: Path, ids: Path | None, out: Path, timeout: float, quiet: boo
     folder = RunFolder(run)
     asked = None if ids is None else _in_file(ids, folder)  # before any process starts
     log = folder.log()
-    with Asking(quiet) as bar:
+    with AskingBar(quiet) as bar:
         log.listen(bar.show)
         with opened_run(folder, training=False, log=log, timeout=timeout) as (open_run, own):
             if asked is None:

@@ -52,7 +52,7 @@ class _Bar:
         self.progress.stop()
 
 
-class Asking(_Bar):
+class AskingBar(_Bar):
     """Samples, agent by agent: while they are matched, and while votes are asked for.
 
     Parameters
@@ -93,7 +93,7 @@ class Asking(_Bar):
             self.progress.console.print(plain(words))
 
 
-class Training(Asking):
+class TrainingBar(AskingBar):
     """First the samples with each agent, then turns: whose model is how right, and how good all are together.
 
     Parameters

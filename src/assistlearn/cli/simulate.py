@@ -11,7 +11,7 @@ import typer
 
 from assistlearn.cli.output import Json
 from assistlearn.cli.plan_options import flag_of, takes_plan
-from assistlearn.cli.training import report_run, train_run
+from assistlearn.cli.training_run import report_run, train_run
 from assistlearn.errors import SettingsError
 from assistlearn.plan import RUN, SETTINGS, Plan
 from assistlearn.reach import TIMEOUT

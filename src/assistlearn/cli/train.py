@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assistlearn.cli.output import Json
-from assistlearn.cli.training import report_run, train_run
+from assistlearn.cli.training_run import report_run, train_run
 from assistlearn.errors import SettingsError
 from assistlearn.reach import TIMEOUT
 

@@ -155,7 +155,7 @@ class Predicted(Event):
 
 
 @dataclass(frozen=True)
-class Forgotten(Event):
+class RunForgotten(Event):
     """Agents were asked to forget the run: how many models each removed, and who did not, and why."""
 
     removed: dict[str, int] = field(default_factory=dict)

@@ -28,11 +28,11 @@ def align(run: OpenRun) -> Rows:
         return rows
     labelled = np.flatnonzero(run.table.labels >= 0)
     ids = run.ids_at(labelled)
-    matchings = {name: Matching(run, name, ids, "train", run.table.minimum) for name in run.settings.helpers}
+    matchings = {name: Matching(run, name, ids, "train") for name in run.settings.helpers}
     held = {name: matching.find() for name, matching in matchings.items()}
     kept = np.ones(len(labelled), dtype=bool)
     if held:
-        kept = samples_of_run(held, run.settings.plan.overlap, run.table.minimum)
+        kept = samples_of_run(held, run.settings.plan.overlap)
     for matching in matchings.values():
         matching.settle_anew(kept)
     rows = labelled[kept]
@@ -55,12 +55,12 @@ class Matching:
         The samples.
     purpose : {"train", "predict"}
         What for.
-    minimum : Minimum or None
-        How many of them the helper must hold.
+    minimum : Minimum, optional
+        How many of them the helper must hold; by default as many as training needs.
     """
 
     def __init__(
-        self, run: OpenRun, helper: str, ids: Ids, purpose: Literal["train", "predict"], minimum: Minimum | None
+        self, run: OpenRun, helper: str, ids: Ids, purpose: Literal["train", "predict"], minimum: Minimum | None = None
     ) -> None:
         self._run = run
         self._helper = helper

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Literal, TypeVar
 
 from assistlearn.errors import ProtocolError, RefusedError, StartedAnewError
@@ -28,8 +27,6 @@ class Correspondent:
         Where every message is recorded before it goes out, and as it comes in.
     log : EventLog, optional
         Where it is told that the agent was asked, and has answered.
-    clock : callable, optional
-        Returns seconds.
     """
 
     def __init__(
@@ -38,13 +35,11 @@ class Correspondent:
         transport: Transport,
         ledger: Ledger | None = None,
         log: EventLog | None = None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.agent = agent
         self._transport = transport
         self._ledger = ledger
         self._log = log
-        self._clock = clock
 
     def ask(self, request: Message, expected: type[Expected]) -> Expected:
         """Return the agent's reply, which must be of the expected type and about the same run."""
@@ -59,9 +54,9 @@ class Correspondent:
         """Return the agent's reply, whatever it is, and the bytes that it came in."""
         sent = Encoded.of(request)
         self._record("sent", request.run, type_of(request), sent.content)
-        begun = self._clock()
+        begun = time.monotonic()
         answer = self._transport.ask(self.agent, sent.content)
-        seconds = self._clock() - begun
+        seconds = time.monotonic() - begun
         try:
             reply = decode(answer)
         except ProtocolError as error:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from assistlearn.errors import AssistLearnError
-from assistlearn.events import Forgotten
+from assistlearn.events import RunForgotten
 from assistlearn.protocol import messages as m
 from assistlearn.runs.open_run import OpenRun
 
 
-def forget(run: OpenRun) -> Forgotten:
+def forget(run: OpenRun) -> RunForgotten:
     """Ask every agent to remove what it keeps of the run; its folder goes when all have.
 
     Returns
     -------
-    forgotten : Forgotten
+    forgotten : RunForgotten
         How many models each agent has removed, 0 where it does not know the run any more; and who did not, and why.
     """
     removed: dict[str, int] = {}
@@ -30,7 +30,7 @@ def forget(run: OpenRun) -> Forgotten:
             removed[name] = 0
         else:
             absent[name] = reply.text if isinstance(reply, m.Problem) else f"It answered {type(reply).__name__}."
-    forgotten = Forgotten(removed, absent)
+    forgotten = RunForgotten(removed, absent)
     run.log.append(forgotten)
     if not absent:
         run.folder.remove()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assistlearn.alignment import Ids, Minimum
+from assistlearn.alignment import Ids
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import UnreachableError
@@ -29,13 +29,10 @@ class OwnTable:
         Each row's label as a position in the run's classes; -1 where a row has none.
     weights : ndarray, optional
         The initial weight of each row; equal by default.
-    minimum : Minimum, optional
-        How many samples a helper must hold.
     """
 
     labels: Codes
     weights: Floats | None = None
-    minimum: Minimum | None = None
 
 
 @dataclass

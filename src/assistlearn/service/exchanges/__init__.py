@@ -12,7 +12,7 @@ from assistlearn.protocol.messages import Message, type_of
 from assistlearn.service.exchanges.align import Aligning
 from assistlearn.service.exchanges.exchange import Exchange
 from assistlearn.service.exchanges.forget import Forgetting
-from assistlearn.service.exchanges.opening import Opening
+from assistlearn.service.exchanges.open import Opening
 from assistlearn.service.exchanges.predict import Predicting
 from assistlearn.service.exchanges.train import Training
 

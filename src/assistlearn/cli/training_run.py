@@ -23,14 +23,14 @@ def train_run(folder: RunFolder, quiet: bool, timeout: float) -> None:
     timeout : float
         Seconds to wait for an answer of an agent on this machine.
     """
-    from assistlearn.cli.progress import Training
+    from assistlearn.cli.progress import TrainingBar
     from assistlearn.reach.opening import resuming, train
 
     if folder.result() is not None:
         return
     log = folder.log()
     try:
-        with Training(folder.settings(), quiet) as bar:
+        with TrainingBar(folder.settings(), quiet) as bar:
             log.listen(bar.show)
             for _ in train(folder, log, timeout):
                 pass
