@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from assistlearn.errors import SettingsError
-from assistlearn.events import TurnFinished
 
-Planned: TypeAlias = Callable[[int, Sequence[str], np.random.RandomState], Sequence[str]]
+if TYPE_CHECKING:
+    import numpy as np
+
+    from assistlearn.events import TurnFinished
+
+Planned: TypeAlias = Callable[[int, Sequence[str], "np.random.RandomState"], Sequence[str]]
 
 
 class Adaptive(Protocol):
@@ -67,6 +69,7 @@ Order: TypeAlias = Planned | Adaptive | Greedy
 def chain(round: int, agents: Sequence[str], rng: np.random.RandomState) -> Sequence[str]:
     """Return the agents in the order in which they were given, the same in every round.
 
+    >>> import numpy as np
     >>> chain(1, ["a", "b"], np.random.RandomState(0))
     ['a', 'b']
     """
@@ -76,6 +79,7 @@ def chain(round: int, agents: Sequence[str], rng: np.random.RandomState) -> Sequ
 def shuffled(round: int, agents: Sequence[str], rng: np.random.RandomState) -> Sequence[str]:
     """Return a fresh random permutation of the agents (ASCII-Random).
 
+    >>> import numpy as np
     >>> sorted(shuffled(1, ["a", "b", "c"], np.random.RandomState(0)))
     ['a', 'b', 'c']
     """

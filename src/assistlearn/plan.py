@@ -6,12 +6,10 @@ The estimator, the command line, run folders, messages and task files are made f
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from assistlearn.core.loss import LOSSES
-from assistlearn.core.quantise import DTYPES
 from assistlearn.errors import SettingsError
-from assistlearn.methods import METHODS, Method, method_named
+from assistlearn.methods import method_named, names
 from assistlearn.orders import ORDERS, Greedy, Order, order_of
 from assistlearn.setting import (
     Complaint,
@@ -26,6 +24,9 @@ from assistlearn.setting import (
     words,
 )
 
+if TYPE_CHECKING:
+    from assistlearn.methods.method import Method
+
 MAX_FOLDS = 100
 """How many folds another agent can be asked to fit in one turn."""
 
@@ -34,6 +35,8 @@ Alignment = Literal["hash", "psi"]
 Overlap = Literal["abstain", "intersection"]
 WeakAgent = Literal["skip", "stop"]
 Absent = Literal["stop", "go on"]
+Loss = Literal["logistic", "exponential"]
+ScoreBits = Literal[4, 8, 16, 32]
 
 RUN, SAMPLES, TRAINING, SOFT = "The run", "Samples", "Training", "The soft method"
 """The headings under which settings are shown."""
@@ -139,7 +142,7 @@ class Plan:
     method: str = choice(
         "ascii",
         "How models are weighed and put together.",
-        lambda: METHODS,
+        names,
         told=True,
         panel=TRAINING,
     )
@@ -193,10 +196,10 @@ class Plan:
         metavar="NUMBER",
     )
     seed: int = setting(0, "Where all chance comes from.", whole(0), estimator=False, panel=TRAINING, metavar="NUMBER")
-    loss: str = choice(
+    loss: Loss = choice(
         "logistic",
         "What is made small.",
-        lambda: LOSSES,
+        lambda: get_args(Loss),
         more="The logistic loss bounds the ignorance of a sample, so that wrong labels do less harm.",
         told=True,
         panel=SOFT,
@@ -213,7 +216,7 @@ class Plan:
     score_bits: int = setting(
         8,
         "The bits in which an agent says a score, per sample and turn: 4, 8, 16 or 32.",
-        one_of(lambda: sorted(DTYPES)),
+        one_of(lambda: get_args(ScoreBits)),
         told=True,
         panel=SOFT,
         metavar="BITS",

@@ -127,7 +127,7 @@ def test_an_initiator_without_a_secret_is_told_so_before_anybody_is_asked(folder
 def test_a_run_on_this_machine_is_not_gone_on_with_over_a_network(agents, tmp_path):
     assert assistlearn("simulate", *agents, "--out", tmp_path / "here", "--rounds", 1).code == 0
     assistlearn("train", "--resume", tmp_path / "here").failed(
-        2, "is a run on this machine alone", f"assistlearn simulate --resume {tmp_path / 'here'}"
+        2, "is not a run of 'assistlearn train'", f"assistlearn simulate --resume {tmp_path / 'here'}"
     )
 
 

@@ -17,17 +17,19 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.agents import Agent, Turn
-from assistlearn.core import SoftState, State
+from assistlearn.agents import Agent, TrainingSamples, Turn
 from assistlearn.core.confidence import score_of_truth
 from assistlearn.core.quantise import quantise
 from assistlearn.learners import Honesty, Learner
 from assistlearn.learners.honest import deal
 from assistlearn.learners.weighting import weight_scale
+from assistlearn.methods.hard import Ascii
+from assistlearn.plan import Plan
 
 X, CODES = load_wine(return_X_y=True)
 N = len(CODES)
 EQUAL = np.full(N, 1 / N)
+SOFT = Plan(method="soft").make_method()
 
 
 def prepared(estimator, reward="out-of-fold", cv=4, table=X, codes=CODES, n_jobs=None) -> Learner:
@@ -161,8 +163,8 @@ def test_what_is_not_believed_in_is_cut_from_the_model_weight():
     agents = [Agent("a", GaussianNB(), Honesty(reward, cv=4)) for reward in ("auto", "in-sample")]
     verdicts = []
     for agent in agents:
-        agent.begin(X[:, :3], CODES, seed=5)
-        verdicts.append(agent.take_turn(Turn(1, 1, 6), SoftState.start(N, 3)).verdict)
+        agent.begin(TrainingSamples(X[:, :3], CODES), seed=5)
+        verdicts.append(agent.take_turn(Turn(1, 1, 6), SOFT.start(N, 3), SOFT).verdict)
     learner = prepared(GaussianNB(), "auto", table=X[:, :3])
     learner.fit(EQUAL, 6, "round 1", 3)
     assert verdicts[0].model_weight == learner.trust * verdicts[1].model_weight
@@ -183,13 +185,13 @@ def test_forests_that_know_their_samples_by_heart_vote_by_their_accuracy_alone()
 
 @pytest.mark.parametrize(("codes", "helped"), [(NOISY, False), (CODES, True)], ids=["noisy", "clean"])
 def test_soft_forests_that_know_their_samples_by_heart_are_boosted_where_that_lowers_the_loss_more(codes, helped: bool):
-    columns, state = X[:, [0, 1, 6]], SoftState.start(N, 3)
+    columns, state = X[:, [0, 1, 6]], SOFT.start(N, 3)
     forest = RandomForestClassifier(40)
     boosting_won = []
     for turn in (1, 2, 3, 4):
         agent = Agent("a", forest, Honesty("auto"))
-        agent.begin(columns, codes, seed=5)
-        answer = agent.take_turn(Turn(turn, turn, turn), state)
+        agent.begin(TrainingSamples(columns, codes), seed=5)
+        answer = agent.take_turn(Turn(turn, turn, turn), state, SOFT)
         gains = []
         for ignorance in (state.ignorance(), EQUAL):
             _, said = prepared(forest, table=columns, codes=codes, cv=5).fit(ignorance, turn, "t", 3)
@@ -200,13 +202,13 @@ def test_soft_forests_that_know_their_samples_by_heart_are_boosted_where_that_lo
     assert any(boosting_won) == helped
 
 
-@pytest.mark.parametrize("kind", [State, SoftState])
-def test_a_state_remembers_how_it_began(kind):
+@pytest.mark.parametrize("method", [Ascii(), SOFT], ids=["hard", "soft"])
+def test_a_state_remembers_how_it_began(method):
     weights = np.random.RandomState(0).rand(N)
     for given in (None, weights):
-        state = kind.start(N, 3, given)
+        state = method.start(N, 3, given)
         began = state.ignorance()
-        reward = CODES == 1 if kind is State else quantise(np.where(CODES == 1, 1.0, -0.5), 8)
+        reward = CODES == 1 if method is not SOFT else quantise(np.where(CODES == 1, 1.0, -0.5), 8)
         state.apply(reward, 0.7)
         assert np.abs(state.ignorance() - began).max() > 1e-4
         fresh = state.beginning()

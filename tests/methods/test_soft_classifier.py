@@ -14,9 +14,10 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from assistlearn import AssistedClassifier, load, save
-from assistlearn.agents import Agent, Turn
-from assistlearn.core import SoftReward, SoftState
+from assistlearn.agents import Agent, TrainingSamples, Turn
+from assistlearn.core import SoftReward
 from assistlearn.errors import SettingsError
+from assistlearn.plan import Plan
 from tests.estimators.test_sklearn_checks import Share
 
 X, Y = load_wine(return_X_y=True)
@@ -67,18 +68,19 @@ def test_one_agent_whose_weight_is_one_predicts_its_own_probabilities():
 @pytest.mark.parametrize("bits", [4, 8, 16, 32])
 def test_a_replica_that_hears_levels_and_weights_only_ends_in_the_same_state_and_models(bits: int):
     model = soft(score_bits=bits).fit(X, Y)
-    state = SoftState.start(len(Y), 3, score_bits=bits)  # what an agent elsewhere would hold
+    method = Plan(method="soft", score_bits=bits).make_method()
+    state = method.start(len(Y), 3)  # what an agent elsewhere would hold
     seeds, prepare = np.random.RandomState(0), np.random.RandomState([0, 3])
     agents = {"a": Agent("a", TREE), "b": Agent("b", SCALED)}
     for name, columns in (("a", slice(0, 6)), ("b", slice(6, 13))):
-        agents[name].begin(X[:, columns], Y, int(prepare.randint(2**31 - 1)))
+        agents[name].begin(TrainingSamples(X[:, columns], Y), int(prepare.randint(2**31 - 1)))
     weights = []
     for number in range(6):
         answer = agents["ab"[number % 2]].take_turn(
-            Turn(number + 1, number // 2 + 1, int(seeds.randint(2**31 - 1))), state
+            Turn(number + 1, number // 2 + 1, int(seeds.randint(2**31 - 1))), state, method
         )
         raw = answer.reward.levels.tobytes()
-        heard = SoftReward(np.frombuffer(raw, dtype=answer.reward.levels.dtype), answer.reward.scale)
+        heard = SoftReward(np.frombuffer(raw, dtype=answer.reward.levels.dtype), answer.reward.scale, bits)
         state.apply(heard, answer.verdict.model_weight)
         weights.append(answer.verdict.model_weight)
     assert weights == [c.model_weight for c in model.contributions_]

@@ -14,6 +14,10 @@ from assistlearn.core.loss import LOSSES, best_weight
 from assistlearn.core.quantise import DTYPES, largest_level, quantise, right
 
 
+def soft_state(n_samples: int, n_classes: int) -> SoftState:
+    return SoftState.start(n_samples, n_classes, loss="logistic", shrinkage=0.5)
+
+
 @st.composite
 def situations(draw: st.DrawFn):
     """Scores so far, what a model says, initial weights and the number of classes."""
@@ -57,7 +61,7 @@ def test_labels_under_the_exponential_loss_are_ascii_simple(n_classes: int, bits
     rng = np.random.RandomState(n_classes)
     n = 200
     labels = rng.randint(n_classes, size=n)
-    soft = SoftState.start(n, n_classes, loss="exponential", shrinkage=1.0, score_bits=bits)
+    soft = SoftState.start(n, n_classes, loss="exponential", shrinkage=1.0)
     hard = State.start(n, n_classes, interchange=False)
     # 1 and -1/(K-1) are whole levels only if K-1 divides the largest level; otherwise 8 bits are an approximation
     exact = largest_level(bits) % (n_classes - 1) == 0
@@ -120,17 +124,17 @@ def test_quantised_scores_are_off_by_half_a_level_at_most(bits: int, seed: int):
 @given(situations(), st.lists(st.floats(0.01, 2.0), min_size=1, max_size=5))
 def test_a_state_is_rebuilt_to_the_bit_from_levels_scale_and_weight(loss: str, case, weights):
     _, said, start, n_classes = case
-    first = SoftState.start(len(said), n_classes, start, loss=loss)
-    again = SoftState.start(len(said), n_classes, start, loss=loss)
+    first = SoftState.start(len(said), n_classes, start, loss=loss, shrinkage=0.5)
+    again = SoftState.start(len(said), n_classes, start, loss=loss, shrinkage=0.5)
     for number, weight in enumerate(weights):
-        reward = quantise(np.roll(said, number), first.score_bits)
+        reward = quantise(np.roll(said, number), 8)
         first.apply(reward, weight)
-        travelled = type(reward)(np.frombuffer(reward.levels.tobytes(), dtype=np.int8), float(repr(reward.scale)))
+        travelled = type(reward)(np.frombuffer(reward.levels.tobytes(), dtype=np.int8), float(repr(reward.scale)), 8)
         again.apply(travelled, weight)
     assert first.ignorance().tobytes() == again.ignorance().tobytes()
 
 
-@pytest.mark.parametrize("make", [SoftState.start, State.start])
+@pytest.mark.parametrize("make", [soft_state, State.start])
 def test_samples_that_an_agent_does_not_hold_change_nothing_in_its_verdict(make):
     rng = np.random.RandomState(0)
     labels = rng.randint(3, size=60)
@@ -149,7 +153,7 @@ def test_samples_that_an_agent_does_not_hold_change_nothing_in_its_verdict(make)
     if isinstance(whole, State):
         full = full | ~held
     else:
-        full = type(full)(np.where(held, full.levels, 0).astype(np.int8), full.scale)
+        full = type(full)(np.where(held, full.levels, 0).astype(np.int8), full.scale, full.bits)
     verdict = whole.judge(full, held=held)
     assert verdict.model_weight == pytest.approx(of_held.model_weight, rel=1e-9)
     assert verdict.mean_reward == pytest.approx(of_held.mean_reward, rel=1e-9)
@@ -160,19 +164,19 @@ def test_samples_that_an_agent_does_not_hold_change_nothing_in_its_verdict(make)
 
 
 def test_an_agent_that_holds_nothing_is_useless():
-    state = SoftState.start(3, 2)
+    state = soft_state(3, 2)
     assert state.judge(quantise(np.zeros(3), 8), held=np.zeros(3, dtype=bool)).useless
 
 
 def test_a_model_that_is_more_often_wrong_than_right_is_useless():
-    state = SoftState.start(4, 2)
+    state = soft_state(4, 2)
     assert state.judge(quantise(np.array([1.0, -1.0, -1.0, -1.0]), 8)).useless
 
 
 def test_under_the_logistic_loss_a_hopeless_sample_matters_at_most_twice_as_much_as_an_undecided_one():
     shares = {}
     for loss in LOSSES:
-        state = SoftState.start(100, 2, loss=loss)
+        state = SoftState.start(100, 2, loss=loss, shrinkage=0.5)
         for _ in range(30):
             state.apply(quantise(np.r_[-1.0, np.zeros(99)], 8), 1.0)
         shares[loss] = state.ignorance()[0]

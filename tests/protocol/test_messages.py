@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import get_args
 
 import msgspec
 import pytest
@@ -79,7 +78,7 @@ def test_no_message_is_forgotten_by_the_codec():
     assert kinds - {m.Message} == {*m.REQUESTS, *m.REPLIES} == set(MESSAGES)
 
 
-@pytest.mark.parametrize("kind", [*get_args(m.Message), m.News, m.Snapshot, *map(vars(arrays).get, ARRAYS)])
+@pytest.mark.parametrize("kind", [*m.REQUESTS, *m.REPLIES, m.News, m.Snapshot, *map(vars(arrays).get, ARRAYS)])
 def test_a_message_is_frozen_and_knows_no_other_fields(kind):
     assert kind.__struct_config__.frozen
     assert kind.__struct_config__.forbid_unknown_fields
@@ -87,7 +86,7 @@ def test_a_message_is_frozen_and_knows_no_other_fields(kind):
 
 def test_only_inert_types_are_in_messages():
     """Numbers, text, bytes, and our own forms: nothing that a decoder could be talked into building."""
-    seen, left = set(), [*get_args(m.Message)]
+    seen, left = set(), [*m.REQUESTS, *m.REPLIES]
     while left:
         kind = left.pop()
         if kind in seen:

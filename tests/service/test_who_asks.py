@@ -16,6 +16,7 @@ from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, pack_codes, unpack_numbers
 from assistlearn.protocol.ledger import read
+from assistlearn.service.exchanges.align import helper_of
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.service import AgentService
 from assistlearn.service.store import runs_at
@@ -61,10 +62,8 @@ def messages(n_turns: int = 2) -> list[m.Message]:
 def aligned(purpose: str) -> list[m.Message]:
     aligner = HashInitiator(Ids(IDS, "bank"), SECRET, "lab", Minimum(0, 0.0))
     first = m.Align(run=RUN, purpose=purpose, step=1, data=aligner.start())
-    scratch = AgentService(
-        Holdings("lab", GaussianNB(), Ids(IDS, "Agent 'lab'"), X, Path("/nowhere"), SECRET), ledger=False
-    )
-    helper = scratch._helper("hash", purpose)
+    own = Holdings("lab", GaussianNB(), Ids(IDS, "Agent 'lab'"), X, Path("/nowhere"), SECRET)
+    helper = helper_of(own, "hash", purpose)
     aligner.finish(helper.answer(first.data))
     return [first, m.Align(run=RUN, purpose=purpose, step=2, data=aligner.settle(np.ones(N, dtype=bool)))]
 

@@ -17,7 +17,7 @@ from assistlearn.core.ignorance import Floats
 from assistlearn.errors import LearnerError
 from assistlearn.learners import Honesty, Learner, Model, Panel
 from assistlearn.learners.weighting import take_rows
-from assistlearn.methods import Method
+from assistlearn.methods.method import Method
 
 
 @dataclass(frozen=True)

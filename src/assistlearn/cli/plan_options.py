@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import typing
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Any, cast
@@ -86,4 +85,5 @@ def _kind(name: str, known: Setting) -> Any:
     """Return the type of a setting's value, as typer takes it."""
     if known.choices is not None:
         return StrEnum(name, {re.sub(r"\W", "_", choice).upper(): choice for choice in known.choices()})
-    return typing.get_type_hints(Plan)[name]
+    default = getattr(Plan, name)
+    return float | None if default is None else type(default)  # what may be left out altogether is a number

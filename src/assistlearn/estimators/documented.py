@@ -6,7 +6,7 @@ import dataclasses
 import textwrap
 from typing import Any, TypeVar
 
-from assistlearn.methods import METHODS
+from assistlearn.methods import method_class, names
 from assistlearn.orders import ORDERS
 from assistlearn.plan import SETTINGS, Plan
 
@@ -52,10 +52,10 @@ def _type(name: str, annotation: Any) -> str:
 
 def _methods() -> list[str]:
     lines: list[str] = []
-    for place, (name, method) in enumerate(METHODS.items()):
-        end = "." if place == len(METHODS) - 1 else ";"
+    for name in names():
+        end = "." if name == names()[-1] else ";"
         lines += textwrap.wrap(
-            f"{_shown(name)}: {method.summary}{end}", WIDTH, initial_indent="- ", subsequent_indent="  "
+            f"{_shown(name)}: {method_class(name).summary}{end}", WIDTH, initial_indent="- ", subsequent_indent="  "
         )
     return lines
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from assistlearn.agents import Agent, Answer, Turn
 from assistlearn.core import Contribution, RunState
-from assistlearn.methods import Method
+from assistlearn.methods.method import Method
 
 
 @dataclass(frozen=True)

@@ -1,35 +1,55 @@
 """The methods by name: the only place that knows their names.
 
 A method of your own is a class below :class:`~assistlearn.methods.method.Method` and a line,
-``register("name", YourMethod)``, at every agent of a run.
+``register("name", lambda: YourMethod)``, at every agent of a run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from assistlearn.errors import SettingsError
-from assistlearn.methods.ensemble import Ensemble
-from assistlearn.methods.hard import Ascii, Simple
-from assistlearn.methods.method import Method
-from assistlearn.methods.soft import Soft
 
-__all__ = ["METHODS", "Method", "method_named", "register"]
+if TYPE_CHECKING:
+    from assistlearn.methods.method import Method
 
-METHODS: dict[str, type[Method]] = {}
+__all__ = ["method_class", "method_named", "names", "register"]
 
-
-def register(name: str, method: type[Method]) -> None:
-    """Let a method be chosen by a name."""
-    METHODS[name] = method
+_METHODS: dict[str, Callable[[], type[Method]]] = {}
 
 
-register("ascii", Ascii)
-register("simple", Simple)
-register("soft", Soft)
-register("ensemble", Ensemble)
+def register(name: str, made: Callable[[], type[Method]]) -> None:
+    """Let a method be chosen by a name; its class is imported when it is first needed."""
+    _METHODS[name] = made
+
+
+def _of_module(module: str, kind: str) -> Callable[[], type[Method]]:
+    def made() -> type[Method]:
+        found: type[Method] = getattr(import_module(f"assistlearn.methods.{module}"), kind)
+        return found
+
+    return made
+
+
+register("ascii", _of_module("hard", "Ascii"))
+register("simple", _of_module("hard", "Simple"))
+register("soft", _of_module("soft", "Soft"))
+register("ensemble", _of_module("ensemble", "Ensemble"))
+
+
+def names() -> list[str]:
+    """Return the names of all methods."""
+    return list(_METHODS)
+
+
+def method_class(name: str) -> type[Method]:
+    """Return the class of a method."""
+    if name not in _METHODS:
+        raise SettingsError(f"method={name!r} is not known. Choose one of {names()}.")
+    return _METHODS[name]()
 
 
 def method_named(name: str, settings: Mapping[str, Any]) -> Method:
@@ -47,7 +67,5 @@ def method_named(name: str, settings: Mapping[str, Any]) -> Method:
     >>> method_named("soft", {"loss": "logistic", "shrinkage": 0.5, "score_bits": 8, "n_rounds": 3})
     Soft(loss='logistic', shrinkage=0.5, score_bits=8)
     """
-    if name not in METHODS:
-        raise SettingsError(f"method={name!r} is not known. Choose one of {list(METHODS)}.")
-    kind = METHODS[name]
+    kind = method_class(name)
     return kind(**{field.name: settings[field.name] for field in fields(kind)})

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from assistlearn.errors import AssistLearnError, SettingsError, TableChangedError
+from assistlearn.errors import AssistLearnError, RunError, SettingsError, TableChangedError
 from assistlearn.events import Event, EventLog
 from assistlearn.protocol import Transport
 from assistlearn.reach import TIMEOUT, reach_named
@@ -83,6 +83,14 @@ def follow(run: OpenRun) -> Iterator[Event]:
         else:
             error.add_note(f"The run is kept in {folder.path}. Put this right, then go on: {resuming(folder)}")
         raise
+
+
+def new_folder(path: Path) -> RunFolder:
+    """Return the folder for a new run, in which no run may live yet."""
+    made = RunFolder(path)
+    if made.exists:
+        raise RunError(f"{path} holds a run already. Go on with it ({resuming(made)}), or name another folder.")
+    return made
 
 
 def resuming(folder: RunFolder) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from assistlearn.agent_files import AgentDescription
@@ -67,14 +66,6 @@ def write_run(
     )
     order = secret_order(own_key(initiator.models), table.fingerprint, plan.seed, len(classes))
     folder.write_settings(settings, order)
-
-
-def new_folder(path: Path) -> RunFolder:
-    """Return the folder for a new run, in which no run may live yet."""
-    made = RunFolder(path)
-    if made.exists:
-        raise RunError(f"{path} holds a run already. Go on with it (--resume {path}), or name another folder.")
-    return made
 
 
 def check_new(run: str, descriptions: Sequence[AgentDescription]) -> None:

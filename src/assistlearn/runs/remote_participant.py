@@ -8,7 +8,7 @@ from assistlearn.agents import Answer, Turn
 from assistlearn.core import Contribution, RunState, Verdict
 from assistlearn.core.weight import LARGEST
 from assistlearn.errors import ProtocolError, RefusedError
-from assistlearn.methods import Method
+from assistlearn.methods.method import Method
 from assistlearn.protocol import Encoded
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_numbers

@@ -13,7 +13,7 @@ from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 from assistlearn.learners.seeding import MAX_SEED
-from assistlearn.methods import Method
+from assistlearn.methods.method import Method
 from assistlearn.plan import Plan
 from assistlearn.session import HoldOut
 from assistlearn.session.holdout import split

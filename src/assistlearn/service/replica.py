@@ -9,7 +9,7 @@ import numpy as np
 from assistlearn.core import Reward, RunState
 from assistlearn.core.weight import LARGEST
 from assistlearn.errors import OutOfOrderError, ProtocolError
-from assistlearn.methods import Method
+from assistlearn.methods.method import Method
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_numbers
 from assistlearn.protocol.rewards import PackedReward, loudness, unpack_reward

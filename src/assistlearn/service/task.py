@@ -15,7 +15,7 @@ from assistlearn.core.votes import Codes
 from assistlearn.errors import OutOfOrderError, ProtocolError, SettingsError
 from assistlearn.learners import Honesty
 from assistlearn.learners.weighting import take_rows
-from assistlearn.methods import Method
+from assistlearn.methods.method import Method
 from assistlearn.plan import TOLD, Plan
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import MAX_CLASSES, unpack_bits, unpack_codes, unpack_numbers

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from assistlearn.core import votes
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
-from assistlearn.methods import Method
-from assistlearn.methods.method import HoldoutAnswer
+from assistlearn.methods.method import HoldoutAnswer, Method
 
 Rows = NDArray[np.intp]
 

@@ -14,7 +14,8 @@ from assistlearn.reach.flare.installed import require_flare
 from assistlearn.reach.flare.provisioning.kit import load_kit
 from assistlearn.reach.flare.site.findings import check_named
 from assistlearn.reach.flare.task_file import check_helpers, load_task
-from assistlearn.runs.creating import check_matching, check_new, new_folder, write_run
+from assistlearn.reach.opening import new_folder
+from assistlearn.runs.creating import check_matching, check_new, write_run
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.settings import RunSettings
 

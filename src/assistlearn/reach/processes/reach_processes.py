@@ -11,8 +11,9 @@ from assistlearn.errors import SettingsError
 from assistlearn.events import EventLog
 from assistlearn.plan import Plan
 from assistlearn.protocol import Transport
+from assistlearn.reach.opening import new_folder
 from assistlearn.reach.processes.process_transport import ProcessTransport
-from assistlearn.runs.creating import check_matching, check_new, new_folder, write_run
+from assistlearn.runs.creating import check_matching, check_new, write_run
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.settings import RunSettings
 
