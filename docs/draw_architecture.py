@@ -91,10 +91,9 @@ STOPS = (
 
 def main() -> None:
     """Write both pictures."""
-    mpl.rcParams["svg.fonttype"] = "none"
-    mpl.rcParams["svg.hashsalt"] = "assistlearn"
-    _write(draw_layers(), "architecture.svg")
-    _write(draw_way(), "way_of_a_reward.svg")
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "assistlearn"}):
+        _write(draw_layers(), "architecture.svg")
+        _write(draw_way(), "way_of_a_reward.svg")
 
 
 def draw_layers() -> Figure:
