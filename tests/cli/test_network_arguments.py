@@ -200,3 +200,19 @@ def test_a_check_shows_what_is_right_and_what_is_wrong_and_ends_with_3(folder):
 def test_a_check_of_the_relays_kit_needs_no_network(folder):
     said = assistlearn("site", "check", folder / "kits" / "relay", "--json")
     assert (said.code, said.json["right"]) == (0, True)
+
+
+@pytest.mark.parametrize("written_before", [False, True], ids=["as now", "before runs said how agents are reached"])
+def test_a_run_over_a_network_is_not_gone_on_with_on_this_machine(agents, tmp_path, written_before):
+    folder = tmp_path / "there"
+    assert assistlearn("simulate", *agents, "--out", folder, "--rounds", 1).code == 0
+    (folder / "result.json").unlink()  # as if it had been interrupted
+    settings = json.loads((folder / "settings.json").read_text())
+    settings |= {"kits": {"site": "kits/clinic", "admin": "kits/admin"}, "patience_seconds": 60.0, "reach": "flare"}
+    settings["files"] = {"clinic": settings["files"]["clinic"]}
+    if written_before:
+        del settings["reach"], settings["absent"]
+    (folder / "settings.json").write_text(json.dumps(settings))
+    words = "is not a run of 'assistlearn simulate'", f"assistlearn train --resume {folder}"
+    assistlearn("simulate", "--resume", folder).failed(2, *words)
+    assert f"Go on with it: assistlearn train --resume {folder}" in assistlearn("show", folder).out

@@ -15,7 +15,7 @@ import msgspec
 
 from assistlearn.errors import ProtocolError
 from assistlearn.protocol.arrays import Bits, ClassCodes, Levels, Numbers
-from assistlearn.protocol.messages import REPLIES, REQUESTS, VERSION, Message
+from assistlearn.protocol.messages import REPLIES, REQUESTS, VERSION, Message, type_of
 
 MARK = b"ALMS"
 _HEADER = struct.Struct("<4sHHIQ")
@@ -28,12 +28,16 @@ class _Speech:
     """The message types that are understood; nothing else is ever constructed."""
 
     def __init__(self) -> None:
-        self._types: list[type[Message]] = []
-        self.learn(*REQUESTS, *REPLIES)
+        self._own = {type_of(kind): kind for kind in (*REQUESTS, *REPLIES)}
+        self._types = dict(self._own)
+        self.learn()
 
     def learn(self, *types: type[Message]) -> None:
-        self._types += [kind for kind in types if kind not in self._types]
-        union: Any = Union[tuple(self._types)]  # noqa: UP007  the types are known at run time
+        taken = [kind for kind in types if self._own.get(type_of(kind), kind) is not kind]
+        if taken:
+            raise ProtocolError(f"{type_of(taken[0])!r} is the type of another message. Give {taken[0]} another tag.")
+        self._types |= {type_of(kind): kind for kind in types}
+        union: Any = Union[tuple(self._types.values())]  # noqa: UP007  the types are known at run time
         self.decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(union)
 
 
@@ -41,7 +45,10 @@ _speech = _Speech()
 
 
 def learn(*types: type[Message]) -> None:
-    """Understand further types of messages, those of an exchange that is registered."""
+    """Understand further types of messages, those of an exchange that is registered.
+
+    A type that is learned again, from a module that was imported again, takes the place of its older self.
+    """
     _speech.learn(*types)
 
 

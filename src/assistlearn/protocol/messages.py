@@ -258,8 +258,8 @@ REQUESTS: tuple[type[Message], ...] = (Open, Align, Begin, TakeTurn, End, Predic
 REPLIES: tuple[type[Message], ...] = (Opened, Aligned, Ready, TurnTaken, Ended, Scores, Forgotten, Problem)
 
 
-def type_of(message: Message) -> str:
-    """Return the name of a message's type, as ledgers and events have it.
+def type_of(message: Message | type[Message]) -> str:
+    """Return the name of a message's type, as ledgers and events have it; of a message, or of its class.
 
     >>> type_of(TakeTurn(run="r", turn=1, round=1, seed=0, since=0, news=[]))
     'take-turn'

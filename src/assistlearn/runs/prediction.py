@@ -87,14 +87,15 @@ def predict(run: OpenRun, ids: Ids, rows: Rows) -> Prediction:
     result = run.folder.result()
     if result is None:
         raise RunError(f"Run {run.name!r} is not finished. Finish it first, with --resume.")
+    own = run.own.run(run.name)
+    if own.store.exists:
+        own.part().features()  # a table of one's own that no longer fits is refused: one can put that right
     found: dict[str, _Votes] = {}
     absent: dict[str, str] = {}
     for name in run.settings.agents:
         try:
             found[name] = _votes_of(run, name, ids, rows)
         except AssistLearnError as error:
-            if name == run.settings.initiator:
-                raise  # its own table or models: whoever asks can put that right
             absent[name] = str(error)
     contributed = {contribution["agent"] for contribution in result["contributions"]}
     prediction = _combined(run, len(ids), found, absent, len(contributed & found.keys()))

@@ -1,0 +1,120 @@
+"""Columns are found by name at prediction, as the models were trained with them; what no longer fits is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.program import assistlearn
+from tests.cli.small_agents import write_agents
+
+FOREST = '{ kind = "sklearn.ensemble.RandomForestClassifier", parameters = { n_estimators = 5 } }'
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> tuple[Path, str]:
+    """Return the folder of three agents with a finished run, and what it predicts."""
+    folder = tmp_path_factory.mktemp("columns")
+    files = write_agents(folder)
+    for name in ("clinic", "lab"):  # a category beside the numbers, so that a change of its kind can be seen
+        table = pl.read_csv(folder / f"{name}.csv")
+        town = pl.Series("town", ["north", "south", "west"] * (len(table) // 3 + 1)).head(len(table))
+        table.with_columns(town).write_csv(folder / f"{name}.csv")
+        toml = (
+            (folder / f"{name}.toml")
+            .read_text()
+            .replace('{ kind = "sklearn.tree.DecisionTreeClassifier", parameters = { max_depth = 1 } }', FOREST)
+        )
+        (folder / f"{name}.toml").write_text(toml)
+    said = assistlearn("simulate", *files, "--rounds", 3, "--method", "soft", "--run", "r", "--out", folder / "run")
+    assert said.code == 0, said.err
+    return folder, predicted(folder)
+
+
+def predicted(folder: Path) -> str:
+    said = assistlearn("predict", folder / "run", "--out", folder / "out.csv", "--json")
+    assert said.code == 0, said.err
+    assert said.json["absent"] == {}
+    return (folder / "out.csv").read_text()
+
+
+class Changed:
+    """A table that is another one for a while."""
+
+    def __init__(self, folder: Path, agent: str, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+        self._path, self._change = folder / f"{agent}.csv", change
+
+    def __enter__(self) -> None:
+        self._before = self._path.read_bytes()
+        self._change(pl.read_csv(self._path)).write_csv(self._path)
+
+    def __exit__(self, *_: object) -> None:
+        self._path.write_bytes(self._before)
+
+
+SAME = {
+    "reversed": lambda table: table.select(reversed(table.columns)),
+    "with further columns": lambda table: table.with_columns(x00=pl.lit(7.0), a=pl.lit("b")).select(
+        ["a", "x00", *table.columns]
+    ),
+    "with the rows in another order": lambda table: table.reverse(),
+}
+
+
+@pytest.mark.parametrize("agent", ["lab", "clinic"])
+@pytest.mark.parametrize("change", SAME)
+def test_the_same_columns_elsewhere_in_the_file_give_the_same_predictions(trained, agent, change):
+    folder, before = trained
+    with Changed(folder, agent, SAME[change]):
+        after = predicted(folder)
+    assert sorted(after.splitlines()) == sorted(before.splitlines())
+
+
+REFUSED = {
+    "renamed": (lambda table: table.rename({"x1": "x9"}), "x1"),
+    "gone": (lambda table: table.drop("x0"), "x0"),
+    "text instead of numbers": (lambda table: table.with_columns(x1=pl.lit("much")), "x1"),
+}
+
+
+@pytest.mark.parametrize("change", REFUSED)
+def test_a_column_of_a_helpers_that_no_longer_fits_is_refused_and_named_to_its_owner_alone(trained, change):
+    folder, before = trained
+    alter, column = REFUSED[change]
+    log = folder / "lab-models" / "problems.log"
+    written = log.stat().st_size if log.exists() else 0
+    with Changed(folder, "lab", alter):
+        said = assistlearn("predict", folder / "run", "--out", folder / "out.csv", "--json")
+    assert list(said.json["absent"]) == ["lab"]
+    assert "problems.log" in said.json["absent"]["lab"]
+    assert repr(column) not in said.json["absent"]["lab"]  # the names of columns stay where they are
+    assert repr(column) in log.read_text()[written:]
+    assert predicted(folder) == before
+
+
+@pytest.mark.parametrize("change", REFUSED)
+def test_a_column_of_ones_own_that_no_longer_fits_ends_the_command_and_is_named(trained, change):
+    folder, before = trained
+    alter, column = REFUSED[change]
+    (folder / "out.csv").unlink(missing_ok=True)
+    with Changed(folder, "clinic", alter):
+        assistlearn("predict", folder / "run", "--out", folder / "out.csv").failed(2, "clinic.csv", repr(column))
+    assert not (folder / "out.csv").exists()
+    assert predicted(folder) == before
+
+
+def test_runs_of_releases_that_kept_no_schema_still_predict(trained):
+    folder, before = trained
+    stores = [folder / f"{name}-models" / "runs" / "r" / "table.json" for name in ("clinic", "lab", "scans")]
+    contents = [path.read_text() for path in stores]
+    try:
+        for path, content in zip(stores, contents, strict=True):
+            fingerprint = content.partition('"fingerprint": "')[2].partition('"')[0]
+            path.write_text(f'{{"fingerprint": "{fingerprint}"}}')
+        assert predicted(folder) == before
+    finally:
+        for path, content in zip(stores, contents, strict=True):
+            path.write_text(content)

@@ -1,0 +1,91 @@
+"""Every fact is in the run's log the moment it happens, once, however often the run is interrupted."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from assistlearn.alignment import Ids
+from assistlearn.events import (
+    Answered,
+    Asked,
+    Forgotten,
+    Predicted,
+    RoundFinished,
+    RunFinished,
+    SamplesMatched,
+    SamplesSettled,
+    TurnFinished,
+    read,
+)
+from tests.service.recording import three_agents
+
+
+def of(folder, kind) -> list:
+    return [recorded.event for recorded in read(folder.events) if isinstance(recorded.event, kind)]
+
+
+def test_the_log_tells_the_whole_life_of_a_run_in_order(tmp_path):
+    parties = three_agents(tmp_path, n_rounds=2, holdout=0.2)
+    leader = parties.leader()
+    events = list(leader.train())
+    folder = leader.folder
+    assert of(folder, (TurnFinished, RoundFinished, RunFinished)) == events
+    n = len(parties.X)
+    held = int(np.count_nonzero(parties.held["lab"]))
+    assert of(folder, SamplesMatched) == [SamplesMatched("lab", n, held), SamplesMatched("scans", n, n)]
+    (settled,) = of(folder, SamplesSettled)
+    assert settled.n_samples + settled.n_holdout == n
+    assert 0.15 * n < settled.n_holdout < 0.25 * n
+    ids = parties.holdings("clinic").ids
+    leader.predict(Ids(ids.take(np.arange(5)), "new"), np.arange(5))
+    (predicted,) = of(folder, Predicted)
+    held_of_five = int(np.count_nonzero(parties.held["lab"][:5]))
+    assert predicted == Predicted(5, 0, {"clinic": 5, "lab": held_of_five, "scans": 5}, {})
+    times = [recorded.time for recorded in read(folder.events)]
+    assert None not in times
+    assert times == sorted(times)
+
+
+def test_every_message_with_a_helper_is_asked_and_answered(tmp_path):
+    leader = three_agents(tmp_path, n_rounds=2).leader()
+    list(leader.train())
+    asked, answered = of(leader.folder, Asked), of(leader.folder, Answered)
+    assert {event.agent for event in asked} == {"lab", "scans"}
+    assert len(asked) == len(answered)
+    assert Counter(event.type for event in asked)["take-turn"] == 4
+    ledger = [json.loads(line) for line in (tmp_path / "clinic" / "ledger.jsonl").read_text().splitlines()]
+    assert [(e["peer"], e["type"], e["bytes"]) for e in ledger if e["direction"] == "sent"] == [
+        (event.agent, event.type, event.bytes) for event in asked
+    ]
+    assert all(event.seconds >= 0.0 for event in answered)
+
+
+@pytest.mark.parametrize("turns", [0, 1, 4])
+def test_a_turn_is_in_the_log_before_the_next_one_begins_and_only_once(tmp_path, turns):
+    parties = three_agents(tmp_path, n_rounds=2)
+    going = parties.leader().train()
+    seen = []
+    while len([event for event in seen if isinstance(event, TurnFinished)]) < turns:
+        seen.append(next(going))
+        assert of(parties.leader().folder, (TurnFinished, RoundFinished)) == seen
+    going.close()  # interrupted here
+    heard = []
+    leader = parties.leader()
+    leader.run.log.listen(heard.append)
+    events = list(leader.train())
+    assert of(leader.folder, (TurnFinished, RoundFinished, RunFinished)) == events
+    assert [event for event in heard if isinstance(event, TurnFinished | RoundFinished | RunFinished)] == events
+
+
+def test_what_was_forgotten_is_told_though_the_log_goes_with_the_run(tmp_path):
+    leader = three_agents(tmp_path, n_rounds=1).leader()
+    list(leader.train())
+    heard = []
+    leader.run.log.listen(heard.append)
+    forgotten = leader.forget()
+    assert heard[-1] == forgotten == Forgotten({"clinic": 1, "lab": 1, "scans": 1}, {})
+    assert not leader.folder.path.exists()
