@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import assistlearn
@@ -28,27 +31,39 @@ def _layers(pyproject: dict[str, Any]) -> list[str]:
 
 
 def _modules(package: Path, layer: str) -> list[str]:
-    """Return the dotted names of a layer's modules, the package itself first; none where it does not exist."""
+    """Return the dotted names of a layer's modules, packages before what is in them; none where it does not exist."""
     if (package / f"{layer}.py").exists():
         return [layer]
-    found = [path for path in sorted((package / layer).rglob("*.py")) if not path.stem.startswith("_")]
-    inner = [".".join(path.relative_to(package).with_suffix("").parts) for path in found]
-    return [layer, *inner] if (package / layer / "__init__.py").exists() else []
+    found = sorted((package / layer).rglob("*.py"), key=lambda path: path.relative_to(package).with_suffix("").parts)
+    kept = [path for path in found if path.stem == "__init__" or not path.stem.startswith("_")]
+    return [".".join(path.relative_to(package).with_suffix("").parts).removesuffix(".__init__") for path in kept]
 
 
 def _page(root: str, layer: str, modules: list[str]) -> str:
     """Return the page: what the package says of itself, then every module in full."""
     first, *inner = modules
-    parts = [f"# {layer}", _automodule(f"{root}.{first}", members=not inner)]
-    parts += [f"## {name}\n\n{_automodule(f'{root}.{name}', members=True)}" for name in inner]
+    parts = [f"# {layer}", _automodule(f"{root}.{first}")]
+    parts += [f"## {name}\n\n{_automodule(f'{root}.{name}')}" for name in inner]
     return "\n\n".join(parts) + "\n"
 
 
-def _automodule(name: str, members: bool) -> str:
-    options = [":members:", ":show-inheritance:"] if members else [":no-members:"]
-    public = [own for own, module in PUBLIC.items() if module == name and members]
+def _automodule(name: str) -> str:
+    """Return the directive: all members of a module, or those that a package defines itself and does not pass on."""
+    public = [own for own, module in PUBLIC.items() if module == name]
+    package = find_spec(name)
+    if package is not None and package.submodule_search_locations is not None:
+        members = ", ".join(_own_functions(name))
+        options = [f":members: {members}"] if members else [":no-members:"]
+    else:
+        options = [":members:", ":show-inheritance:"]
     if public:
         options.append(f":exclude-members: {', '.join(public)}")
     lines = [f".. automodule:: {name}", *(f"   {option}" for option in options)]
     lines += [f"\n:obj:`assistlearn.{own}` is on the first page of the API." for own in public]
     return "```{eval-rst}\n" + "\n".join(lines) + "\n```"
+
+
+def _own_functions(package: str) -> list[str]:
+    found = vars(import_module(package)).items()
+    functions = {name: value for name, value in found if isinstance(value, FunctionType) and not name.startswith("_")}
+    return [name for name, value in functions.items() if value.__module__ == package]

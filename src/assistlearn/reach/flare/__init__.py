@@ -6,7 +6,7 @@
     site/           what runs at an organisation's site and at the relay: FLARE's process, our part of a job, checks
     carrying/       how a message of the initiator gets to another site and back: transport, jobs, the command's socket
     task_file.py    task.toml: what to train, with whom
-    runs.py         runs over a network: created, trained, opened again
+    reach_flare.py  runs over a network: created, and opened to train, to predict or to forget
     local.py        a relay and sites on this machine, for demos, tests and benchmarks
     installed.py    whether FLARE is installed, in the version that this was written for
 

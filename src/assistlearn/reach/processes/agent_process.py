@@ -16,13 +16,13 @@ from assistlearn.service.service import AgentService
 def main(file: str, descriptor: str) -> int:
     """Answer requests until nobody asks any more; return the exit code."""
     try:
-        desk = AgentService(holdings_of(Path(file)))
+        service = AgentService(holdings_of(Path(file)))
     except AssistLearnError as error:
         sys.stderr.write(f"{error}\n")
         return CANNOT_START
     with socket.socket(fileno=int(descriptor)) as line, suppress(ConnectionError):  # whoever asked is gone
         while (request := receive(line)) is not None:
-            send(line, desk.answer(request))
+            send(line, service.answer(request))
     return 0
 
 
