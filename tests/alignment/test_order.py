@@ -60,7 +60,7 @@ def test_an_impossible_minimum_is_refused(samples, share):
 
 def test_an_empty_intersection_is_an_error_before_any_training():
     held = {"lab": np.arange(100) < 50, "shop": np.arange(100) >= 50}
-    assert samples_of_run(held).all()
+    assert samples_of_run(held, "abstain").all()
     with pytest.raises(OverlapError, match=r"All agents together hold 0 of the initiator's 100 samples"):
         samples_of_run(held, "intersection")
 
@@ -68,8 +68,8 @@ def test_an_empty_intersection_is_an_error_before_any_training():
 def test_impossible_settings_of_the_overlap_are_refused():
     held = {"lab": np.ones(3, dtype=bool), "shop": np.ones(4, dtype=bool)}
     with pytest.raises(SettingsError, match="same samples"):
-        samples_of_run(held)
+        samples_of_run(held, "abstain")
     with pytest.raises(SettingsError, match="no helper"):
-        samples_of_run({})
+        samples_of_run({}, "abstain")
     with pytest.raises(SettingsError, match="'abstain' or 'intersection', not 'union'"):
         samples_of_run({"lab": held["lab"]}, "union")

@@ -64,14 +64,14 @@ class Minimum:
             )
 
 
-def samples_of_run(held: Mapping[str, Bools], overlap: Overlap = "abstain", minimum: Minimum | None = None) -> Bools:
+def samples_of_run(held: Mapping[str, Bools], overlap: Overlap, minimum: Minimum | None = None) -> Bools:
     """Return which of the initiator's samples the run has.
 
     Parameters
     ----------
     held : mapping of str to ndarray of bool
         For each helper which of the initiator's samples it holds.
-    overlap : {"abstain", "intersection"}, default="abstain"
+    overlap : {"abstain", "intersection"}
         All of the initiator's samples, or those that every helper holds.
     minimum : Minimum, optional
         How many samples an intersection must have at least.
@@ -83,7 +83,7 @@ def samples_of_run(held: Mapping[str, Bools], overlap: Overlap = "abstain", mini
     Examples
     --------
     >>> held = {"lab": np.array([True, True, False]), "shop": np.array([False, True, True])}
-    >>> samples_of_run(held)
+    >>> samples_of_run(held, "abstain")
     array([ True,  True,  True])
     >>> samples_of_run(held, "intersection", Minimum(samples=1))
     array([False,  True, False])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,7 @@ from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.learners.trees import FORESTS
 from assistlearn.learners.weighting import take_rows
-
-RewardKind: TypeAlias = Literal["in-sample", "out-of-fold", "auto"]
+from assistlearn.plan import Plan, RewardKind
 
 UNINFORMATIVE = 0.95
 """In-sample answers that are right on this share of the ignorance tell too little: ``auto`` turns to honest ones."""
@@ -38,19 +37,19 @@ class Honesty:
 
     Attributes
     ----------
-    reward : {"in-sample", "out-of-fold", "auto"}, default="in-sample"
+    reward : {"in-sample", "out-of-fold", "auto"}
         On the samples that the model was fitted to; on folds that it was not fitted to; or the first until it has
         become uninformative, and the second from then on. In-sample answers are uninformative when they are right
         nearly everywhere (:data:`UNINFORMATIVE`), or when a model fitted to all folds but one keeps too little of its
         advantage on that one (:data:`LEAST_TRUST`). Until then, a model's weight is cut to the share that it keeps.
-    cv : int, default=5
+    cv : int
         The number of folds; an honest turn costs so many fits more, an in-sample one in "auto" one more.
     n_jobs : int or None, default=None
         How many folds are fitted side by side, in threads; None means one, -1 all processors.
     """
 
-    reward: RewardKind = "in-sample"
-    cv: int = 5
+    reward: RewardKind = Plan.reward
+    cv: int = Plan.cv
     n_jobs: int | None = None
 
     @property

@@ -121,12 +121,16 @@ def decode(data: bytes, limits: Limits | None = None) -> Message:
     return message
 
 
-def _count(part: Any) -> int:
+def _count(message: Message) -> int:
     """Return how many values the arrays in a message say they hold."""
-    if isinstance(part, Bits | ClassCodes | Levels | Numbers):
-        return max(part.n, 0)
-    if isinstance(part, msgspec.Struct):
-        return sum(_count(getattr(part, name)) for name in part.__struct_fields__)
-    if isinstance(part, list):
-        return sum(_count(item) for item in part if not isinstance(item, bytes))
-    return 0
+    values = 0
+    parts: list[Any] = [message]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, Bits | ClassCodes | Levels | Numbers):
+            values += max(part.n, 0)
+        elif isinstance(part, msgspec.Struct):
+            parts += msgspec.structs.astuple(part)
+        elif isinstance(part, list):
+            parts += part
+    return values

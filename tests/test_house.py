@@ -1,0 +1,115 @@
+"""The house stays as it was built: small files, short functions, one word for one thing, names known in one place."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import statistics
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assistlearn import AssistedClassifier, methods
+from assistlearn.core.loss import LOSSES
+from assistlearn.core.quantise import DTYPES
+from assistlearn.plan import SETTINGS, TOLD, Plan
+from assistlearn.protocol import messages as m
+
+SOURCE = Path(inspect.getfile(AssistedClassifier)).parents[1]
+FILES = {path.relative_to(SOURCE).as_posix(): path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")}
+TREES = {name: ast.parse(text) for name, text in FILES.items()}
+
+MOST_LINES_OF_A_FUNCTION = 50
+MOST_LINES_MEDIAN, MOST_LINES_P90 = 110, 230
+MOST_IGNORED_TYPES = 8
+COMMANDS = {"check.py", "forget.py", "predict.py", "train.py"}
+"""Modules of the command line are called as their commands are; some exchanges are called so, too."""
+
+
+def functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    for name, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield f"{name}: {node.name}", node
+
+
+def test_no_function_is_longer_than_a_screen():
+    lengths = {}
+    for name, node in functions():
+        said = ast.get_docstring(node, clean=False)
+        lengths[name] = (node.end_lineno or 0) - node.lineno + 1 - (said.count("\n") + 1 if said else 0)
+    assert len(lengths) > 1000
+    assert {name: n for name, n in lengths.items() if n > MOST_LINES_OF_A_FUNCTION} == {}
+
+
+def test_files_hold_one_idea_each():
+    lengths = sorted(text.count("\n") for text in FILES.values())
+    assert statistics.median(lengths) <= MOST_LINES_MEDIAN
+    assert lengths[int(0.9 * len(lengths))] <= MOST_LINES_P90
+
+
+def test_types_are_hardly_ever_ignored():
+    assert sum(text.count("# type: ignore") for text in FILES.values()) <= MOST_IGNORED_TYPES
+
+
+def test_no_two_modules_have_the_same_name():
+    counts = Counter(Path(name).name for name in FILES)
+    assert {name for name, n in counts.items() if n > 1} - {"__init__.py"} <= COMMANDS
+
+
+def test_no_two_classes_have_the_same_name():
+    found = [node.name for tree in TREES.values() for node in tree.body if isinstance(node, ast.ClassDef)]
+    assert [name for name, n in Counter(found).items() if n > 1] == []
+
+
+def test_only_the_registry_of_methods_compares_their_names():
+    known = {*methods.names()}
+    assert len(known) >= 4
+    compared = []
+    for name, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Compare | ast.match_case):
+                texts = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
+                if texts & known and not name.startswith("methods/"):
+                    compared.append((name, node.lineno if isinstance(node, ast.Compare) else 0))
+    assert compared == []
+
+
+@pytest.mark.parametrize("name", [name for name, known in SETTINGS.items() if known.estimator])
+def test_the_estimator_has_the_default_of_the_plan_and_its_explanation(name):
+    parameter = inspect.signature(AssistedClassifier).parameters[name]
+    assert parameter.default is getattr(Plan, name)
+    assert " ".join(SETTINGS[name].explanation.split()) in " ".join((AssistedClassifier.__doc__ or "").split())
+
+
+def test_no_other_place_names_the_default_of_a_setting():
+    """A parameter or a field that is called like a setting, with a default of its own, would be a second place."""
+    own = []
+    for where, node in functions():
+        arguments = [*node.args.args, *node.args.kwonlyargs]
+        defaults = [*[None] * (len(node.args.args) - len(node.args.defaults)), *node.args.defaults]
+        named = zip(arguments, [*defaults, *node.args.kw_defaults], strict=True)
+        own += [f"{where}({each.arg})" for each, default in named if _is_default(each.arg, default)]
+    for name, tree in TREES.items():
+        fields = (
+            node for node in ast.walk(tree) if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+        )
+        own += [f"{name}: {node.target.id}" for node in fields if _is_default(node.target.id, node.value)]
+    assert [each for each in own if not each.endswith("(seed)")] == []  # other chance has seeds of its own
+
+
+def _is_default(name: str, said: ast.expr | None) -> bool:
+    known = name in SETTINGS and getattr(Plan, name) is not None
+    return known and isinstance(said, ast.Constant) and said.value == getattr(Plan, name)
+
+
+def test_the_plan_and_the_arithmetic_know_the_same_losses_and_numbers_of_bits():
+    assert set(SETTINGS["loss"].choices()) == set(LOSSES)
+    for bits in (*DTYPES, 5):
+        assert (SETTINGS["score_bits"].check(bits) is None) == (bits in DTYPES)
+
+
+def test_helpers_are_told_what_the_message_has_room_for():
+    assert set(TOLD) <= set(m.Begin.__struct_fields__)
