@@ -131,6 +131,7 @@ def without_chance() -> Iterator[None]:
 
     with (
         mock.patch("assistlearn.runs.creating.secret_order", reverse),
+        mock.patch("assistlearn.runs.creating.own_key", return_value=b""),
         mock.patch("secrets.token_bytes", lambda n=32: fixed.randbytes(n)),
     ):
         yield
