@@ -41,7 +41,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from assistlearn.runs.simulation import Options, create_run
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -49,10 +48,16 @@ from sklearn.datasets import load_wine
 
 from assistlearn.alignment import Ids
 from assistlearn.errors import AssistLearnError, UnreachableError
+from assistlearn.events import EventLog
+from assistlearn.plan import Plan
 from assistlearn.protocol.ledger import verify
-from assistlearn.reach.processes import agent_process, opening
+from assistlearn.reach import opening, register
+from assistlearn.reach.processes import agent_process
 from assistlearn.reach.processes.process_transport import receive, send
+from assistlearn.reach.processes.reach_processes import Processes, create_run
+from assistlearn.runs import prediction
 from assistlearn.runs.folder import RunFolder
+from assistlearn.runs.settings import RunSettings
 
 HELPERS = ("lab", "scans")
 AGENTS = ("clinic", *HELPERS)
@@ -68,12 +73,12 @@ LEARNERS = {
     "scans": ("sklearn.ensemble.RandomForestClassifier", "n_estimators = 3\nmax_depth = 2"),
 }
 COLUMNS = {"clinic": range(0, 4), "lab": range(4, 8), "scans": range(8, 13)}
-OPTIONS = {
-    "ascii": Options(method="ascii", n_rounds=3, seed=1),
-    "soft": Options(method="soft", n_rounds=3, seed=2, holdout=0.2, patience=2),
-    "random": Options(method="simple", n_rounds=3, seed=3, order="random", overlap="intersection"),
-    "auto": Options(method="ascii", n_rounds=3, seed=4, reward="auto", cv=3, holdout=0.2, patience=2),
-    "ensemble": Options(method="ensemble", n_rounds=3, seed=5, alignment="psi"),
+PLANS = {
+    "ascii": Plan(method="ascii", n_rounds=3, seed=1),
+    "soft": Plan(method="soft", n_rounds=3, seed=2, holdout=0.2, patience=2),
+    "random": Plan(method="simple", n_rounds=3, seed=3, order="random", overlap="intersection"),
+    "auto": Plan(method="ascii", n_rounds=3, seed=4, reward="auto", cv=3, holdout=0.2, patience=2),
+    "ensemble": Plan(method="ensemble", n_rounds=3, seed=5, alignment="psi"),
 }
 
 
@@ -138,7 +143,7 @@ def _set_files(folder: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Strike:
     """Who is to be killed at which of its steps in the file system; nobody by default."""
 
     agent: str = ""
@@ -174,11 +179,10 @@ class Steps:
 class ForkTransport:
     """As ``ProcessTransport``, but an agent's process is forked from this one instead of started anew."""
 
-    case: Path
-    plan: Plan
-
-    def __init__(self, files: Mapping[str, Path], timeout: float) -> None:
+    def __init__(self, files: Mapping[str, Path], case: Path, strike: Strike) -> None:
         self._files = files
+        self._case = case
+        self._strike = strike
         self._lines: dict[str, socket.socket] = {}
         self._pids: dict[str, int] = {}
 
@@ -192,13 +196,13 @@ class ForkTransport:
                     ours.close()
                     for line in self._lines.values():
                         line.close()
-                    code = _answer(agent, file, theirs, self.case, self.plan)
+                    code = _answer(agent, file, theirs, self._case, self._strike)
                 finally:
                     os._exit(code)  # whatever happens, this process is not the initiator's
             theirs.close()
             ours.settimeout(PATIENCE)
             self._lines[agent], self._pids[agent] = ours, pid
-        _write(self.case / "pids.json", self._pids)
+        _write(self._case / "pids.json", self._pids)
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -218,9 +222,22 @@ class ForkTransport:
         return reply
 
 
-def _answer(agent: str, file: Path, line: socket.socket, case: Path, plan: Plan) -> int:
+@dataclass(frozen=True)
+class Forks(Processes):
+    """Reaches agents as ``Processes`` does, but by forks, one of which may be struck."""
+
+    case: Path
+    strike: Strike
+
+    def opened(self, settings: RunSettings, log: EventLog, timeout: float) -> ForkTransport:
+        """Return a transport whose processes run while it is open."""
+        files = {name: Path(settings.files[name]) for name in settings.helpers}
+        return ForkTransport(files, self.case, self.strike)
+
+
+def _answer(agent: str, file: Path, line: socket.socket, case: Path, strike: Strike) -> int:
     """Be an agent's process: count its steps, then do what ``agent_process`` does."""
-    steps = Steps(case, plan.step if plan.agent == agent else 0)
+    steps = Steps(case, strike.step if strike.agent == agent else 0)
     code = agent_process.main(str(file), str(line.detach()))
     counted = case.parent / f"{case.name}-steps-{agent}.json"
     if not counted.exists():  # the first time is training, the second prediction
@@ -228,36 +245,31 @@ def _answer(agent: str, file: Path, line: socket.socket, case: Path, plan: Plan)
     return code
 
 
-def train(case: Path, plan: Plan) -> None:
+def train(case: Path, strike: Strike) -> None:
     """Be the initiator's process: go on with the run to its end."""
-    steps = _become_initiator(case, plan)
+    steps = _become_initiator(case, strike)
     folder = RunFolder(case / "run")
     if folder.result() is None:
-        for _ in opening.train(folder, PATIENCE):
+        for _ in opening.train(folder):
             pass
     _write(case.parent / f"{case.name}-steps-clinic.json", steps.count)
 
 
-def predict(case: Path, plan: Plan) -> None:
+def predict(case: Path, strike: Strike) -> None:
     """Be the initiator's process: predict all samples, and write down what came out."""
-    _become_initiator(case, plan)
+    _become_initiator(case, strike)
     folder = RunFolder(case / "run")
-    with opening.opened_run(folder, training=False) as (leader, own):
-        prediction = leader.predict(_own_ids(own), np.arange(len(own.table)))
-    if prediction.absent:
-        raise UnreachableError(str(prediction.absent))
-    _write(case / "outcome.json", _outcome(folder, prediction.scores))
+    with opening.opened_run(folder, training=False) as (run, own):
+        found = prediction.predict(run, Ids(own.table.ids, "all"), np.arange(len(own.table)))
+    if found.absent:
+        raise UnreachableError(str(found.absent))
+    _write(case / "outcome.json", _outcome(folder, found.scores))
 
 
-def _become_initiator(case: Path, plan: Plan) -> Steps:
+def _become_initiator(case: Path, strike: Strike) -> Steps:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: do not outlive an interrupted benchmark
-    ForkTransport.case, ForkTransport.plan = case, plan
-    vars(opening)["ProcessTransport"] = ForkTransport
-    return Steps(case, plan.step if plan.agent == "clinic" else 0)
-
-
-def _own_ids(own: Any) -> Any:
-    return Ids(own.table.ids, "all")
+    register("processes", lambda: Forks(case, strike))
+    return Steps(case, strike.step if strike.agent == "clinic" else 0)
 
 
 def _outcome(folder: RunFolder, scores: np.ndarray[Any, Any]) -> dict[str, Any]:
@@ -294,15 +306,15 @@ _FORKS.set_forkserver_preload(
 class Attempt:
     """One start of the initiator's process, which ends by itself or is killed from outside after a while."""
 
-    work: Callable[[Path, Plan], None]
+    work: Callable[[Path, Strike], None]
     case: Path
-    plan: Plan = Plan()
+    strike: Strike = Strike()
     victim: str = ""
     delay: float = 0.0
 
     def run(self) -> bool:
         """Return whether the work was done."""
-        process = _FORKS.Process(target=_quietly, args=(self.work.__name__, self.case, self.plan))
+        process = _FORKS.Process(target=_quietly, args=(self.work.__name__, self.case, self.strike))
         process.start()
         if self.victim:
             process.join(self.delay)
@@ -332,12 +344,12 @@ def _parent(pid: int) -> int:
         return 0
 
 
-def _quietly(work: str, case: Path, plan: Plan) -> None:
+def _quietly(work: str, case: Path, strike: Strike) -> None:
     """Do one of the two kinds of work; an error of ours is what a user would see, and start again after."""
     from bench import kill
 
     try:
-        getattr(kill, work)(case, plan)
+        getattr(kill, work)(case, strike)
     except AssistLearnError as error:
         (case.parent / f"{case.name}-errors.txt").open("a").write(f"{work}: {error}\n")
         sys.exit(3)
@@ -347,7 +359,7 @@ def undisturbed(name: str, folder: Path) -> Case:
     """Create a run and return it with what it ends with when nobody disturbs it."""
     template = folder / f"template-{name}"
     files = write_agents(template)
-    create_run(template / "run", "kill", files, OPTIONS[name])
+    create_run(template / "run", "kill", files, PLANS[name])
     case = folder / f"whole-{name}"
     shutil.copytree(template, case)
     _set_files(case)
@@ -372,16 +384,16 @@ class Point:
 def disturbed(point: Point, case: Case, folder: Path) -> tuple[int, str]:
     """Run one point; return how often it had to be started again, and what is wrong in the end, or nothing."""
     place = case.copy(folder)
-    strikes = [Plan(point.victim, point.step)] if point.step else []
+    strikes = [Strike(point.victim, point.step)] if point.step else []
     delays = [instant * case.seconds for instant in point.instants]
     starts = 0
     for work in (train, predict):
         for _ in range(ATTEMPTS):
             case.restore(place)
-            plan = strikes.pop() if strikes else Plan()
+            strike = strikes.pop() if strikes else Strike()
             victim, delay = (point.victim, delays.pop(0)) if delays else ("", 0.0)
             starts += 1
-            if Attempt(work, place, plan, victim, delay).run():
+            if Attempt(work, place, strike, victim, delay).run():
                 break
         else:
             return starts - 2, f"{work.__name__} did not end in {ATTEMPTS} attempts: {_errors(place)}"
@@ -478,7 +490,7 @@ def kill_all(
     n_points: int,
     seed: int = 0,
     n_executables: int = 0,
-    names: tuple[str, ...] = tuple(OPTIONS),
+    names: tuple[str, ...] = tuple(PLANS),
     progress: bool = False,
 ) -> Report:
     """Run so many points and return what became of them."""
