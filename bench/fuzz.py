@@ -7,12 +7,12 @@ messages are then spoiled: bits flipped, cut off, spliced with another, a field 
 or left as they are but sent at the wrong time. Each goes to
 
 - the codec, and every array in what it reads to its own decoder;
-- a live desk in the middle of the recorded run;
-- the initiator's side: what a line, a party and an alignment make of such a reply.
+- a live service in the middle of the recorded run;
+- the initiator's side: what a correspondent, a participant and an alignment make of such a reply.
 
-Allowed is a message, a ``ProtocolError`` (``AlignmentError`` inside an alignment) or, from the desk, a reply.
+Allowed is a message, a ``ProtocolError`` (``AlignmentError`` inside an alignment) or, from the service, a reply.
 Everything else is a crash; so is an answer that takes longer than 20 seconds, and a refused message after which the
-run's files have changed. Desks that refused everything must then end the recorded run with the recorded replies.
+run's files have changed. Services that refused everything must then end the recorded run with the recorded replies.
 """
 
 from __future__ import annotations
@@ -32,18 +32,17 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 import msgspec
 import numpy as np
-from assistlearn.core.starting import start_state
-from assistlearn.runs.remote import Correspondent, RemoteParticipant
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 from assistlearn.alignment import HashInitiator, Ids, Minimum
 from assistlearn.errors import AlignmentError, AssistLearnError, ProtocolError
+from assistlearn.methods import method_named
 from assistlearn.protocol import Limits, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import (
@@ -57,13 +56,16 @@ from assistlearn.protocol.arrays import (
     unpack_numbers,
 )
 from assistlearn.protocol.codec import HEADER_BYTES, MARK
+from assistlearn.runs.correspondent import Correspondent
+from assistlearn.runs.remote_participant import RemoteParticipant, Sizes
 from assistlearn.service.service import AgentService
 from tests.service.recording import SECRET, Recording, files_of, record
 
 HANG_SECONDS = 20
-PER_DESK = 250
-"""Messages that one desk gets before it must end its run."""
+PER_SERVICE = 250
+"""Messages that one service gets before it must end its run."""
 
+SPOKEN: Any = Union[(*m.REQUESTS, *m.REPLIES)]
 LIMITS = Limits(body=2**24, values=2**20)
 METHODS: dict[str, dict[str, Any]] = {
     "ascii": {"method": "ascii", "holdout": 0.2},
@@ -109,7 +111,7 @@ class Report:
     messages: int = 0
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     crashes: list[dict[str, str]] = field(default_factory=list)
-    finished_desks: int = 0
+    finished_services: int = 0
     seconds: float = 0.0
     megabytes: float = 0.0
 
@@ -294,8 +296,8 @@ def _unpack(array: Any) -> None:
 
 
 @dataclass
-class LiveDesk:
-    """A desk in the middle of a recorded run."""
+class LiveService:
+    """A service in the middle of a recorded run."""
 
     recording: Recording
     home: Path
@@ -303,7 +305,7 @@ class LiveDesk:
     tainted: bool = False
 
     def __post_init__(self) -> None:
-        self.desk: AgentService = self.recording.desk(self.home, self.stage)
+        self.service: AgentService = self.recording.desk(self.home, self.stage)
         self._signature = self._sign()
 
     def _sign(self) -> dict[str, tuple[int, int]]:
@@ -312,16 +314,16 @@ class LiveDesk:
         return {str(path): (stat.st_size, stat.st_mtime_ns) for path, stat in found}
 
     def try_it(self, data: bytes, report: Report, way: str) -> None:
-        """Let the desk answer, and look for traces of what it refused."""
-        reply = decode(self.desk.answer(data))
+        """Let the service answer, and look for traces of what it refused."""
+        reply = decode(self.service.answer(data))
         signature = self._sign()
         if isinstance(reply, m.Problem):
-            report.outcomes[way, f"desk: {reply.kind}"] += 1
+            report.outcomes[way, f"service: {reply.kind}"] += 1
             if signature != self._signature:
                 report.crash("trace", way, data, f"{reply.kind}, but files changed: {reply.text}")
                 self.tainted = True
         else:
-            report.outcomes[way, f"desk: {type(reply).__name__}"] += 1
+            report.outcomes[way, f"service: {type(reply).__name__}"] += 1
             self.tainted |= signature != self._signature or isinstance(reply, m.Aligned)
         self._signature = signature
 
@@ -331,12 +333,12 @@ class LiveDesk:
             return
         rest = zip(self.recording.requests[self.stage :], self.recording.replies[self.stage :], strict=True)
         for request, reply in rest:
-            if self.desk.answer(request) != reply:
+            if self.service.answer(request) != reply:
                 report.crash("goes on", "", request, "another reply than was recorded")
                 return
         if files_of(self.home):
             report.crash("goes on", "", b"", "files are left after Forget")
-        report.finished_desks += 1
+        report.finished_services += 1
 
 
 @dataclass
@@ -349,27 +351,25 @@ class LiveInitiator:
         begin = self.recording.request(m.Begin)
         n_holdout = 0 if begin.holdout is None else begin.holdout.ones
         n = begin.n_samples - n_holdout
-        state = start_state(begin.method, n, begin.n_classes)
+        method = method_named(begin.method, msgspec.structs.asdict(begin))
         self._reply = b""
-        self._line = Correspondent("lab", self)
-        bits = begin.score_bits if begin.method == "soft" else None
-        self._party = RemoteParticipant(
-            self._line, begin.run, state, n, begin.n_classes, n_holdout, begin.method == "ensemble", bits
-        )
+        self._lab = Correspondent("lab", self)
+        sizes = Sizes(n, begin.n_classes, n_holdout)
+        self._participant = RemoteParticipant(self._lab, begin.run, method, method.start(n, begin.n_classes), sizes)
         self._aligner = HashInitiator(Ids([f"p-{i:04d}" for i in range(178)]), SECRET, "lab", Minimum(0, 0.0))
         self._aligner.start()
 
     def ask(self, agent: str, request: bytes) -> bytes:
-        """Return the bytes under test: this is the line's transport."""
+        """Return the bytes under test: this is the correspondent's transport."""
         return self._reply
 
     def try_it(self, data: bytes, report: Report, way: str) -> None:
         """Take bytes for a reply, whatever it may be to."""
         self._reply = data
         try:
-            reply = self._line.ask_any(m.Forget(run="test-run"))
+            reply = self._lab.ask_any(m.Forget(run="test-run")).message
             if isinstance(reply, m.TurnTaken):
-                self._party.read(reply)
+                self._participant.read(reply)
             elif isinstance(reply, m.Aligned):
                 self._aligner.finish(reply.data)
             elif isinstance(reply, m.Scores):
@@ -385,36 +385,36 @@ def fuzz(n_messages: int, seed: int = 0, folder: Path | None = None, progress: b
     """Return what became of so many spoiled messages."""
     rng = random.Random(seed)
     report = Report()
-    logging.getLogger("assistlearn.desk").setLevel(logging.CRITICAL)
+    logging.getLogger("assistlearn.service").setLevel(logging.CRITICAL)
     in_memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=folder or (in_memory if in_memory.is_dir() else None)) as place:
         home = Path(place)
         recordings = {name: record(home / name, **options) for name, options in METHODS.items()}
         start, memory = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        batches = range(0, n_messages, PER_DESK)
+        batches = range(0, n_messages, PER_SERVICE)
         for batch in track(batches, "spoiling") if progress else batches:
             name, recording = rng.choice(list(recordings.items()))
             pool = [*recording.requests, *recording.replies]
             stage = 1 if name == "psi" else rng.randrange(len(recording.requests))
-            desk = LiveDesk(recording, home / f"desk-{batch}", stage)
+            service = LiveService(recording, home / f"service-{batch}", stage)
             initiator = LiveInitiator(recording)
-            for _ in range(min(PER_DESK, n_messages - batch)):
+            for _ in range(min(PER_SERVICE, n_messages - batch)):
                 [way] = rng.choices(list(SHARES), list(SHARES.values()))
-                due = [recording.requests[desk.stage]] if rng.random() < 0.4 else pool  # these get furthest
+                due = [recording.requests[service.stage]] if rng.random() < 0.4 else pool  # these get furthest
                 data = WAYS[way](due, rng)
-                _guarded(data, way, desk, initiator, report)
-                if desk.tainted:
-                    desk = LiveDesk(recording, home / f"desk-{batch}-{report.messages}", desk.stage)
+                _guarded(data, way, service, initiator, report)
+                if service.tainted:
+                    service = LiveService(recording, home / f"service-{batch}-{report.messages}", service.stage)
             if name != "psi":
-                _finish(desk, report)
+                _finish(service, report)
         report.seconds = time.perf_counter() - start
         report.megabytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) / 1024
     return report
 
 
-def _guarded(data: bytes, way: str, desk: LiveDesk, initiator: LiveInitiator, report: Report) -> None:
+def _guarded(data: bytes, way: str, service: LiveService, initiator: LiveInitiator, report: Report) -> None:
     report.messages += 1
-    for where, target in (("decoders", None), ("desk", desk), ("initiator", initiator)):
+    for where, target in (("decoders", None), ("service", service), ("initiator", initiator)):
         signal.setitimer(signal.ITIMER_REAL, HANG_SECONDS)
         try:
             if target is None:
@@ -429,9 +429,9 @@ def _guarded(data: bytes, way: str, desk: LiveDesk, initiator: LiveInitiator, re
             signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _finish(desk: LiveDesk, report: Report) -> None:
+def _finish(service: LiveService, report: Report) -> None:
     try:
-        desk.finish(report)
+        service.finish(report)
     except (AssistLearnError, OSError, AssertionError) as error:
         report.crash("goes on", "", b"", error)
 
@@ -449,7 +449,7 @@ def show(report: Report, console: Console) -> None:
         table.add_row(outcome, *(f"{report.outcomes[way, outcome]:,}" for way in WAYS))
     console.print(table)
     console.print(
-        f"{report.finished_desks:,} desks that refused everything ended their run as recorded; "
+        f"{report.finished_services:,} services that refused everything ended their run as recorded; "
         f"{report.seconds:.0f} s, memory grew by {report.megabytes:.0f} MB."
     )
     for crash in report.crashes[:10]:

@@ -22,19 +22,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from assistlearn.core.starting import start_state
-from assistlearn.runs.remote import Correspondent, RemoteParticipant
 from rich.console import Console
 from rich.table import Table
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.agents import Turn
-from assistlearn.core import Contribution
+from assistlearn.agents import Answer, Turn
+from assistlearn.core import Contribution, Verdict
 from assistlearn.errors import RefusedError
+from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, Levels, unpack_bits, unpack_levels
+from assistlearn.protocol.rewards import pack_reward
+from assistlearn.runs.correspondent import Correspondent
+from assistlearn.runs.remote_participant import RemoteParticipant, Sizes
 from tests.runs.parties import Parties
 
 N_CLASSES = 5
@@ -91,7 +93,7 @@ def measure(n: int, n_agents: int, method: str, n_rounds: int, folder: Path) -> 
     learners = [DecisionTreeClassifier(max_depth=3), GaussianNB(), DecisionTreeClassifier(max_depth=2)]
     agents = [(f"agent{i}", learners[i % 3], [2 * i, 2 * i + 1]) for i in range(n_agents)]
     parties = Parties(folder, agents, X, y, METHODS[method] | {"n_rounds": n_rounds}, {})
-    meter = Meter(MemoryTransport({name: desk.answer for name, desk in parties.desks().items()}), n)
+    meter = Meter(MemoryTransport({name: service.answer for name, service in parties.desks().items()}), n)
     leader = parties.leader(meter)
     for _ in leader.train():
         pass
@@ -129,21 +131,24 @@ def catching_up(n: int) -> Iterator[dict[str, Any]]:
 
 
 def _request(n: int, missed: int, share: float, rng: np.random.Generator) -> m.TakeTurn:
-    """Return what a party asks its agent after so many turns of another one."""
-    state = start_state("ascii", n, N_CLASSES)
+    """Return what a participant asks its agent after so many turns of another one."""
+    method = Plan(method="ascii").make_method()
+    state = method.start(n, N_CLASSES)
     caught: list[bytes] = []
 
     def refuse(request: bytes) -> bytes:
         caught.append(request)
         return encode(m.Problem(run="r", kind="refused", text="only here to be measured"))
 
-    party = RemoteParticipant(Correspondent("lab", MemoryTransport({"lab": refuse})), "r", state, n, N_CLASSES)
+    lab = Correspondent("lab", MemoryTransport({"lab": refuse}))
+    participant = RemoteParticipant(lab, "r", method, state, Sizes(n, N_CLASSES))
     for turn in range(1, missed + 1):
         reward = rng.random(n) < share
         state.apply(reward, 0.5)
-        party.hear(Contribution(turn, turn, "other", 0.5, share, share, False), reward)
+        answer = Answer(reward, Verdict(0.5, share, False), packed=pack_reward(reward))
+        participant.hear(Contribution(turn, turn, "other", 0.5, share, share, False), answer)
     with suppress(RefusedError):
-        party.take_turn(Turn(missed + 1, missed + 1, 0))
+        participant.take_turn(Turn(missed + 1, missed + 1, 0))
     request = decode(caught[0])
     assert isinstance(request, m.TakeTurn)
     return request

@@ -7,7 +7,7 @@ import signal
 from bench import fuzz
 
 
-def test_no_spoiled_message_breaks_a_decoder_a_desk_or_an_initiator():
+def test_no_spoiled_message_breaks_a_decoder_a_service_or_an_initiator():
     before = signal.signal(signal.SIGALRM, fuzz._hang)
     try:
         report = fuzz.fuzz(3_000, seed=1)
@@ -15,12 +15,12 @@ def test_no_spoiled_message_breaks_a_decoder_a_desk_or_an_initiator():
         signal.signal(signal.SIGALRM, before)
     assert report.crashes == []
     assert report.messages == 3_000
-    assert report.finished_desks > 0
+    assert report.finished_services > 0
     seen = {outcome for _, outcome in report.outcomes}
     assert {
         "codec: message",
         "arrays: ProtocolError",
-        "desk: TurnTaken",
-        "desk: malformed",
-        "desk: out-of-order",
+        "service: TurnTaken",
+        "service: malformed",
+        "service: out-of-order",
     } <= seen
