@@ -305,7 +305,7 @@ class LiveService:
     tainted: bool = False
 
     def __post_init__(self) -> None:
-        self.service: AgentService = self.recording.desk(self.home, self.stage)
+        self.service: AgentService = self.recording.service(self.home, self.stage)
         self._signature = self._sign()
 
     def _sign(self) -> dict[str, tuple[int, int]]:

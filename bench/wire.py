@@ -93,7 +93,7 @@ def measure(n: int, n_agents: int, method: str, n_rounds: int, folder: Path) -> 
     learners = [DecisionTreeClassifier(max_depth=3), GaussianNB(), DecisionTreeClassifier(max_depth=2)]
     agents = [(f"agent{i}", learners[i % 3], [2 * i, 2 * i + 1]) for i in range(n_agents)]
     parties = Parties(folder, agents, X, y, METHODS[method] | {"n_rounds": n_rounds}, {})
-    meter = Meter(MemoryTransport({name: service.answer for name, service in parties.desks().items()}), n)
+    meter = Meter(MemoryTransport({name: service.answer for name, service in parties.services().items()}), n)
     leader = parties.leader(meter)
     for _ in leader.train():
         pass

@@ -20,8 +20,8 @@ from assistlearn.alignment import Ids
 from assistlearn.errors import UnreachableError
 from assistlearn.events import EventLog
 from assistlearn.reach import opening, register
+from assistlearn.reach.framing import receive, send
 from assistlearn.reach.processes import agent_process
-from assistlearn.reach.processes.process_transport import receive, send
 from assistlearn.reach.processes.reach_processes import Processes
 from assistlearn.runs import prediction
 from assistlearn.runs.folder import RunFolder

@@ -25,7 +25,7 @@ def learner():
 def test_it_is_what_a_run_over_messages_sends(train, tmp_path):
     agents = [(name, learner(), list(map(int, train.columns(name)))) for name in train.agents]
     parties = Parties(tmp_path, agents, train.features, train.labels, {"n_rounds": ROUNDS}, {})
-    inner = MemoryTransport({name: desk.answer for name, desk in parties.desks().items()})
+    inner = MemoryTransport({name: service.answer for name, service in parties.services().items()})
     bits = dict.fromkeys(("open", "align", "begin", "take-turn", "end"), 0)
     n_messages = dict.fromkeys(bits, 0)
 

@@ -50,7 +50,7 @@ class Parties:
         rows = np.flatnonzero(self.held.get(name, np.ones(len(self.X), dtype=bool)))
         return np.random.default_rng(len(name)).permutation(rows)
 
-    def desks(self) -> dict[str, AgentService]:
+    def services(self) -> dict[str, AgentService]:
         return {name: AgentService(self.holdings(name)) for name, _, _ in self.agents[1:]}
 
     def leader(self, transport: Any = None) -> Led:
@@ -61,7 +61,7 @@ class Parties:
             permutation = self.options.get("permutation", list(range(len(classes))))
             folder.write_settings(self.settings(classes), permutation)
         if transport is None:
-            transport = MemoryTransport({name: desk.answer for name, desk in self.desks().items()})
+            transport = MemoryTransport({name: service.answer for name, service in self.services().items()})
         codes = np.unique(self.labels, return_inverse=True)[1]
         table = OwnTable(codes, self.options.get("weights"))
         return Led(open_run(folder, self.holdings(initiator), table, transport))

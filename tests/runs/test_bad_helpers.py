@@ -47,7 +47,7 @@ def made(folder, method: str):
 
 
 def in_memory(parties) -> MemoryTransport:
-    return MemoryTransport({name: desk.answer for name, desk in parties.desks().items()})
+    return MemoryTransport({name: service.answer for name, service in parties.services().items()})
 
 
 def outcome(parties, leader) -> tuple[list, bytes]:
@@ -178,8 +178,8 @@ def trained(tmp_path_factory):
     """A finished run, and the votes without the lab's."""
     parties = made(tmp_path_factory.mktemp("trained"), "ascii")
     list(parties.leader().train())
-    desks = parties.desks()
-    leader = parties.leader(MemoryTransport({"scans": desks["scans"].answer}))
+    services = parties.services()
+    leader = parties.leader(MemoryTransport({"scans": services["scans"].answer}))
     ids = parties.holdings("clinic").ids
     prediction = leader.predict(Ids(ids.take(np.arange(40)), "new"), np.arange(40))
     assert list(prediction.absent) == ["lab"]

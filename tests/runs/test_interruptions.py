@@ -65,7 +65,7 @@ def outcome(parties: Parties, leader) -> tuple[list, np.ndarray]:
 
 
 def memory(parties: Parties) -> MemoryTransport:
-    return MemoryTransport({name: desk.answer for name, desk in parties.desks().items()})
+    return MemoryTransport({name: service.answer for name, service in parties.services().items()})
 
 
 @pytest.mark.parametrize("options", OPTIONS)
@@ -117,6 +117,6 @@ def test_a_helper_that_has_lost_its_last_turns_is_told_the_state_but_its_models_
 
 def test_an_agent_that_is_gone_is_named(tmp_path):
     parties = made(tmp_path, "ascii")
-    leader = parties.leader(MemoryTransport({"lab": parties.desks()["lab"].answer}))
+    leader = parties.leader(MemoryTransport({"lab": parties.services()["lab"].answer}))
     with pytest.raises(UnreachableError, match="no agent 'scans'"):
         list(leader.train())

@@ -75,7 +75,7 @@ def made(folder: Path, **options: Any) -> Parties:
 
 
 def memory(parties: Parties) -> MemoryTransport:
-    return MemoryTransport({name: desk.answer for name, desk in parties.desks().items()})
+    return MemoryTransport({name: service.answer for name, service in parties.services().items()})
 
 
 def estimator_of(parties: Parties, order: Any) -> AssistedClassifier:

@@ -21,11 +21,11 @@ end, two steps, and three blocks of votes."""
 
 
 class StartingAnew:
-    """A transport to desks, of which the lab's is replaced by a new one before its n-th message."""
+    """A transport to services, of which the lab's is replaced by a new one before its n-th message."""
 
     def __init__(self, parties: Parties, number: int) -> None:
         self._parties, self._number = parties, number
-        self._desks = parties.desks()
+        self._desks = parties.services()
         self.asked = 0
 
     def ask(self, agent: str, request: bytes) -> bytes:

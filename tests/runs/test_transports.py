@@ -40,8 +40,8 @@ def processes(tmp_path_factory):
 def transport(request, tmp_path):
     if request.param == "processes":
         return request.getfixturevalue("processes")
-    desks = {name: AgentService(holdings_of(agent(tmp_path, name))) for name in ("lab", "scans")}
-    return MemoryTransport({name: desk.answer for name, desk in desks.items()})
+    services = {name: AgentService(holdings_of(agent(tmp_path, name))) for name in ("lab", "scans")}
+    return MemoryTransport({name: service.answer for name, service in services.items()})
 
 
 def test_a_request_gets_its_reply_from_the_agent_it_was_for(transport):

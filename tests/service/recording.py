@@ -45,12 +45,12 @@ class Recording:
     requests: list[bytes]
     replies: list[bytes]
 
-    def desk(self, home: Path, stage: int = 0, **changes: Any) -> AgentService:
-        """A fresh desk of the same helper, in another home, that has answered the first ``stage`` requests."""
-        desk = AgentService(replace(self.holdings, home=home, **changes))
+    def service(self, home: Path, stage: int = 0, **changes: Any) -> AgentService:
+        """A fresh service of the same helper, in another home, that has answered the first ``stage`` requests."""
+        service = AgentService(replace(self.holdings, home=home, **changes))
         for request in self.requests[:stage]:
-            desk.answer(request)
-        return desk
+            service.answer(request)
+        return service
 
     def stage(self, kind: type[m.Message], nth: int = 1) -> int:
         """How many requests come before the n-th of this type."""
@@ -78,7 +78,7 @@ def record(
 ) -> Recording:
     """Run three agents through training, prediction and forgetting, and return what one of them heard and said."""
     parties = three_agents(folder, **({"n_rounds": 3} | options))
-    recorder = Recorder(wrap(MemoryTransport({name: desk.answer for name, desk in parties.desks().items()})))
+    recorder = Recorder(wrap(MemoryTransport({name: service.answer for name, service in parties.services().items()})))
     leader = parties.leader(recorder)
     list(leader.train())
     ids = parties.holdings("clinic").ids

@@ -1,4 +1,4 @@
-"""An agent's desk: a bad request gets a typed problem and changes nothing; a good one, sent again, the same reply."""
+"""An agent's service: a bad request gets a typed problem and changes nothing; a good one, sent again, the same reply."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def lab(recorded) -> Recording:
     return recorded["ascii"]
 
 
-def ask(desk: AgentService, request: m.Message | bytes) -> m.Message:
-    return decode(desk.answer(request if isinstance(request, bytes) else encode(request)))
+def ask(service: AgentService, request: m.Message | bytes) -> m.Message:
+    return decode(service.answer(request if isinstance(request, bytes) else encode(request)))
 
 
-def refuses(desk: AgentService, home, request: m.Message | bytes, kind: str, match: str = "") -> m.Problem:
+def refuses(service: AgentService, home, request: m.Message | bytes, kind: str, match: str = "") -> m.Problem:
     """Assert that a request gets a problem of this kind, and that nothing has changed."""
     before = files_of(home)
-    reply = ask(desk, request)
+    reply = ask(service, request)
     assert isinstance(reply, m.Problem), reply
     assert (reply.kind, files_of(home)) == (kind, before), reply.text
     assert match in reply.text
@@ -69,10 +69,10 @@ def refuses(desk: AgentService, home, request: m.Message | bytes, kind: str, mat
     return reply
 
 
-def goes_on(lab: Recording, desk: AgentService, stage: int) -> None:
+def goes_on(lab: Recording, service: AgentService, stage: int) -> None:
     """Assert that the rest of the run gets the replies that it got when it was recorded."""
     for request, reply in zip(lab.requests[stage:], lab.replies[stage:], strict=True):
-        assert desk.answer(request) == reply
+        assert service.answer(request) == reply
 
 
 def changed(message, **fields):
@@ -84,17 +84,17 @@ def changed(message, **fields):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_run_played_back_to_a_new_desk_gets_the_same_replies(recorded, tmp_path, method):
-    goes_on(recorded[method], recorded[method].desk(tmp_path), 0)
+    goes_on(recorded[method], recorded[method].service(tmp_path), 0)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_request_may_come_twice(recorded, tmp_path, method):
     lab = recorded[method]
-    desk = lab.desk(tmp_path)
+    service = lab.service(tmp_path)
     for request, reply in zip(lab.requests[:-1], lab.replies[:-1], strict=True):
-        assert desk.answer(request) == reply
+        assert service.answer(request) == reply
         before = files_of(tmp_path)
-        assert desk.answer(request) == reply
+        assert service.answer(request) == reply
         assert files_of(tmp_path) == before
 
 
@@ -102,17 +102,17 @@ def test_every_request_may_come_twice(recorded, tmp_path, method):
 def test_every_request_may_come_again_after_a_restart(recorded, tmp_path, method):
     lab = recorded[method]
     restarted_per_request = lab.stage(m.Begin)  # alignment is not remembered: it starts again instead
-    lab.desk(tmp_path, restarted_per_request)
+    lab.service(tmp_path, restarted_per_request)
     training = zip(lab.requests, lab.replies, strict=True)
     for request, reply in list(training)[restarted_per_request : lab.stage(m.End) + 1]:
         for _ in range(2):
-            assert lab.desk(tmp_path).answer(request) == reply
+            assert lab.service(tmp_path).answer(request) == reply
 
 
 def test_an_old_request_changes_nothing_at_any_later_time(lab, tmp_path):
-    desk = lab.desk(tmp_path)
+    service = lab.service(tmp_path)
     for stage, (request, reply) in enumerate(zip(lab.requests[:-1], lab.replies[:-1], strict=True)):
-        assert desk.answer(request) == reply
+        assert service.answer(request) == reply
         before = files_of(tmp_path)
         for old, answer in zip(lab.requests[:stage], lab.replies[:stage], strict=True):
             message = decode(old)
@@ -120,7 +120,7 @@ def test_an_old_request_changes_nothing_at_any_later_time(lab, tmp_path):
                 continue  # it starts another alignment of other samples, which nobody has to remember
             if isinstance(message, m.Align) and stage < lab.stage(m.Begin):
                 continue  # the same, as long as training has not begun
-            again = desk.answer(old)
+            again = service.answer(old)
             assert again == answer or isinstance(decode(again), m.Problem)
         assert files_of(tmp_path) == before
 
@@ -129,33 +129,33 @@ def test_an_old_request_changes_nothing_at_any_later_time(lab, tmp_path):
 
 
 def test_bytes_that_are_no_message_get_a_problem(lab, tmp_path):
-    desk = lab.desk(tmp_path, 3)
+    service = lab.service(tmp_path, 3)
     for noise in (b"", b"GET / HTTP/1.1\r\n", lab.requests[0][:-1], lab.requests[0] + b"\0", os.urandom(300)):
-        refuses(desk, tmp_path, noise, "malformed")
-    goes_on(lab, desk, 3)
+        refuses(service, tmp_path, noise, "malformed")
+    goes_on(lab, service, 3)
 
 
 def test_another_version_gets_a_problem_that_names_both(lab, tmp_path):
     request = bytearray(lab.requests[0])
     request[4] = 9
     refuses(
-        lab.desk(tmp_path), tmp_path, bytes(request), "version", "version 9 of the protocol, this release version 1"
+        lab.service(tmp_path), tmp_path, bytes(request), "version", "version 9 of the protocol, this release version 1"
     )
 
 
 def test_a_message_above_the_limits_gets_a_problem(lab, tmp_path):
-    desk = AgentService(replace(lab.holdings, home=tmp_path), Limits(body=1_000, values=100))
+    service = AgentService(replace(lab.holdings, home=tmp_path), Limits(body=1_000, values=100))
     request = m.Align(run=RUN, purpose="train", step=1, data=bytes(1_000))
-    refuses(desk, tmp_path, request, "malformed", "at most 1000 and 100 are taken")
+    refuses(service, tmp_path, request, "malformed", "at most 1000 and 100 are taken")
 
 
 def test_replies_sent_as_requests_get_a_problem(lab, tmp_path):
     for stage in (1, lab.stage(m.TakeTurn, 2), len(lab.requests) - 1):
         home = tmp_path / str(stage)
-        desk = lab.desk(home, stage)
+        service = lab.service(home, stage)
         for reply in {type(decode(reply)): reply for reply in lab.replies}.values():
-            refuses(desk, home, reply, "out-of-order", "is a reply, not a request")
-        goes_on(lab, desk, stage)
+            refuses(service, home, reply, "out-of-order", "is a reply, not a request")
+        goes_on(lab, service, stage)
 
 
 # -- the wrong run --
@@ -163,10 +163,10 @@ def test_replies_sent_as_requests_get_a_problem(lab, tmp_path):
 
 def test_an_unknown_run_gets_a_problem(lab, tmp_path):
     stage = lab.stage(m.TakeTurn, 2)
-    desk = lab.desk(tmp_path, stage)
+    service = lab.service(tmp_path, stage)
     for request in lab.requests[1:]:
-        refuses(desk, tmp_path, changed(decode(request), run="another-run"), "unknown-run", "no run 'another-run'")
-    goes_on(lab, desk, stage)
+        refuses(service, tmp_path, changed(decode(request), run="another-run"), "unknown-run", "no run 'another-run'")
+    goes_on(lab, service, stage)
 
 
 @pytest.mark.parametrize(
@@ -174,18 +174,18 @@ def test_an_unknown_run_gets_a_problem(lab, tmp_path):
 )
 def test_a_name_that_could_be_a_path_is_refused(lab, tmp_path, run):
     home = tmp_path / "home"
-    desk = lab.desk(home)
+    service = lab.service(home)
     for request in (lab.requests[0], lab.requests[-1]):
-        refuses(desk, home, changed(decode(request), run=run), "malformed", "is not the name of a run")
+        refuses(service, home, changed(decode(request), run=run), "malformed", "is not the name of a run")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home"]
 
 
 def test_two_runs_do_not_disturb_each_other(lab, tmp_path):
-    desk = lab.desk(tmp_path)
+    service = lab.service(tmp_path)
     for request, reply in zip(lab.requests, lab.replies, strict=True):
         other = changed(decode(request), run="other")
-        assert desk.answer(request) == reply
-        assert changed(decode(desk.answer(encode(other))), run=RUN) == decode(reply)
+        assert service.answer(request) == reply
+        assert changed(decode(service.answer(encode(other))), run=RUN) == decode(reply)
 
 
 # -- the wrong time --
@@ -195,9 +195,9 @@ def test_two_runs_do_not_disturb_each_other(lab, tmp_path):
 def test_whatever_comes_too_early_gets_a_problem_and_the_run_goes_on(recorded, tmp_path, method):
     """At every stage every later request is tried; an alignment may start at any time, and a run that began may end."""
     lab = recorded[method]
-    desk = lab.desk(tmp_path)
+    service = lab.service(tmp_path)
     for stage in range(1, lab.stage(m.End)):
-        desk.answer(lab.requests[stage - 1])
+        service.answer(lab.requests[stage - 1])
         before = files_of(tmp_path)
         for request in lab.requests[stage + 1 : -1]:
             message = decode(request)
@@ -205,51 +205,51 @@ def test_whatever_comes_too_early_gets_a_problem_and_the_run_goes_on(recorded, t
                 continue
             if isinstance(message, m.End) and stage > lab.stage(m.Begin):
                 continue
-            reply = ask(desk, request)
+            reply = ask(service, request)
             assert isinstance(reply, m.Problem), (stage, message)
             assert reply.kind in {"out-of-order", "behind", "data"}
         assert files_of(tmp_path) == before
-    goes_on(lab, desk, lab.stage(m.End) - 1)
+    goes_on(lab, service, lab.stage(m.End) - 1)
 
 
 def test_end_before_begin_is_refused(lab, tmp_path):
     for stage in range(1, lab.stage(m.Begin) + 1):
         home = tmp_path / str(stage)
-        refuses(lab.desk(home, stage), home, m.End(run=RUN, n_rounds=3), "out-of-order", "has not begun")
+        refuses(lab.service(home, stage), home, m.End(run=RUN, n_rounds=3), "out-of-order", "has not begun")
 
 
 def test_a_turn_that_is_over_cannot_be_taken_again_with_another_state(lab, tmp_path):
     stage = lab.stage(m.TakeTurn, 3)
-    desk = lab.desk(tmp_path, stage)
+    service = lab.service(tmp_path, stage)
     old, n = lab.request(m.TakeTurn, 2), n_training(lab)
     state = m.Snapshot(old.turn + 1, old.round, [pack_numbers(np.zeros(n)), None])
-    refuses(desk, tmp_path, changed(old, turn=old.turn - 1, state=state), "out-of-order", "is over")
-    goes_on(lab, desk, stage)
+    refuses(service, tmp_path, changed(old, turn=old.turn - 1, state=state), "out-of-order", "is over")
+    goes_on(lab, service, stage)
 
 
 def test_the_end_can_be_said_twice_but_not_differently(lab, tmp_path):
     stage = lab.stage(m.End) + 1
-    desk = lab.desk(tmp_path, stage)
+    service = lab.service(tmp_path, stage)
     end = lab.request(m.End)
-    assert ask(desk, end) == decode(lab.replies[stage - 1])
-    refuses(desk, tmp_path, changed(end, n_rounds=end.n_rounds + 1), "out-of-order", "has ended here after round")
-    refuses(desk, tmp_path, changed(end, n_rounds=-1), "malformed")
-    refuses(desk, tmp_path, changed(lab.request(m.TakeTurn), turn=99), "out-of-order", "has not begun")
-    goes_on(lab, desk, stage)
+    assert ask(service, end) == decode(lab.replies[stage - 1])
+    refuses(service, tmp_path, changed(end, n_rounds=end.n_rounds + 1), "out-of-order", "has ended here after round")
+    refuses(service, tmp_path, changed(end, n_rounds=-1), "malformed")
+    refuses(service, tmp_path, changed(lab.request(m.TakeTurn), turn=99), "out-of-order", "has not begun")
+    goes_on(lab, service, stage)
 
 
 def test_a_task_cannot_be_exchanged_for_another(lab, tmp_path):
     stage = lab.stage(m.TakeTurn, 2)
-    desk = lab.desk(tmp_path, stage)
-    refuses(desk, tmp_path, changed(lab.request(m.Begin), seed=5), "out-of-order", "with another task")
-    goes_on(lab, desk, stage)
+    service = lab.service(tmp_path, stage)
+    refuses(service, tmp_path, changed(lab.request(m.Begin), seed=5), "out-of-order", "with another task")
+    goes_on(lab, service, stage)
 
 
 def test_a_run_cannot_be_opened_again_for_another_purpose(lab, tmp_path):
-    desk = lab.desk(tmp_path, 1)
+    service = lab.service(tmp_path, 1)
     for other in ({"initiator": "shop"}, {"purpose": "advertising"}, {"alignment": "psi"}, {"overlap": "intersection"}):
-        refuses(desk, tmp_path, changed(lab.request(m.Open), **other), "out-of-order", "with other facts")
-    goes_on(lab, desk, 1)
+        refuses(service, tmp_path, changed(lab.request(m.Open), **other), "out-of-order", "with other facts")
+    goes_on(lab, service, 1)
 
 
 # -- the wrong content --
@@ -299,10 +299,10 @@ def bad_begins(begin: m.Begin):
 
 def test_a_bad_task_gets_a_problem_and_a_good_one_can_follow(lab, tmp_path):
     stage = lab.stage(m.Begin)
-    desk = lab.desk(tmp_path, stage)
+    service = lab.service(tmp_path, stage)
     for _, fields in bad_begins(lab.request(m.Begin)):
-        refuses(desk, tmp_path, changed(lab.request(m.Begin), **fields), "malformed")
-    goes_on(lab, desk, stage)
+        refuses(service, tmp_path, changed(lab.request(m.Begin), **fields), "malformed")
+    goes_on(lab, service, stage)
 
 
 def bad_turns(turn: m.TakeTurn, n: int, soft: bool):
@@ -358,20 +358,20 @@ def bad_turns(turn: m.TakeTurn, n: int, soft: bool):
 def test_a_bad_turn_gets_a_problem_and_a_good_one_can_follow(recorded, tmp_path, method):
     lab = recorded[method]
     stage = lab.stage(m.TakeTurn, 2)
-    desk = lab.desk(tmp_path, stage)
+    service = lab.service(tmp_path, stage)
     good = lab.request(m.TakeTurn, 2)
     assert len(good.news) >= 2
     for what, fields, kind in bad_turns(good, n_training(lab), method == "soft"):
         before = files_of(tmp_path)
-        reply = ask(desk, changed(good, **fields))
+        reply = ask(service, changed(good, **fields))
         assert isinstance(reply, m.Problem), what
         assert (reply.kind, files_of(tmp_path)) == (kind, before), (what, reply.text)
-    goes_on(lab, desk, stage)
+    goes_on(lab, service, stage)
 
 
 def test_an_agent_that_is_behind_says_what_it_knows(lab, tmp_path):
-    desk = lab.desk(tmp_path, lab.stage(m.TakeTurn, 2))
-    reply = refuses(desk, tmp_path, lab.request(m.TakeTurn, 3), "behind", "knows the run up to turn 2")
+    service = lab.service(tmp_path, lab.stage(m.TakeTurn, 2))
+    reply = refuses(service, tmp_path, lab.request(m.TakeTurn, 3), "behind", "knows the run up to turn 2")
     assert reply.known == 2
 
 
@@ -380,19 +380,19 @@ def test_an_agent_that_is_behind_says_what_it_knows(lab, tmp_path):
 )
 def test_samples_that_were_not_aligned_are_not_predicted(lab, tmp_path, start, stop):
     stage = lab.stage(m.Predict)
-    desk = lab.desk(tmp_path, stage)
-    refuses(desk, tmp_path, m.Predict(run=RUN, start=start, stop=stop), "malformed", "40 are aligned")
-    goes_on(lab, desk, stage)
+    service = lab.service(tmp_path, stage)
+    refuses(service, tmp_path, m.Predict(run=RUN, start=start, stop=stop), "malformed", "40 are aligned")
+    goes_on(lab, service, stage)
 
 
 def test_any_part_of_the_aligned_samples_can_be_predicted(lab, tmp_path):
-    desk = lab.desk(tmp_path, lab.stage(m.Predict))
+    service = lab.service(tmp_path, lab.stage(m.Predict))
     whole = decode(lab.replies[lab.stage(m.Predict)])
     k = lab.request(m.Begin).n_classes
-    parts = [ask(desk, m.Predict(run=RUN, start=start, stop=start + 10)) for start in range(0, 40, 10)]
+    parts = [ask(service, m.Predict(run=RUN, start=start, stop=start + 10)) for start in range(0, 40, 10)]
     assert b"".join(part.scores.data for part in parts) == whole.scores.data
     assert sum(part.known.ones for part in parts) * k == whole.scores.n
-    assert ask(desk, m.Predict(run=RUN, start=7, stop=7)).scores.n == 0
+    assert ask(service, m.Predict(run=RUN, start=7, stop=7)).scores.n == 0
 
 
 # -- alignment --
@@ -400,35 +400,35 @@ def test_any_part_of_the_aligned_samples_can_be_predicted(lab, tmp_path):
 
 def test_an_alignment_for_prediction_cannot_become_one_for_training(lab, tmp_path):
     """Prediction accepts any overlap, training does not: the one must not stand in for the other."""
-    desk = lab.desk(tmp_path, 1)
+    service = lab.service(tmp_path, 1)
     first, second = (changed(lab.request(m.Align, nth), purpose="predict") for nth in (1, 2))
-    assert isinstance(ask(desk, first), m.Aligned)
-    refuses(desk, tmp_path, changed(second, purpose="train"), "out-of-order", "No alignment is under way")
-    assert isinstance(ask(desk, second), m.Aligned)
-    refuses(desk, tmp_path, lab.request(m.Begin), "out-of-order", "not aligned yet")
-    goes_on(lab, desk, 1)
+    assert isinstance(ask(service, first), m.Aligned)
+    refuses(service, tmp_path, changed(second, purpose="train"), "out-of-order", "No alignment is under way")
+    assert isinstance(ask(service, second), m.Aligned)
+    refuses(service, tmp_path, lab.request(m.Begin), "out-of-order", "not aligned yet")
+    goes_on(lab, service, 1)
 
 
 def test_bad_steps_of_an_alignment_get_a_problem(lab, tmp_path):
-    desk = lab.desk(tmp_path, 2)
+    service = lab.service(tmp_path, 2)
     settle = lab.request(m.Align, 2)
     for data in (b"", b"noise", settle.data[:-1], settle.data + b"\0", settle.data[:-3] + b"\0\0\0"):
-        refuses(desk, tmp_path, changed(settle, data=data), "data")
-        refuses(desk, tmp_path, changed(settle, data=data, step=1), "data")
-    goes_on(lab, desk, 2)
+        refuses(service, tmp_path, changed(settle, data=data), "data")
+        refuses(service, tmp_path, changed(settle, data=data, step=1), "data")
+    goes_on(lab, service, 2)
 
 
 def test_samples_cannot_be_aligned_again_once_training_has_begun(lab, tmp_path):
     stage = lab.stage(m.TakeTurn)
-    desk = lab.desk(tmp_path, stage)
+    service = lab.service(tmp_path, stage)
     for nth in (1, 2):
-        refuses(desk, tmp_path, lab.request(m.Align, nth), "out-of-order", "Training has begun")
-    goes_on(lab, desk, stage)
+        refuses(service, tmp_path, lab.request(m.Align, nth), "out-of-order", "Training has begun")
+    goes_on(lab, service, stage)
 
 
 def test_an_agent_without_the_secret_refuses_keyed_hashes(lab, tmp_path):
-    desk = lab.desk(tmp_path, 1, secret=None)
-    refuses(desk, tmp_path, lab.requests[1], "refused", "has no secret")
+    service = lab.service(tmp_path, 1, secret=None)
+    refuses(service, tmp_path, lab.requests[1], "refused", "has no secret")
 
 
 # -- what the owner allows --
@@ -439,10 +439,10 @@ def refuse_all(opening: m.Open, n_runs: int) -> None:
 
 
 def test_a_refused_opening_leaves_nothing_behind(lab, tmp_path):
-    desk = lab.desk(tmp_path, allow=refuse_all)
-    refuses(desk, tmp_path, lab.requests[0], "refused", "works for nobody")
+    service = lab.service(tmp_path, allow=refuse_all)
+    refuses(service, tmp_path, lab.requests[0], "refused", "works for nobody")
     assert not (tmp_path / "runs").exists()
-    refuses(desk, tmp_path, lab.requests[1], "unknown-run")
+    refuses(service, tmp_path, lab.requests[1], "unknown-run")
 
 
 @pytest.mark.parametrize(
@@ -456,36 +456,36 @@ def test_a_refused_opening_leaves_nothing_behind(lab, tmp_path):
     ids=["initiator", "purpose", "runs", "expiry"],
 )
 def test_what_the_owner_does_not_allow_is_refused_with_the_reason(lab, tmp_path, allowed, words):
-    desk = lab.desk(tmp_path, allow=gate("lab", allowed))
-    refuses(desk, tmp_path, lab.requests[0], "refused", words)
+    service = lab.service(tmp_path, allow=gate("lab", allowed))
+    refuses(service, tmp_path, lab.requests[0], "refused", words)
 
 
 def test_a_permission_that_expires_ends_a_run_but_not_the_right_to_forget(lab, tmp_path):
     now = datetime(2030, 1, 1, tzinfo=UTC)
     allow = gate("lab", Allowance(("clinic",), max_runs=1, expires=now + timedelta(days=1)), lambda: now)
     stage = lab.stage(m.TakeTurn, 2)
-    desk = lab.desk(tmp_path, stage, allow=allow)
+    service = lab.service(tmp_path, stage, allow=allow)
     now += timedelta(days=2)
     for request in (*lab.requests[stage:-1], lab.requests[0]):
-        refuses(desk, tmp_path, request, "refused", "expired")
-    assert isinstance(ask(desk, lab.requests[-1]), m.Forgotten)
+        refuses(service, tmp_path, request, "refused", "expired")
+    assert isinstance(ask(service, lab.requests[-1]), m.Forgotten)
 
 
 def test_one_run_may_go_on_though_there_may_be_no_other(lab, tmp_path):
-    desk = lab.desk(tmp_path, allow=gate("lab", Allowance(("clinic",), max_runs=1)))
-    desk.answer(lab.requests[0])
-    refuses(desk, tmp_path, changed(lab.request(m.Open), run="second"), "refused", "allows 1")
-    goes_on(lab, desk, 1)
-    assert isinstance(ask(desk, changed(lab.request(m.Open), run="second")), m.Opened)
+    service = lab.service(tmp_path, allow=gate("lab", Allowance(("clinic",), max_runs=1)))
+    service.answer(lab.requests[0])
+    refuses(service, tmp_path, changed(lab.request(m.Open), run="second"), "refused", "allows 1")
+    goes_on(lab, service, 1)
+    assert isinstance(ask(service, changed(lab.request(m.Open), run="second")), m.Opened)
 
 
 def test_more_samples_than_the_owner_allows_are_refused(lab, tmp_path):
     stage, n = lab.stage(m.Begin), n_samples(lab)
-    desk = lab.desk(tmp_path / "few", stage, max_samples=n - 1)
+    service = lab.service(tmp_path / "few", stage, max_samples=n - 1)
     refuses(
-        desk, tmp_path / "few", lab.requests[stage], "refused", f"the run has {n} samples; its owner allows {n - 1}"
+        service, tmp_path / "few", lab.requests[stage], "refused", f"the run has {n} samples; its owner allows {n - 1}"
     )
-    goes_on(lab, lab.desk(tmp_path / "enough", stage, max_samples=n), stage)
+    goes_on(lab, lab.service(tmp_path / "enough", stage, max_samples=n), stage)
 
 
 # -- what fails inside --
@@ -504,17 +504,19 @@ class Flaky(GaussianNB):
 
 def test_a_learner_that_fails_tells_others_nothing_of_the_table(lab, tmp_path, monkeypatch, caplog):
     stage = lab.stage(m.TakeTurn, 2)
-    desk = lab.desk(tmp_path, stage, estimator=Flaky())
+    service = lab.service(tmp_path, stage, estimator=Flaky())
     monkeypatch.setattr(Flaky, "broken", True)
-    with caplog.at_level(logging.CRITICAL, logger="assistlearn.desk"):
-        problem = refuses(desk, tmp_path, lab.requests[stage], "failed", "Its owner finds the reason in problems.log")
+    with caplog.at_level(logging.CRITICAL, logger="assistlearn.service"):
+        problem = refuses(
+            service, tmp_path, lab.requests[stage], "failed", "Its owner finds the reason in problems.log"
+        )
     log = (tmp_path / "problems.log").read_text()
     assert "could not convert string to float" in log
     quoted = log.rpartition("float: ")[2].split()[0]
     assert quoted not in problem.text
     assert str(tmp_path) not in problem.text
     monkeypatch.setattr(Flaky, "broken", False)
-    goes_on(lab, desk, stage)
+    goes_on(lab, service, stage)
 
 
 def test_a_full_disk_in_the_middle_of_a_turn_loses_and_doubles_nothing(lab, tmp_path, monkeypatch, caplog):
@@ -522,7 +524,7 @@ def test_a_full_disk_in_the_middle_of_a_turn_loses_and_doubles_nothing(lab, tmp_
     for name in ("model.skops", "request.msg", "reply.msg"):
         home = tmp_path / name
         stage = lab.stage(m.TakeTurn, 2)
-        desk = lab.desk(home, stage)
+        service = lab.service(home, stage)
 
         def full(path, content, name=name):
             if path.name == name:
@@ -530,48 +532,48 @@ def test_a_full_disk_in_the_middle_of_a_turn_loses_and_doubles_nothing(lab, tmp_
             whole(path, content)
 
         monkeypatch.setattr(files, "write_bytes", full)
-        with caplog.at_level(logging.CRITICAL, logger="assistlearn.desk"):
-            reply = ask(desk, lab.requests[stage])
+        with caplog.at_level(logging.CRITICAL, logger="assistlearn.service"):
+            reply = ask(service, lab.requests[stage])
         assert (reply.kind, "OSError" in reply.text, str(home) in reply.text) == ("failed", True, False)
         monkeypatch.setattr(files, "write_bytes", whole)
-        goes_on(lab, desk, stage)
+        goes_on(lab, service, stage)
 
 
 # -- forgetting --
 
 
 def test_forgetting_removes_everything_but_the_ledger(lab, tmp_path):
-    desk = lab.desk(tmp_path, len(lab.requests) - 1)
+    service = lab.service(tmp_path, len(lab.requests) - 1)
     n_models = decode(lab.replies[lab.stage(m.End)]).n_models
-    assert ask(desk, lab.requests[-1]) == m.Forgotten(run=RUN, n_models=n_models)
+    assert ask(service, lab.requests[-1]) == m.Forgotten(run=RUN, n_models=n_models)
     assert files_of(tmp_path) == {}
     assert list((tmp_path / "runs").iterdir()) == []
     for request in lab.requests[1:]:
-        refuses(desk, tmp_path, request, "unknown-run")
+        refuses(service, tmp_path, request, "unknown-run")
 
 
 def test_a_crash_while_forgetting_brings_nothing_back(lab, tmp_path, monkeypatch, caplog):
-    desk = lab.desk(tmp_path, len(lab.requests) - 1)
+    service = lab.service(tmp_path, len(lab.requests) - 1)
 
     def crash(path):
         raise OSError("the machine goes down")
 
     monkeypatch.setattr(shutil, "rmtree", crash)
-    with caplog.at_level(logging.CRITICAL, logger="assistlearn.desk"):
-        assert ask(desk, lab.requests[-1]).kind == "failed"
+    with caplog.at_level(logging.CRITICAL, logger="assistlearn.service"):
+        assert ask(service, lab.requests[-1]).kind == "failed"
     monkeypatch.undo()
-    assert isinstance(ask(desk, changed(lab.request(m.Open), run="another")), m.Opened)
-    desk = lab.desk(tmp_path)
+    assert isinstance(ask(service, changed(lab.request(m.Open), run="another")), m.Opened)
+    service = lab.service(tmp_path)
     assert list(files_of(tmp_path)) == ["runs/another/opened.json"]
-    refuses(desk, tmp_path, lab.requests[1], "unknown-run")
-    goes_on(lab, desk, 0)
+    refuses(service, tmp_path, lab.requests[1], "unknown-run")
+    goes_on(lab, service, 0)
 
 
 # -- the ledger --
 
 
 def test_the_ledger_has_every_message_whatever_became_of_it(lab, tmp_path):
-    desk = lab.desk(tmp_path)
+    service = lab.service(tmp_path)
     requests = [
         lab.requests[0],
         b"noise",
@@ -582,7 +584,7 @@ def test_the_ledger_has_every_message_whatever_became_of_it(lab, tmp_path):
     said = []
     for request in requests:
         content = request if isinstance(request, bytes) else encode(request)
-        said += [("received", content), ("sent", desk.answer(content))]
+        said += [("received", content), ("sent", service.answer(content))]
     entries = list(read(tmp_path / "ledger.jsonl"))
     assert verify(tmp_path / "ledger.jsonl") == len(entries) == len(said)
     assert [(e.direction, e.bytes, e.digest) for e in entries] == [
@@ -592,6 +594,6 @@ def test_the_ledger_has_every_message_whatever_became_of_it(lab, tmp_path):
 
 
 def test_the_initiators_own_desk_keeps_no_ledger(lab, tmp_path):
-    desk = AgentService(replace(lab.holdings, home=tmp_path), ledger=False)
-    desk.answer(lab.requests[0])
+    service = AgentService(replace(lab.holdings, home=tmp_path), ledger=False)
+    service.answer(lab.requests[0])
     assert not (tmp_path / "ledger.jsonl").exists()

@@ -1,4 +1,4 @@
-"""Where the transport says who asks, a desk answers the run's initiator alone; and what the end of a run leaves."""
+"""Where the transport says who asks, a service answers the run's initiator alone; and what the end of a run leaves."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ IDS = [f"p{i}" for i in range(N)]
 RUN, BANK, SHOP = "r1", "bank", "shop"
 
 
-def desk(home: Path, estimator=None) -> AgentService:
+def service(home: Path, estimator=None) -> AgentService:
     estimator = estimator or DecisionTreeClassifier(max_depth=1)
     return AgentService(Holdings("lab", estimator, Ids(IDS, "Agent 'lab'"), X, home, SECRET))
 
@@ -69,7 +69,7 @@ def aligned(purpose: str) -> list[m.Message]:
 
 
 def told(home: Path, said: list[m.Message], estimator=None) -> AgentService:
-    at = desk(home, estimator)
+    at = service(home, estimator)
     for message in said:
         reply = ask(at, message)
         assert not isinstance(reply, m.Problem), reply
@@ -91,7 +91,7 @@ def everything() -> list[m.Message]:
 
 @pytest.mark.parametrize("asker", [BANK, None], ids=["the initiator", "a transport that does not know"])
 def test_the_initiator_is_answered(tmp_path, asker):
-    at = desk(tmp_path)
+    at = service(tmp_path)
     for message in everything():
         assert not isinstance(ask(at, message, asker), m.Problem)
 
@@ -105,7 +105,7 @@ def files(home: Path) -> dict[str, bytes]:
 
 
 def test_nobody_else_is_answered_at_any_time_whatever_is_asked(tmp_path):
-    at = desk(tmp_path)
+    at = service(tmp_path)
     said = everything()
     for message in said[:-1]:
         assert not isinstance(ask(at, message), m.Problem)
@@ -120,7 +120,7 @@ def test_nobody_else_is_answered_at_any_time_whatever_is_asked(tmp_path):
 
 
 def test_nobody_opens_a_run_in_anothers_name(tmp_path):
-    at = desk(tmp_path)
+    at = service(tmp_path)
     assert ask(at, everything()[0], SHOP).kind == "refused"
     assert runs_at(tmp_path) == []
     opening = msgspec.structs.replace(everything()[0], initiator=SHOP)
@@ -182,6 +182,6 @@ def test_after_a_restart_the_same_models_count(tmp_path):
     end = m.End(run=RUN, n_rounds=9, last_turn=2)
     ask(at, end)
     before = scores(at)
-    again = desk(tmp_path)
+    again = service(tmp_path)
     assert ask(again, end) == m.Ended(run=RUN, n_models=2)
     np.testing.assert_array_equal(scores(again), before)

@@ -132,12 +132,13 @@ class AgentService:
     def _handle(self, message: Message, request: bytes) -> Message | Encoded:
         run = self.run(message.run)
         exchange = exchange_of(message)
-        if exchange.needs_open_run:
-            if not run.store.exists:
-                text = f"Agent {self._own.name!r} knows no run {message.run!r}."
-                return m.Problem(run=message.run, kind="unknown-run", text=text)
-            if exchange.needs_permission:
-                run.check_allowed(m.Open(**run.store.opened()))
+        if not run.store.exists and (exchange is None or exchange.needs_open_run):
+            text = f"Agent {self._own.name!r} knows no run {message.run!r}."
+            return m.Problem(run=message.run, kind="unknown-run", text=text)
+        if exchange is None:
+            raise OutOfOrderError(f"{type_of(message)!r} is a reply, not a request.")
+        if exchange.needs_open_run and exchange.needs_permission:
+            run.check_allowed(m.Open(**run.store.opened()))
         reply = exchange.answer(run, message, request)
         self._keep(message.run, run)
         return reply

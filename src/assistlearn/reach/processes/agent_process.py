@@ -8,7 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from assistlearn.errors import AssistLearnError
-from assistlearn.reach.processes.process_transport import CANNOT_START, receive, send
+from assistlearn.reach.framing import receive, send
+from assistlearn.reach.processes.process_transport import CANNOT_START
 from assistlearn.service.agent_from_file import holdings_of
 from assistlearn.service.service import AgentService
 
@@ -20,9 +21,9 @@ def main(file: str, descriptor: str) -> int:
     except AssistLearnError as error:
         sys.stderr.write(f"{error}\n")
         return CANNOT_START
-    with socket.socket(fileno=int(descriptor)) as line, suppress(ConnectionError):  # whoever asked is gone
-        while (request := receive(line)) is not None:
-            send(line, service.answer(request))
+    with socket.socket(fileno=int(descriptor)) as end, suppress(ConnectionError):  # whoever asked is gone
+        while (request := receive(end)) is not None:
+            send(end, service.answer(request))
     return 0
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -19,8 +18,8 @@ from typing import IO, Self
 
 from assistlearn.errors import UnreachableError
 from assistlearn.reach import TIMEOUT
+from assistlearn.reach.framing import receive, send
 
-_LENGTH = struct.Struct("<I")
 CANNOT_START = 2
 """The exit code of an agent whose file or table is not right; its log says why."""
 
@@ -155,27 +154,5 @@ class _Process:
         said = self._log.read().decode(errors="replace").strip()[-LAST_WORDS:]
         if code == CANNOT_START:
             return f"Agent {self._agent!r} cannot start: {said}"
-        how = f"ended with exit code {code}" if code is not None else "closed its line"
+        how = f"ended with exit code {code}" if code is not None else "closed its end"
         return f"Agent {self._agent!r}: its process {how}." + (f" It said:\n{said}" if said else "")
-
-
-def send(line: socket.socket, message: bytes) -> None:
-    """Send a message, its length first."""
-    line.sendall(_LENGTH.pack(len(message)))
-    line.sendall(message)
-
-
-def receive(line: socket.socket) -> bytes | None:
-    """Return the next message, or None when the other end is gone."""
-    header = _exactly(line, _LENGTH.size)
-    return None if header is None else _exactly(line, _LENGTH.unpack(header)[0])
-
-
-def _exactly(line: socket.socket, n_bytes: int) -> bytes | None:
-    parts = bytearray()
-    while len(parts) < n_bytes:
-        part = line.recv(min(n_bytes - len(parts), 1 << 20))
-        if not part:
-            return None
-        parts += part
-    return bytes(parts)

@@ -6,9 +6,8 @@ An exchange of your own is a class below :class:`~assistlearn.service.exchanges.
 
 from __future__ import annotations
 
-from assistlearn.errors import OutOfOrderError
 from assistlearn.protocol import codec
-from assistlearn.protocol.messages import Message, type_of
+from assistlearn.protocol.messages import Message
 from assistlearn.service.exchanges.align import Aligning
 from assistlearn.service.exchanges.exchange import Exchange
 from assistlearn.service.exchanges.forget import Forgetting
@@ -31,8 +30,6 @@ for each in (Opening(), Aligning(), Training(), Predicting(), Forgetting()):
     register(each)
 
 
-def exchange_of(message: Message) -> Exchange:
-    """Return the exchange that answers a message."""
-    if type(message) not in _EXCHANGES:
-        raise OutOfOrderError(f"{type_of(message)!r} is a reply, not a request.")
-    return _EXCHANGES[type(message)]
+def exchange_of(message: Message) -> Exchange | None:
+    """Return the exchange that answers a message; None for one that is no request."""
+    return _EXCHANGES.get(type(message))

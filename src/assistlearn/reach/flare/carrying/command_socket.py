@@ -21,7 +21,7 @@ from typing import Literal, Self
 import msgspec
 
 from assistlearn.errors import NetworkError
-from assistlearn.reach.processes.process_transport import receive, send
+from assistlearn.reach.framing import receive, send
 
 GRACE = 45.0
 """Seconds beyond those of an errand after which the job itself counts as gone: one call may be under way."""
