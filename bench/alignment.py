@@ -60,7 +60,7 @@ def by_hash(n: int, _: int, __: Callable[[str], Any]) -> tuple[int, int]:
 def by_psi(n: int, n_jobs: int, bar: Callable[[str], Any]) -> tuple[int, int]:
     ours, theirs = make_ids(n)
     initiator = PsiInitiator(Ids(ours), n_jobs=n_jobs, progress=bar("initiator"))
-    return align(initiator, PsiHelper(Ids(theirs), n_jobs=n_jobs, progress=bar("helper")))
+    return align(initiator, PsiHelper(Ids(theirs), n_jobs=n_jobs))
 
 
 def by_openmined(n: int, _: int, __: Callable[[str], Any]) -> tuple[int, int]:

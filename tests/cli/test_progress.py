@@ -10,7 +10,7 @@ from rich.console import Console
 
 from assistlearn.cli.progress import AskingBar, TrainingBar
 from assistlearn.core import Contribution
-from assistlearn.events import RoundFinished, SamplesDone, TurnFinished
+from assistlearn.events import Asked, RoundFinished, SamplesDone, TurnFinished
 from assistlearn.plan import Plan
 
 SETTINGS = SimpleNamespace(plan=Plan(n_rounds=3), agents=["clinic", "lab"])
@@ -59,9 +59,10 @@ def test_alignment_shows_with_whom_and_how_far_it_is():
     with AskingBar(quiet=False, console=console) as bar:
         bar.progress.refresh()
         assert "starting the agents" in last_line(console)
-        bar.show(SamplesDone("lab", 0, 0))
+        bar.show(Asked("lab", "align", 2_000))
         bar.progress.refresh()
         assert "waiting for lab" in last_line(console)
+        assert "2.0 kB exchanged" in last_line(console)
         bar.show(SamplesDone("lab", 2_000, 10_000))
         bar.progress.refresh()
         assert "samples with lab" in last_line(console)

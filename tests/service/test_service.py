@@ -1,4 +1,4 @@
-"""An agent's service: a bad request gets a typed problem and changes nothing; a good one, sent again, the same reply."""
+"""An agent's service: a bad request gets a typed problem and changes nothing; a good one, again, the same reply."""
 
 from __future__ import annotations
 

@@ -108,8 +108,6 @@ class PsiHelper(Helper):
         The most ids that it accepts from the initiator.
     n_jobs : int, optional
         How many processes work side by side; by default one for each core.
-    progress : callable, optional
-        Called as ``progress(done, total)`` during step 2.
     """
 
     def __init__(
@@ -118,32 +116,19 @@ class PsiHelper(Helper):
         minimum: Minimum | None = None,
         max_ids: int = MAX_IDS,
         n_jobs: int | None = None,
-        progress: Progress | None = None,
     ) -> None:
         super().__init__(ids, minimum, max_ids)
         self._n_jobs = n_jobs
-        self._progress = progress
         self._next = Cipher(n_jobs)
-        self._own: tuple[CodedIds, Rows] | None = None
         self._sorting = NOTHING
         self._n_asked = 0
-
-    def prepare(self) -> None:
-        """Work on the own ids ahead, while the initiator is at step 1. Step 2 does it otherwise."""
-        if self._own is None:
-            self._own = _sort(self._next.points(self.ids, self._progress))
 
     def _answer(self, request: bytes) -> wire.AlignmentMessage:
         message = wire.decode(request, wire.PsiRequest, POINT_BYTES * self._max_ids)
         theirs = _read_sorted(message.points, "initiator's points", self._max_ids)
-        ahead = 0 if self._own else len(self.ids)
-        total = ahead + len(theirs)
-        both = self._next.again(
-            theirs, _part(self._progress, 0, total)
-        )  # first, because it fails if they are no points
-        own, sorting = self._own or _sort(self._next.points(self.ids, _part(self._progress, len(theirs), total)))
-        self._next, self._own = Cipher(self._n_jobs), None  # a key is for one alignment
-        self._sorting, self._n_asked = sorting, len(theirs)
+        both = self._next.again(theirs)  # first, because it fails if they are no points
+        own, self._sorting = _sort(self._next.points(self.ids))
+        self._next, self._n_asked = Cipher(self._n_jobs), len(theirs)  # a key is for one alignment
         return wire.PsiAnswer(message.token, own.tobytes(), both.tobytes())
 
     def _rows_of(self, samples: bytes) -> Rows:
@@ -180,8 +165,3 @@ def _read_sorted(data: bytes, what: str, max_ids: int) -> CodedIds:
 
 def _comparable(points: CodedIds) -> NDArray[np.bytes_]:
     return np.ascontiguousarray(points).view(f"S{POINT_BYTES}").reshape(-1)
-
-
-def _part(progress: Progress | None, before: int, total: int) -> Progress | None:
-    """Return a progress that counts one list of several."""
-    return None if progress is None else lambda done, _: progress(before + done, total)

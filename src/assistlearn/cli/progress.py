@@ -72,8 +72,8 @@ class AskingBar(_Bar):
         """Show what has happened."""
         match event:
             case SamplesDone():
-                words = f"samples with {plain(event.agent)}" if event.total else f"waiting for {plain(event.agent)}"
-                self.progress.update(self._asking, description=words, completed=event.done, total=event.total or None)
+                words = f"samples with {plain(event.agent)}"
+                self.progress.update(self._asking, description=words, completed=event.done, total=event.total)
             case Asked() | Answered():
                 self._bytes += event.bytes
                 if isinstance(event, Asked):
@@ -85,7 +85,8 @@ class AskingBar(_Bar):
 
     def _wait(self, agent: str, exchanged: str) -> None:
         """Show who is being waited for, and how many bytes have gone to and fro."""
-        self.progress.update(self._asking, description=f"waiting for {plain(agent)}", note=exchanged)
+        words = f"waiting for {plain(agent)}"
+        self.progress.update(self._asking, description=words, note=exchanged, completed=0, total=None)
 
     def say(self, words: str) -> None:
         """Print a line above the bar, or on standard error where there is none."""

@@ -56,7 +56,7 @@ class SamplesSettled(Event):
 
 @dataclass(frozen=True)
 class SamplesDone(Event):
-    """So many samples are done with an agent, in matching or in prediction; ``total`` is 0 while it is not known."""
+    """So many samples of so many are done with an agent, in matching or in prediction."""
 
     agent: str
     done: int

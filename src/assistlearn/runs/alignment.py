@@ -21,7 +21,6 @@ STARTS_ANEW = 3
 def align(run: OpenRun) -> Rows:
     """Return the initiator's rows that take part, settled with every helper."""
     for name in run.agents:
-        run.log.append(SamplesDone(name, 0, 0))
         run.reach(name, opening_of(run), m.Opened)
     rows: Rows | None = run.folder.samples()
     if rows is not None:
@@ -72,10 +71,7 @@ class Matching:
 
     def find(self) -> Bools:
         """Return which of the samples the helper holds."""
-        self._tell(0, 0)
-        data = self._side.start()
-        self._tell(0, 0)  # now it is the helper's turn, who does not say how far it is
-        self._held = self._side.finish(self._ask(1, data))
+        self._held = self._side.finish(self._ask(1, self._side.start()))
         self._run.log.append(SamplesMatched(self._helper, len(self._ids), int(np.count_nonzero(self._held))))
         return self._held
 
