@@ -148,7 +148,7 @@ def _request(n: int, missed: int, share: float, rng: np.random.Generator) -> m.T
         answer = Answer(reward, Verdict(0.5, share, False), packed=pack_reward(reward))
         participant.hear(Contribution(turn, turn, "other", 0.5, share, share, False), answer)
     with suppress(RefusedError):
-        participant.take_turn(Turn(missed + 1, missed + 1, 0))
+        participant.ask(Turn(missed + 1, missed + 1, 0))
     request = decode(caught[0])
     assert isinstance(request, m.TakeTurn)
     return request

@@ -89,16 +89,24 @@ def shuffled(round: int, agents: Sequence[str], rng: np.random.RandomState) -> S
 ORDERS: dict[str, Order] = {"chain": chain, "random": shuffled, "strongest": Strongest(), "greedy": GREEDY}
 
 
+def wrong_with(order: Any) -> str | None:
+    """Return what is wrong with an order, to follow its name; None where it is one."""
+    named = isinstance(order, str) and order in ORDERS
+    own = not isinstance(order, str) and (callable(order) or hasattr(order, "next") or isinstance(order, Greedy))
+    if named or own:
+        return None
+    return (
+        f"is not known. Choose one of {sorted(ORDERS)}, or pass a callable order(round, agents, rng) that returns the "
+        "agents' names in the order of their turns."
+    )
+
+
 def order_of(order: str | Order) -> Order:
     """Return the order that a name or a callable stands for."""
-    if not isinstance(order, str) and (callable(order) or hasattr(order, "next") or isinstance(order, Greedy)):
-        return order
-    if not isinstance(order, str) or order not in ORDERS:
-        raise SettingsError(
-            f"order={order!r} is not known. Choose one of {sorted(ORDERS)}, or pass a callable "
-            "order(round, agents, rng) that returns the agents' names in the order of their turns."
-        )
-    return ORDERS[order]
+    wrong = wrong_with(order)
+    if wrong is not None:
+        raise SettingsError(f"order={order!r} {wrong}")
+    return ORDERS[order] if isinstance(order, str) else order
 
 
 def checked(said: Any, agents: Sequence[str], round: int) -> list[str]:

@@ -5,12 +5,13 @@ The estimator, the command line, run folders, messages and task files are made f
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from assistlearn.errors import SettingsError
 from assistlearn.methods import method_named, names
-from assistlearn.orders import ORDERS, Greedy, Order, order_of
+from assistlearn.orders import ORDERS, Greedy, Order, order_of, wrong_with
 from assistlearn.setting import (
     Complaint,
     at_most,
@@ -40,17 +41,6 @@ ScoreBits = Literal[4, 8, 16, 32]
 
 RUN, SAMPLES, TRAINING, SOFT = "The run", "Samples", "Training", "The soft method"
 """The headings under which settings are shown."""
-
-
-def _check_order(value: Any) -> Complaint:
-    named = isinstance(value, str) and value in ORDERS
-    own = not isinstance(value, str) and (callable(value) or hasattr(value, "next") or isinstance(value, Greedy))
-    if named or own:
-        return None
-    return (
-        f"is not known. Choose one of {sorted(ORDERS)}, or pass a callable order(round, agents, rng) that returns the "
-        "agents' names in the order of their turns."
-    )
 
 
 def _orders_of_runs() -> list[str]:
@@ -158,7 +148,7 @@ class Plan:
         "chain",
         "Who is next in a round: the initiator, then helpers as they are given (chain); by chance (random); who had "
         "the largest weight (strongest).",
-        _check_order,
+        wrong_with,
         check_of_runs=one_of(_orders_of_runs),
         choices=_orders_of_runs,
         more='"random" is the paper\'s ASCII-Random: a fresh permutation each round. "greedy" gives every turn to the '
@@ -190,12 +180,15 @@ class Plan:
         5,
         "Folds of out-of-fold rewards.",
         whole(2, "folds"),
+        applies=lambda plan: plan.reward != "in-sample",
         check_of_runs=at_most(MAX_FOLDS),
         told=True,
         panel=TRAINING,
         metavar="NUMBER",
     )
-    seed: int = setting(0, "Where all chance comes from.", whole(0), estimator=False, panel=TRAINING, metavar="NUMBER")
+    seed: int = setting(
+        0, "Where all chance comes from.", whole(0, most=2**32 - 1), estimator=False, panel=TRAINING, metavar="NUMBER"
+    )
     loss: Loss = choice(
         "logistic",
         "What is made small.",
@@ -223,10 +216,7 @@ class Plan:
     )
 
     def __post_init__(self) -> None:
-        for name, known in SETTINGS.items():
-            complaint = known.check(getattr(self, name))
-            if complaint is not None and not (name == "cv" and self.reward == "in-sample"):
-                raise SettingsError(f"{name}={getattr(self, name)!r} {complaint}")
+        self._refuse({name: known.check for name, known in SETTINGS.items()})
         if isinstance(order_of(self.order), Greedy) and not self.make_method().shares_state:
             raise SettingsError(
                 f"order={self.order!r} compares the agents' models, but method={self.method!r} lets each boost alone."
@@ -246,10 +236,14 @@ class Plan:
 
     def check_for_runs(self) -> None:
         """Raise for what is right in one process but cannot be asked of separate agents."""
-        for name, known in SETTINGS.items():
-            complaint = known.complaint_of_runs(getattr(self, name))
+        self._refuse({name: known.complaint_of_runs for name, known in SETTINGS.items()})
+
+    def _refuse(self, checks: Mapping[str, Callable[[Any], Complaint]]) -> None:
+        for name, check in checks.items():
+            value = getattr(self, name)
+            complaint = check(value) if SETTINGS[name].applies(self) else None
             if complaint is not None:
-                raise SettingsError(f"{name}={getattr(self, name)!r} {complaint}")
+                raise SettingsError(f"{name}={value!r} {complaint}")
 
 
 SETTINGS = settings_of(Plan)

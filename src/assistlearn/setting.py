@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -22,6 +23,8 @@ class Setting:
         What it does, in a sentence or two.
     check : callable
         Returns what is wrong with a value, or None.
+    applies : callable, optional
+        Whether it matters at all, given the plan; a value that does not matter is not checked.
     check_of_runs : callable, optional
         What is wrong with it in runs of separate agents, beside.
     choices : callable, optional
@@ -46,6 +49,7 @@ class Setting:
 
     explanation: str
     check: Callable[[Any], Complaint]
+    applies: Callable[[Any], bool] = lambda plan: True
     check_of_runs: Callable[[Any], Complaint] | None = None
     choices: Callable[[], Sequence[str]] | None = None
     more: str = ""
@@ -98,27 +102,24 @@ def one_of(choices: Callable[[], Sequence[Any]]) -> Callable[[Any], Complaint]:
 
     def check(value: Any) -> Complaint:
         known = choices()
-        right = any(type(value) is type(each) and value == each for each in known) or _whole(value) in known
+        right = (isinstance(value, str) and value in known) or _whole(value) in known
         return None if right else f"is not known. Choose one of {list(known)}."
 
     return check
 
 
-def whole(least: int, what: str = "") -> Callable[[Any], Complaint]:
-    """Return a check that a value is a whole number of at least so many.
+def whole(least: int, what: str = "", most: float = math.inf) -> Callable[[Any], Complaint]:
+    """Return a check that a value is a whole number of at least, and at most, so many.
 
     >>> whole(1)(0)
     'must be a whole number of at least 1.'
     """
-    words = (
-        f"must be a whole number of {what}, at least {least}."
-        if what
-        else f"must be a whole number of at least {least}."
-    )
+    wanted = f"a whole number of {what}, at least {least}" if what else f"a whole number of at least {least}"
+    limit = "" if most == math.inf else f" and at most {most:.0f}"
 
     def check(value: Any) -> Complaint:
         number = _whole(value)
-        return None if number is not None and number >= least else words
+        return None if number is not None and least <= number <= most else f"must be {wanted}{limit}."
 
     return check
 
@@ -135,7 +136,7 @@ def at_most(most: int) -> Callable[[Any], Complaint]:
 def share_or_none(value: Any) -> Complaint:
     """Check that a value is None or lies between zero and one."""
     right = value is None or (_is_number(value) and 0.0 < float(value) < 1.0)
-    return None if right else "must be None or a share between 0 and 1."
+    return None if right else "must be a share between 0 and 1, or left out (None)."
 
 
 def positive_up_to_one(value: Any) -> Complaint:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import fields
 from datetime import UTC, datetime
 
@@ -20,6 +22,7 @@ from assistlearn.events import (
     RoundFinished,
     RunFinished,
     StopReason,
+    TroubleMet,
     TurnFinished,
     UnknownEvent,
     read,
@@ -131,3 +134,45 @@ def test_no_fact_has_room_for_a_table_or_a_model():
     for kind in set(Event.kinds.values()) - {UnknownEvent}:
         for field in fields(kind):
             assert field.type in allowed, f"{kind.__name__}.{field.name}"
+
+
+def test_a_damaged_line_may_be_passed_over_by_whoever_only_counts(tmp_path):
+    path = tmp_path / "events.jsonl"
+    for fact in FACTS[:2]:
+        EventLog(path).append(fact)
+    with path.open("ab") as file:
+        file.write(b"\0\0\0\0\n")
+    EventLog(path).append(FACTS[3])
+    assert [r.event for r in read(path, strict=False)] == [*FACTS[:2], UnknownEvent("damaged"), FACTS[3]]
+
+
+APPEND = """
+import sys
+from pathlib import Path
+from assistlearn.events import EventLog, TroubleMet
+log = EventLog(Path(sys.argv[1]))
+for number in range(200):
+    log.append(TroubleMet(f"{sys.argv[2]} {number} " + "x" * 20_000))
+"""
+
+
+def test_processes_that_append_at_the_same_time_lose_nothing(tmp_path):
+    path = tmp_path / "events.jsonl"
+    writers = [subprocess.Popen([sys.executable, "-c", APPEND, str(path), name]) for name in "abc"]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    said = [r.event.words.split()[:2] for r in read(path)]
+    for name in "abc":
+        assert [number for who, number in said if who == name] == [str(number) for number in range(200)]
+
+
+def test_a_log_that_cannot_be_written_is_complained_of_once_and_stops_nobody(tmp_path):
+    path = tmp_path / "events.jsonl"
+    path.symlink_to("/dev/full")
+    log, heard = EventLog(path), []
+    log.listen(heard.append)
+    for fact in FACTS[:3]:
+        log.append(fact)
+    assert [fact for fact in heard if not isinstance(fact, TroubleMet)] == FACTS[:3]
+    (trouble,) = [fact for fact in heard if isinstance(fact, TroubleMet)]
+    assert str(path) in trouble.words
+    assert "No space left" in trouble.words

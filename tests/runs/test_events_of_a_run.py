@@ -89,3 +89,29 @@ def test_what_was_forgotten_is_told_though_the_log_goes_with_the_run(tmp_path):
     forgotten = leader.forget()
     assert heard[-1] == forgotten == RunForgotten({"clinic": 1, "lab": 1, "scans": 1}, {})
     assert not leader.folder.path.exists()
+
+
+def test_a_damaged_log_does_not_keep_a_run_from_going_on(tmp_path):
+    parties = three_agents(tmp_path, n_rounds=2)
+    going = parties.leader().train()
+    first = next(going)
+    going.close()
+    folder = parties.leader().folder
+    with folder.events.open("ab") as file:
+        file.write(b"\0\0\0\0\n")  # as a power cut may leave it
+    events = list(parties.leader().train())
+    assert events[0] == first
+    kept = [r.event for r in read(folder.events, strict=False)]
+    assert [event for event in kept if isinstance(event, TurnFinished | RoundFinished | RunFinished)] == events
+
+
+def test_samples_are_settled_once_and_the_end_is_told_once(tmp_path):
+    parties = three_agents(tmp_path, n_rounds=1)
+    going = parties.leader().train()
+    next(going)
+    going.close()
+    leader = parties.leader()
+    list(leader.train())
+    (leader.folder.path / "result.json").unlink()  # as if the machine had stopped just before it was written
+    list(parties.leader().train())
+    assert len(of(leader.folder, SamplesSettled)) == len(of(leader.folder, RunFinished)) == 1

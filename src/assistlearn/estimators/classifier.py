@@ -43,7 +43,7 @@ from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.learners.weighting import take_rows
 from assistlearn.orders import Order
 from assistlearn.plan import SETTINGS, Plan
-from assistlearn.runs.setup import SetUp, set_up
+from assistlearn.runs.setup import SetUp, check_holdout, set_up
 from assistlearn.session import Session
 
 logger = logging.getLogger("assistlearn")
@@ -221,6 +221,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
 
     def _train(self, plan: Plan, X: Any, codes: Codes, weight: Floats | None) -> None:
         """Let the agents take their turns, and keep what is learned."""
+        check_holdout(plan, codes)
         made = set_up(plan, list(self.agents_), codes, codes, len(self.classes_), weight)
         for name, agent in self.agents_.items():
             agent.begin(self._samples_of(name, X, codes, made), made.seeds[name])
@@ -258,7 +259,12 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
 
     def _draw_seed(self) -> int:
         state = self.random_state
-        return int(state) if isinstance(state, Integral) else int(check_random_state(state).randint(MAX_SEED))
+        if not isinstance(state, Integral):
+            return int(check_random_state(state).randint(MAX_SEED))
+        complaint = SETTINGS["seed"].check(state)
+        if complaint is not None:
+            raise SettingsError(f"random_state={state!r} cannot be a seed: it {complaint}")
+        return int(state)
 
     # -- fewer agents at prediction, and baselines
     # ------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ not read, and the next one to be appended takes its place.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from assistlearn.errors import RunError
-from assistlearn.events.facts import Event, UnknownEvent
+from assistlearn.events.facts import Event, TroubleMet, UnknownEvent
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class EventLog:
         self._path = path
         self._clock = clock
         self._listeners: list[Callable[[Event], object]] = []
+        self._complained = False
 
     def listen(self, listener: Callable[[Event], object]) -> None:
         """Let somebody hear every fact from now on."""
@@ -61,10 +63,17 @@ class EventLog:
         if self._path is not None and self._path.parent.is_dir():  # a run that is forgotten has no folder any more
             facts = {"time": self._clock().isoformat(timespec="milliseconds"), "event": type(event).__name__}
             line = json.dumps(facts | asdict(event), ensure_ascii=False) + "\n"
-            with self._path.open("a+b") as file:
-                _drop_torn_line(file)
-                file.write(line.encode())
+            try:
+                _write(self._path, line.encode())
+            except OSError as error:
+                self._complain(error)
         self.tell(event)
+
+    def _complain(self, error: OSError) -> None:
+        """Say once that the log cannot be written. The run goes on: the ledger is the record that must be whole."""
+        if not self._complained:
+            self._complained = True
+            self.tell(TroubleMet(f"What happens cannot be written to {self._path}: {error.strerror or error}."))
 
     def tell(self, event: Event) -> None:
         """Tell a fact that is written down already."""
@@ -72,7 +81,7 @@ class EventLog:
             listener(event)
 
 
-def read(path: Path, wait: Callable[[], bool] | None = None) -> Iterator[Recorded]:
+def read(path: Path, wait: Callable[[], bool] | None = None, strict: bool = True) -> Iterator[Recorded]:
     """Yield the facts of a log, those that are there and, with ``wait``, those that come.
 
     Parameters
@@ -81,6 +90,9 @@ def read(path: Path, wait: Callable[[], bool] | None = None) -> Iterator[Recorde
         The log; one that is not there has no facts yet.
     wait : callable, optional
         Called at the end of the log: it waits a while and returns whether to look again. Without it, reading ends.
+
+    strict : bool, default=True
+        Whether a line that is no fact is an error; otherwise it is an ``UnknownEvent``.
 
     Raises
     ------
@@ -94,7 +106,7 @@ def read(path: Path, wait: Callable[[], bool] | None = None) -> Iterator[Recorde
         done += len(whole)
         for line in whole.splitlines():
             number += 1
-            yield _recorded(line, f"{path}, line {number}")
+            yield _recorded(line, f"{path}, line {number}", strict)
         if wait is None or not wait():
             return
 
@@ -108,7 +120,7 @@ def _from(path: Path, place: int) -> bytes:
         return b""
 
 
-def _recorded(line: bytes, where: str) -> Recorded:
+def _recorded(line: bytes, where: str, strict: bool) -> Recorded:
     try:
         facts: dict[str, Any] = json.loads(line)
         time, kind = facts.pop("time", None), facts.pop("event")
@@ -117,7 +129,17 @@ def _recorded(line: bytes, where: str) -> Recorded:
             return Recorded(when, UnknownEvent(kind, facts))
         return Recorded(when, msgspec.convert(facts, Event.kinds[kind]))
     except (ValueError, TypeError, KeyError, AttributeError, msgspec.ValidationError) as error:
+        if not strict:
+            return Recorded(None, UnknownEvent("damaged"))
         raise RunError(f"{where}: this is no fact of a run ({error}). The log was changed or damaged.") from None
+
+
+def _write(path: Path, line: bytes) -> None:
+    """Append a line; several processes may do so, and wait for each other."""
+    with path.open("a+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        _drop_torn_line(file)
+        file.write(line)
 
 
 def _drop_torn_line(file: BinaryIO) -> None:

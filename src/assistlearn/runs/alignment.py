@@ -13,6 +13,7 @@ from assistlearn.errors import RunError, SettingsError, StartedAnewError
 from assistlearn.events import SamplesDone, SamplesMatched
 from assistlearn.protocol import messages as m
 from assistlearn.runs.open_run import OpenRun
+from assistlearn.runs.setup import check_holdout
 
 STARTS_ANEW = 3
 """How often a helper may start anew while samples are matched or votes are asked for."""
@@ -36,6 +37,7 @@ def align(run: OpenRun) -> Rows:
         matching.settle_anew(kept)
     rows = labelled[kept]
     _check_classes(run, rows)
+    check_holdout(run.settings.plan, run.table.labels[rows])
     run.own.run(run.name).place(rows, "train")
     run.folder.write_samples(rows)
     return rows

@@ -65,7 +65,8 @@ class RunFolder:
 
     def remove(self) -> None:
         """Remove the run; files that it has not written stay."""
-        shutil.rmtree(self.path / "turns", ignore_errors=True)
+        for name in ("turns", "held"):  # the second was written by older releases
+            shutil.rmtree(self.path / name, ignore_errors=True)
         for name in ("secret.json", "samples.npy", "left.json", "events.jsonl", "result.json", "settings.json"):
             (self.path / name).unlink(missing_ok=True)
         with suppress(OSError):  # something else lies in the folder

@@ -89,7 +89,9 @@ def predict(run: OpenRun, ids: Ids, rows: Rows) -> Prediction:
         raise RunError(f"Run {run.name!r} is not finished. Finish it first, with --resume.")
     own = run.own.run(run.name)
     if own.store.exists:
-        own.part().features()  # a table of one's own that no longer fits is refused: one can put that right
+        run.holdings.features_as(
+            own.store.schema()
+        )  # a table of one's own that no longer fits is refused: one can put that right
     found: dict[str, _Votes] = {}
     absent: dict[str, str] = {}
     for name in run.settings.agents:

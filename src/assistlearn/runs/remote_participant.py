@@ -55,12 +55,11 @@ class RemoteParticipant:
         self._since = 0
         self._unheard: list[m.News] = []
 
-    def take_turn(self, turn: Turn) -> Answer:
-        """Tell the agent what it has not heard, let it take its turn, and check what it says."""
-        return self.ask(turn)[0]
-
     def ask(self, turn: Turn) -> tuple[Answer, bytes]:
-        """Return the agent's answer to its turn, and the bytes that it came in."""
+        """Tell the agent what it has not heard, let it take its turn, and check what it says.
+
+        Return its answer, and the bytes that this came in.
+        """
         reply = self._correspondent.ask_any(self._request(turn))
         if isinstance(reply.message, m.Problem) and reply.message.kind == "behind":
             reply = self._correspondent.ask_any(self._request(turn, whole=True))  # it has lost what it knew

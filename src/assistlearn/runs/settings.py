@@ -10,6 +10,9 @@ from assistlearn.plan import SETTINGS, Plan
 
 FORMAT = 1
 
+ADDED_LATER = {"reward", "cv", "loss", "shrinkage", "score_bits", "absent"}
+"""Settings that the oldest runs do not have; they were trained with the defaults."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
@@ -63,7 +66,8 @@ class RunSettings:
         if facts.get("format") != FORMAT:
             raise RunError(f"{source} has format {facts.get('format')}; this release reads format {FORMAT}.")
         own = {each.name for each in fields(cls)} - {"plan", "places"}
-        missing = sorted(own - {"reach"} - facts.keys())
+        settings = {name for name, known in SETTINGS.items() if known.runs} - ADDED_LATER
+        missing = sorted((own - {"reach"} | settings) - facts.keys())
         if missing:
             raise RunError(f"{source} is not complete: {', '.join(missing)} missing.")
         try:

@@ -93,12 +93,16 @@ def set_up(
     )
 
 
+def check_holdout(plan: Plan, labels: Codes) -> None:
+    """Refuse a share so small that it holds out nothing; asked before a run begins."""
+    if plan.holdout is not None and _split(plan, labels)[1] is None:
+        raise SettingsError(
+            f"holdout={plan.holdout} of {len(labels)} samples leaves nothing to hold out. Use a larger share."
+        )
+
+
 def _split(plan: Plan, labels: Codes) -> tuple[Positions, Positions] | tuple[None, None]:
     if plan.holdout is None:
         return None, None
     training, aside = split(labels, plan.holdout, np.random.RandomState([plan.seed, 2]))
-    if len(aside) == 0:
-        raise SettingsError(
-            f"holdout={plan.holdout} of {len(labels)} samples leaves nothing to hold out. Use a larger share."
-        )
-    return training, aside
+    return (training, aside) if len(aside) else (None, None)  # a run that was begun so goes on so

@@ -29,7 +29,7 @@ from assistlearn.runs.setup import SetUp, set_up
 from assistlearn.runs.traffic import traffic_of
 from assistlearn.session import Session
 
-OF_THE_SESSION = (TurnFinished, AgentLeft, RoundFinished)
+OF_THE_SESSION = (TurnFinished, AgentLeft, RoundFinished, RunFinished)
 """Facts that a resumed session yields again, in the same order."""
 
 
@@ -42,7 +42,8 @@ def train(run: OpenRun) -> Iterator[Event]:
     weights = None if run.table.weights is None else run.table.weights[rows]
     made = set_up(run.settings.plan, run.settings.agents, labels, codes, n_classes, weights)
     n_holdout = 0 if made.aside is None else len(made.aside)
-    if run.folder.n_turns == 0:
+    logged = [recorded.event for recorded in read(run.folder.events, strict=False)]
+    if not any(isinstance(event, SamplesSettled) for event in logged):
         run.log.append(SamplesSettled(made.n_training, n_holdout))
     _begin(run, codes, n_classes, made, weights)
     sizes = Sizes(made.n_training, n_classes, n_holdout)
@@ -55,7 +56,7 @@ def train(run: OpenRun) -> Iterator[Event]:
         for name in run.settings.agents
     ]
     session = Session(run.settings.plan, participants, made.states, made.holdout)
-    yield from _follow(run, session.run(), made.n_training)
+    yield from _follow(run, session.run(), made.n_training, logged)
 
 
 def _begin(run: OpenRun, codes: Codes, n_classes: int, made: SetUp, weights: Any) -> None:
@@ -79,19 +80,21 @@ def _begin(run: OpenRun, codes: Codes, n_classes: int, made: SetUp, weights: Any
         run.reach(name, begin, m.Ready)
 
 
-def _follow(run: OpenRun, events: Iterator[Event], n_training: int) -> Iterator[Event]:
-    """Write events down and pass them on; at the end tell the agents and write the result."""
-    known = sum(isinstance(recorded.event, OF_THE_SESSION) for recorded in read(run.folder.events))
+def _follow(run: OpenRun, events: Iterator[Event], n_training: int, logged: Sequence[Event]) -> Iterator[Event]:
+    """Write events down and pass them on; at the end tell the agents and write the result.
+
+    What is in the log already, from before an interruption, is told but not written again.
+    """
+    known = sum(isinstance(event, OF_THE_SESSION) for event in logged)
     seen: list[Event] = []
     for event in events:
         seen.append(event)
         if isinstance(event, RunFinished):
             result = _result(run, seen, event, n_training)
             _end(run, event.n_rounds, [contribution["agent"] for contribution in result["contributions"]])
-            run.log.append(event)
             run.folder.write_result(result)
-        elif len(seen) <= known:
-            run.log.tell(event)  # it happened before an interruption, and is written down already
+        if len(seen) <= known:
+            run.log.tell(event)
         else:
             run.log.append(event)
         yield event

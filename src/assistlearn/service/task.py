@@ -20,6 +20,9 @@ from assistlearn.plan import TOLD, Plan
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import MAX_CLASSES, unpack_bits, unpack_codes, unpack_numbers
 
+LONGEST_WORDS = 500
+"""How many letters of a request that cannot be are quoted in the answer."""
+
 
 @dataclass(frozen=True)
 class Task:
@@ -108,7 +111,7 @@ def _plan(begin: m.Begin) -> Plan:
         plan = Plan(**{name: getattr(begin, name) for name in TOLD})
         plan.check_for_runs()
     except SettingsError as error:
-        raise ProtocolError(f"The task cannot be: {error}") from None
+        raise ProtocolError(f"The task cannot be: {str(error)[:LONGEST_WORDS]}") from None
     return plan
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta
 
+from assistlearn.agent_files.suggestion import did_you_mean
 from assistlearn.agent_files.toml_file import Text, read_toml_file
 from assistlearn.errors import DescriptionError, WrongKeyError
 from assistlearn.plan import SETTINGS, Plan
@@ -73,7 +74,7 @@ def load_task(file: Path) -> TaskFile:
     """
     keys: Any = read_toml_file(file, _TaskKeys, "task's file")[0]
     given = _given(keys, _settings("")) | _given(keys.training, _settings(TABLE))
-    seconds = keys.give_up_after if keys.patience is None else keys.patience
+    seconds = next((given for given in (keys.give_up_after, keys.patience) if given is not None), GIVE_UP_AFTER)
     return TaskFile(keys.site, keys.admin, keys.agent, keys.helpers, Plan(**given), keys.run, seconds)
 
 
@@ -101,15 +102,29 @@ def _check(keys: Any, table: str) -> None:
         value = getattr(keys, key)
         complaint = None if value is UNSET else SETTINGS[name].complaint_of_runs(value)
         if complaint is not None:
-            raise WrongKeyError(key, f"{table + '.' if table else ''}{key} = {value!r} {complaint}")
+            meant = did_you_mean(value, _choices(name)) if isinstance(value, str) else ""
+            raise WrongKeyError(key, f"{table + '.' if table else ''}{key} = {value!r} {complaint}{meant}")
+
+
+def _choices(name: str) -> Sequence[str]:
+    choices = SETTINGS[name].choices
+    return [] if choices is None else choices()
+
+
+def _refuse_both(keys: Any, new: str, old: str) -> None:
+    if all(getattr(keys, key) not in (None, UNSET) for key in (new, old)):
+        raise WrongKeyError(old, f"{old} is what {new} was called before. Give one of the two.")
 
 
 def _check_training(keys: Any) -> None:
     _check(keys, TABLE)
+    for old, name in OLDER_NAMES.items():
+        _refuse_both(keys, key_of(name), old)
 
 
 def _check_top(keys: Any) -> None:
     _check(keys, "")
+    _refuse_both(keys, "give_up_after", "patience")
     if not keys.helpers or len(set(keys.helpers)) < len(keys.helpers):
         named = list(keys.helpers)
         raise WrongKeyError("helpers", f"helpers = {named} must name at least one organisation, each once.")
@@ -137,7 +152,7 @@ _TaskKeys = _table(
         ("helpers", Names),
         ("run", Text | None, None),
         ("agent", Path | None, None),
-        ("give_up_after", Seconds, GIVE_UP_AFTER),
+        ("give_up_after", Seconds | None, None),
         ("patience", Seconds | None, None),  # what it was called before
         (TABLE, _Training, msgspec.field(default_factory=_Training)),
     ],

@@ -1,0 +1,85 @@
+"""Runs that an older release has written are read, gone on with and forgotten as ever."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from assistlearn.errors import RunError, SettingsError
+from assistlearn.runs.folder import RunFolder
+from assistlearn.runs.settings import ADDED_LATER
+from tests.service.recording import three_agents
+
+
+def settings_of(folder: RunFolder) -> dict:
+    return json.loads((folder.path / "settings.json").read_text())
+
+
+def write(folder: RunFolder, settings: object) -> None:
+    (folder.path / "settings.json").write_text(json.dumps(settings))
+
+
+def test_what_older_runs_did_not_say_is_as_it_was_then(tmp_path):
+    folder = three_agents(tmp_path, n_rounds=1).leader().folder
+    before = folder.settings()
+    facts = settings_of(folder)
+    write(folder, {name: value for name, value in facts.items() if name not in ADDED_LATER | {"reach"}})
+    assert folder.settings().plan == before.plan
+    assert folder.settings().reach == "processes"
+    write(folder, facts | {"reach": None, "kits": {"site": "a", "admin": "b"}} | {"patience_seconds": 60.0})
+    assert folder.settings().places == {"kits": {"site": "a", "admin": "b"}, "patience_seconds": 60.0}
+
+
+@pytest.mark.parametrize("name", ["method", "seed", "n_rounds", "classes", "agents"])
+def test_settings_that_are_not_whole_are_refused_by_name(tmp_path, name):
+    folder = three_agents(tmp_path, n_rounds=1).leader().folder
+    facts = settings_of(folder)
+    del facts[name]
+    write(folder, facts)
+    with pytest.raises(RunError, match=rf"settings.json is not complete: {name} missing"):
+        folder.settings()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"n_rounds": 0}, "n_rounds=0 must be"),
+        ({"method": "magic"}, "method='magic' is not known"),
+        ({"format": 9}, "has format 9"),
+        ([1], "not a JSON object"),
+    ],
+)
+def test_settings_that_were_spoiled_are_refused(tmp_path, wrong, words):
+    folder = three_agents(tmp_path, n_rounds=1).leader().folder
+    write(folder, settings_of(folder) | wrong if isinstance(wrong, dict) else wrong)
+    with pytest.raises(RunError, match=words):
+        folder.settings()
+
+
+def test_what_older_runs_kept_of_who_holds_which_sample_is_forgotten_with_them(tmp_path):
+    leader = three_agents(tmp_path, n_rounds=1).leader()
+    list(leader.train())
+    (leader.folder.path / "held").mkdir()
+    np.save(leader.folder.path / "held" / "lab.npy", np.ones(3, dtype=bool))
+    leader.forget()
+    assert not leader.folder.path.exists()
+
+
+def test_a_share_that_holds_out_nothing_is_refused_before_the_samples_are_settled(tmp_path):
+    leader = three_agents(tmp_path, n_rounds=1, holdout=0.001).leader()
+    with pytest.raises(SettingsError, match=r"holdout=0\.001 of 178 samples leaves nothing to hold out"):
+        list(leader.train())
+    assert leader.folder.samples() is None
+
+
+def test_a_run_that_was_begun_with_such_a_share_goes_on_without_hold_out_samples(tmp_path):
+    leader = three_agents(tmp_path, n_rounds=1).leader()
+    list(leader.train())
+    expected = leader.folder.result()
+    write(leader.folder, settings_of(leader.folder) | {"holdout": 0.001})
+    (leader.folder.path / "result.json").unlink()
+    again = three_agents(tmp_path, n_rounds=1).leader()
+    list(again.train())
+    assert again.folder.result()["contributions"] == expected["contributions"]
