@@ -216,7 +216,7 @@ class Plan:
     )
 
     def __post_init__(self) -> None:
-        self._refuse({name: known.check for name, known in SETTINGS.items()})
+        self._refuse({name: known.check for name, known in SETTINGS.items() if known.applies(self)})
         if isinstance(order_of(self.order), Greedy) and not self.make_method().shares_state:
             raise SettingsError(
                 f"order={self.order!r} compares the agents' models, but method={self.method!r} lets each boost alone."
@@ -241,7 +241,7 @@ class Plan:
     def _refuse(self, checks: Mapping[str, Callable[[Any], Complaint]]) -> None:
         for name, check in checks.items():
             value = getattr(self, name)
-            complaint = check(value) if SETTINGS[name].applies(self) else None
+            complaint = check(value)
             if complaint is not None:
                 raise SettingsError(f"{name}={value!r} {complaint}")
 

@@ -24,7 +24,8 @@ class Setting:
     check : callable
         Returns what is wrong with a value, or None.
     applies : callable, optional
-        Whether it matters at all, given the plan; a value that does not matter is not checked.
+        Whether it matters, given the plan. In one process a value that does not matter is not checked; other agents
+        are sent none that cannot be.
     check_of_runs : callable, optional
         What is wrong with it in runs of separate agents, beside.
     choices : callable, optional

@@ -157,7 +157,7 @@ WRONG = {
     "half a round": ({"n_rounds": 1.5}, r"n_rounds=1\.5"),
     "a true round": ({"n_rounds": True}, "n_rounds=True"),
     "no patience": ({"patience": 0}, "patience=0"),
-    "a share of everything": ({"holdout": 1.0}, r"holdout=1\.0 must be None or a share between 0 and 1"),
+    "a share of everything": ({"holdout": 1.0}, r"holdout=1\.0 must be a share between 0 and 1"),
     "a share of nothing": ({"holdout": 0}, "holdout=0"),
     "a share in words": ({"holdout": "half"}, "holdout='half'"),
     "no agents": ({"agents": []}, "agents is empty"),

@@ -54,8 +54,10 @@ def test_a_value_that_can_be_is_taken_as_it_is(name, value):
     assert getattr(Plan(**{name: value}), name) is value
 
 
-def test_folds_are_checked_only_where_they_matter():
-    Plan(cv=1).check_for_runs()
+def test_folds_are_checked_where_they_matter_and_before_they_are_sent():
+    Plan(cv=1)
+    with pytest.raises(SettingsError, match="cv=1 must be"):
+        Plan(cv=1).check_for_runs()  # other agents are sent nothing that cannot be
     for reward in ("out-of-fold", "auto"):
         with pytest.raises(SettingsError, match="cv=1 must be a whole number of folds, at least 2"):
             Plan(cv=1, reward=reward)
