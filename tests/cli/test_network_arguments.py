@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from assistlearn.agent_files import load_description
+from assistlearn.plan import Plan
+from assistlearn.runs.creating import write_run
+from assistlearn.runs.folder import RunFolder
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import SECRET, toml
 
@@ -205,14 +209,16 @@ def test_a_check_of_the_relays_kit_needs_no_network(folder):
 @pytest.mark.parametrize("written_before", [False, True], ids=["as now", "before runs said how agents are reached"])
 def test_a_run_over_a_network_is_not_gone_on_with_on_this_machine(agents, tmp_path, written_before):
     folder = tmp_path / "there"
-    assert assistlearn("simulate", *agents, "--out", folder, "--rounds", 1).code == 0
-    (folder / "result.json").unlink()  # as if it had been interrupted
-    settings = json.loads((folder / "settings.json").read_text())
-    settings |= {"kits": {"site": "kits/clinic", "admin": "kits/admin"}, "patience_seconds": 60.0, "reach": "flare"}
-    settings["files"] = {"clinic": settings["files"]["clinic"]}
+    kits = {"site": "kits/clinic", "admin": "kits/admin"}
+    files = {"clinic": str(agents[0])}
+    write_run(
+        *(RunFolder(folder), "r", load_description(agents[0]), ["lab"], Plan()),
+        **{"reach": "flare", "files": files, "kits": kits, "patience_seconds": 60.0},
+    )
     if written_before:
+        settings = json.loads((folder / "settings.json").read_text())
         del settings["reach"], settings["absent"]
-    (folder / "settings.json").write_text(json.dumps(settings))
+        (folder / "settings.json").write_text(json.dumps(settings))
     words = "is not a run of 'assistlearn simulate'", f"assistlearn train --resume {folder}"
     assistlearn("simulate", "--resume", folder).failed(2, *words)
     assert f"Go on with it: assistlearn train --resume {folder}" in assistlearn("show", folder).out

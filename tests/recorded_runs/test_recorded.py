@@ -35,7 +35,7 @@ def test_estimators_have_the_recorded_outcomes(name):
     assert list(differences(compared(OUTCOMES["estimators"][name]), compared(of_estimator(name)))) == []
 
 
-@pytest.mark.parametrize("name", ["ascii", "soft, hold-out"])
+@pytest.mark.parametrize("name", ["soft, hold-out"])
 def test_runs_in_processes_have_the_recorded_outcomes_and_messages(name, tmp_path):
     """The others: ``python -m tests.recorded_runs.record --against tests/recorded_runs/outcomes.json``."""
     found = of_simulation(name, tmp_path)
