@@ -10,6 +10,7 @@ import pytest
 
 from assistlearn.agent_files import load_description
 from assistlearn.plan import Plan
+from assistlearn.reach.processes.reach_processes import create_run
 from assistlearn.runs.creating import write_run
 from assistlearn.runs.folder import RunFolder
 from tests.cli.program import assistlearn
@@ -129,7 +130,7 @@ def test_an_initiator_without_a_secret_is_told_so_before_anybody_is_asked(folder
 
 
 def test_a_run_on_this_machine_is_not_gone_on_with_over_a_network(agents, tmp_path):
-    assert assistlearn("simulate", *agents, "--out", tmp_path / "here", "--rounds", 1).code == 0
+    create_run(tmp_path / "here", "r", agents, Plan())
     assistlearn("train", "--resume", tmp_path / "here").failed(
         2, "is not a run of 'assistlearn train'", f"assistlearn simulate --resume {tmp_path / 'here'}"
     )

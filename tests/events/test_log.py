@@ -158,10 +158,10 @@ for number in range(200):
 
 def test_processes_that_append_at_the_same_time_lose_nothing(tmp_path):
     path = tmp_path / "events.jsonl"
-    writers = [subprocess.Popen([sys.executable, "-c", APPEND, str(path), name]) for name in "abc"]
-    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    writers = [subprocess.Popen([sys.executable, "-c", APPEND, str(path), name]) for name in "ab"]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
     said = [r.event.words.split()[:2] for r in read(path)]
-    for name in "abc":
+    for name in "ab":
         assert [number for who, number in said if who == name] == [str(number) for number in range(200)]
 
 

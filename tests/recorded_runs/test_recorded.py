@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.recorded_runs.cases import ESTIMATORS
+from tests.recorded_runs.cases import ESTIMATORS, SIMULATIONS
 from tests.recorded_runs.record import differences, machine, of_estimator, of_simulation
 
 OUTCOMES = json.loads(Path(__file__).with_name("outcomes.json").read_text())
@@ -35,8 +35,9 @@ def test_estimators_have_the_recorded_outcomes(name):
     assert list(differences(compared(OUTCOMES["estimators"][name]), compared(of_estimator(name)))) == []
 
 
-@pytest.mark.parametrize("name", ["soft, hold-out"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SIMULATIONS)
 def test_runs_in_processes_have_the_recorded_outcomes_and_messages(name, tmp_path):
-    """The others: ``python -m tests.recorded_runs.record --against tests/recorded_runs/outcomes.json``."""
+    """Those over FLARE, too: ``python -m tests.recorded_runs.record --flare --against FILE``."""
     found = of_simulation(name, tmp_path)
     assert list(differences(compared(OUTCOMES["simulations"][name]), compared(found))) == []

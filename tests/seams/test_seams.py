@@ -26,6 +26,7 @@ from assistlearn.runs.creating import write_run
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.prediction import predict
 from tests.cli.small_agents import LABEL, SECRET, toml, write_agents
+from tests.seams import toy_reach  # noqa: F401  its line of registration
 
 NAMES = ("clinic", "lab", "scans")
 
@@ -38,6 +39,12 @@ def agents_of(folder: Path, module: str) -> list[Path]:
         more = SECRET + (LABEL if name == "clinic" else "")
         file.write_text(toml(name, more, learner=f'"{module}:learner"'))
     return files
+
+
+def reached(folder: RunFolder, how: str) -> None:
+    """Let the agents of a run be reached in another way."""
+    path = folder.path / "settings.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"reach": how}))
 
 
 def outcome(folder: RunFolder) -> tuple[list[Any], np.ndarray]:
@@ -79,7 +86,9 @@ def test_a_new_method_trains_and_predicts_the_same_by_estimator_and_by_processes
 def test_a_new_exchange_is_understood_by_processes_and_is_in_the_ledger(tmp_path):
     files = agents_of(tmp_path, "toy_exchange")
     folder = create_run(tmp_path / "run", "counted", files, Plan(n_rounds=3))
+    reached(folder, "threads")  # training is not what this is about
     list(train(folder, timeout=120))
+    reached(folder, "processes")
     made = (folder.result() or {})["contributions"]
     toy = sys.modules["toy_exchange"]  # the initiator's own agent has imported it, as the helpers' processes have
     with opened_run(folder, training=False, timeout=120) as (run, _):
@@ -93,8 +102,6 @@ def test_a_new_exchange_is_understood_by_processes_and_is_in_the_ledger(tmp_path
 
 
 def test_a_new_way_to_reach_agents_gives_the_run_of_the_estimator(tmp_path):
-    from tests.seams import toy_reach  # noqa: F401  its line of registration
-
     files = write_agents(tmp_path)
     descriptions = [load_description(file) for file in files]
     by_threads = RunFolder(tmp_path / "threads")
