@@ -21,6 +21,7 @@ from assistlearn.events import (
     TurnFinished,
     read,
 )
+from tests.cli.program import assistlearn
 from tests.service.recording import three_agents
 
 
@@ -115,3 +116,19 @@ def test_samples_are_settled_once_and_the_end_is_told_once(tmp_path):
     (leader.folder.path / "result.json").unlink()  # as if the machine had stopped just before it was written
     list(parties.leader().train())
     assert len(of(leader.folder, SamplesSettled)) == len(of(leader.folder, RunFinished)) == 1
+
+
+def test_a_result_whose_log_is_lost_does_not_claim_that_nothing_was_held_out(tmp_path):
+    leader = three_agents(tmp_path, n_rounds=2, holdout=0.2, patience=9).leader()
+    events = list(leader.train())
+    scores = [event.holdout_accuracy for event in events if isinstance(event, RoundFinished)]
+    assert "Accuracy of all together on the hold-out samples" in assistlearn("show", leader.folder.path).out
+    assert assistlearn("show", leader.folder.path, "--json").json["holdout_accuracy"] == scores
+    lines = leader.folder.events.read_text().splitlines(keepends=True)
+    first = next(line for line in lines if '"RoundFinished"' in line)
+    leader.folder.events.write_text("".join(line for line in lines if line != first))
+    assert assistlearn("show", leader.folder.path, "--json").json["holdout_accuracy"] == [None, scores[1]]
+    leader.folder.events.unlink()
+    shown = assistlearn("show", leader.folder.path).out
+    assert "The accuracy on the hold-out samples is not known" in shown
+    assert "There are no hold-out samples" not in shown

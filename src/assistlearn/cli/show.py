@@ -56,22 +56,24 @@ def show_result(folder: RunFolder) -> None:
     for agent, left in result.get("left", {}).items():
         say(f"[yellow]{plain(agent)} was gone from turn {left['turn']} on:[/] {plain(left['reason'])}")
     say_table(_contributions(settings.agents, result))
-    accuracy = accuracy_by_round(folder)
-    if accuracy:
-        best = accuracy[max(result["n_rounds"], 1) - 1]
+    best = dict(enumerate(accuracy_by_round(folder), start=1)).get(max(result["n_rounds"], 1))
+    if best is not None:
         say(f"Accuracy of all together on the hold-out samples, after {rounds}: [bold]{best:.1%}[/]")
+    elif settings.plan.holdout is not None:
+        say(f"[yellow]The accuracy on the hold-out samples is not known:[/] it is not in {plain(folder.events)}.")
     else:
         how = "simulate --holdout 0.2; in a task: holdout = 0.2 under [training]"
         say(f"There are no hold-out samples to tell the accuracy of all together ({plain(how)}).")
     say_table(_traffic(result))
 
 
-def accuracy_by_round(folder: RunFolder) -> list[float]:
-    """Return the accuracy on the hold-out samples after each round, if there are any."""
+def accuracy_by_round(folder: RunFolder) -> list[float | None]:
+    """Return the accuracy on the hold-out samples after each round, if there are any; None where the log lacks it."""
     from assistlearn.events import RoundFinished, read
 
     rounds = [recorded.event for recorded in read(folder.events) if isinstance(recorded.event, RoundFinished)]
-    return [event.holdout_accuracy for event in rounds if event.holdout_accuracy is not None]
+    known = {event.round: event.holdout_accuracy for event in rounds if event.holdout_accuracy is not None}
+    return [known.get(round) for round in range(1, max(known, default=0) + 1)]
 
 
 def _contributions(agents: list[str], result: dict[str, Any]) -> Table:
