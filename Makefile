@@ -7,7 +7,7 @@ JOBS ?= 2
 export OMP_NUM_THREADS ?= 1
 export MPLBACKEND := Agg
 
-.PHONY: help setup test lint types layers unit failures coverage docs demo bench clean
+.PHONY: help setup test lint types layers unit failures attacks coverage docs demo bench clean
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -33,10 +33,13 @@ layers: $(STAMP) ## Which package may import which
 
 unit: $(STAMP) ## Tests and doctests; those with a real network by themselves, since they keep every core busy
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m "not network and not slow"
-	$(BIN)/pytest -q -m "network and not slow" tests/reach tests/failures
+	$(BIN)/pytest -q -m "network and not slow" tests/reach tests/failures tests/attacks
 
 failures: $(STAMP) ## Slow tests of real networks: what is killed, cut, spoiled or refused (many minutes)
 	$(BIN)/pytest -q -m slow
+
+attacks: $(STAMP) ## What a dishonest member, relay, initiator, helper or local process tries, all of it
+	$(BIN)/pytest -q tests/attacks
 
 coverage: $(STAMP) ## Tests and doctests, with the branches they do not reach
 	$(BIN)/pytest -q -n $(JOBS) --cov --cov-report=term-missing:skip-covered

@@ -1,0 +1,40 @@
+"""The table of attacks in ``docs/who-sees-what.md``, made of what the attacks say of themselves.
+
+``python -m tests.attacks.page`` writes it anew; a test compares.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+from tests.attacks.attack import ATTACKERS, Attack
+
+PAGE = Path(__file__).parents[2] / "docs" / "who-sees-what.md"
+BEGIN, END = "<!-- attacks: begin -->", "<!-- attacks: end -->"
+
+
+def attacks() -> list[Attack]:
+    """Return every attack there is, in the order of the attackers and of the files."""
+    found = []
+    for file in sorted(Path(__file__).parent.glob("test_*.py")):
+        module = importlib.import_module(f"tests.attacks.{file.stem}")
+        found += [value.attack for value in vars(module).values() if isinstance(getattr(value, "attack", None), Attack)]
+    return sorted(found, key=lambda attack: ATTACKERS.index(attack.by))
+
+
+def table() -> str:
+    """Return the table."""
+    rows = [f"| {attack.by} | {attack.tries} | {attack.outcome} |" for attack in attacks()]
+    return "\n".join(["| who | tries | and |", "| --- | --- | --- |", *rows])
+
+
+def written(page: str) -> str:
+    """Return a page with the table in its place."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
