@@ -39,7 +39,7 @@ failures: $(STAMP) ## Slow tests of real networks: what is killed, cut, spoiled 
 	$(BIN)/pytest -q -m slow
 
 attacks: $(STAMP) ## What a dishonest member, relay, initiator, helper or local process tries, all of it
-	$(BIN)/pytest -q tests/attacks
+	$(BIN)/pytest -q -m "" tests/attacks
 
 coverage: $(STAMP) ## Tests and doctests, with the branches they do not reach
 	$(BIN)/pytest -q -n $(JOBS) --cov --cov-report=term-missing:skip-covered

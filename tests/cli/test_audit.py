@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assistlearn.cli.audit import WORDS
+from assistlearn.protocol import Ledger
 from assistlearn.protocol import messages as m
 from tests.cli.program import assistlearn
 
@@ -28,3 +29,14 @@ def test_a_ledger_that_was_removed_is_missed(agents):
 
 def test_a_path_that_leads_nowhere_is_no_removed_ledger(tmp_path):
     assistlearn("audit", tmp_path / "ledger.jsonl").failed(2, "There is no ledger")
+
+
+def test_what_was_turned_away_is_shown_by_itself(agents):
+    ledger = Ledger(agents[1].parent / "lab-models" / "ledger.jsonl")
+    ledger.record("refused", "shop", "", "FLARE admin/sys.shell", b"cat shared.key")
+    words = " ".join(assistlearn("audit", agents[1]).out.split())
+    assert "What was turned away at the door: 14 bytes in 1 message" in words
+    refused = assistlearn("audit", agents[1], "--json").json["totals"]
+    assert [(row["direction"], row["peer"], row["type"]) for row in refused] == [
+        ("refused", "shop", "FLARE admin/sys.shell")
+    ]

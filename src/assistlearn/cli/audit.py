@@ -87,7 +87,7 @@ def _totals(entries: Sequence[Entry]) -> list[dict[str, Any]]:
         total[1] += entry.bytes
     places = {type_: place for place, type_ in enumerate(WORDS)}
     return [
-        {"direction": d, "peer": p, "type": t, "words": WORDS.get(t, "?"), "messages": n, "bytes": b}
+        {"direction": d, "peer": p, "type": t, "words": WORDS.get(t, "no message of a run"), "messages": n, "bytes": b}
         for (d, p, t), (n, b) in sorted(sums.items(), key=lambda sum: (*sum[0][:2], places.get(sum[0][2], 99)))
     ]
 
@@ -98,6 +98,8 @@ def _show(facts: dict[str, Any], run: str) -> None:
     else:
         say_table(_view(facts["totals"], "sent", "What left this organisation", "to"))
         say_table(_view(facts["totals"], "received", "What came in", "from"))
+        if any(row["direction"] == "refused" for row in facts["totals"]):
+            say_table(_view(facts["totals"], "refused", "What was turned away at the door", "from"))
         runs = ", ".join(map(plain, facts["runs"])) or "none"
         say(f"Runs: {runs}. From {_moment(facts['first'])} to {_moment(facts['last'])}, UTC.")
     if facts["entries"]:

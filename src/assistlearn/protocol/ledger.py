@@ -19,11 +19,14 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, TypeAlias
 
 from assistlearn.errors import LedgerError
 
 FIRST = "0" * 64
+
+Direction: TypeAlias = Literal["sent", "received", "refused"]
+"""From this agent; to it; or to it and turned away at the door, before anything looked at the content."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,8 @@ class Entry:
         Counts from 1.
     time : str
         When, in UTC.
-    direction : {"sent", "received"}
-        From this agent, or to it.
+    direction : {"sent", "received", "refused"}
+        From this agent; to it; or to it and turned away at the door.
     peer : str
         The other agent.
     run : str
@@ -56,7 +59,7 @@ class Entry:
 
     number: int
     time: str
-    direction: Literal["sent", "received"]
+    direction: Direction
     peer: str
     run: str
     type: str
@@ -90,7 +93,7 @@ class Ledger:
             self._catch_up(file)
             _check_head(path, _verified(path))
 
-    def record(self, direction: Literal["sent", "received"], peer: str, run: str, type: str, content: bytes) -> Entry:
+    def record(self, direction: Direction, peer: str, run: str, type: str, content: bytes) -> Entry:
         """Append an entry for a message and return it once it is on disk."""
         with self._locked() as file:
             self._catch_up(file)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from assistlearn.errors import ProtocolError, RefusedError, StartedAnewError
 from assistlearn.events import Answered, Asked, EventLog
 from assistlearn.protocol import Encoded, Ledger, Transport, decode
 from assistlearn.protocol import messages as m
+from assistlearn.protocol.ledger import Direction
 from assistlearn.protocol.messages import Message, type_of
 
 Expected = TypeVar("Expected", bound=Message)
@@ -65,9 +66,7 @@ class Correspondent:
         self._record("received", request.run, type_of(reply), answer, seconds)
         return Encoded(reply, answer)
 
-    def _record(
-        self, direction: Literal["sent", "received"], run: str, type_: str, content: bytes, seconds: float = 0.0
-    ) -> None:
+    def _record(self, direction: Direction, run: str, type_: str, content: bytes, seconds: float = 0.0) -> None:
         if self._ledger is not None:
             self._ledger.record(direction, self.agent, run, type_, content)
         if self._log is not None:

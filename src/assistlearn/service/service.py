@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import traceback
 from contextlib import suppress
-from typing import Literal
 
 from assistlearn.errors import (
     AlignmentError,
@@ -20,7 +19,7 @@ from assistlearn.errors import (
 from assistlearn.learners.models_on_disk import packages_of
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import Encoded, Limits, VersionError, decode, encode
-from assistlearn.protocol.ledger import Ledger
+from assistlearn.protocol.ledger import Direction, Ledger
 from assistlearn.protocol.messages import Message, type_of
 from assistlearn.service.exchanges import exchange_of
 from assistlearn.service.holdings import Holdings
@@ -161,7 +160,7 @@ class AgentService:
                 f"Agent {self._own.name!r}: run {message.run!r} is one of {initiator!r}; {asker!r} has no part in it."
             )
 
-    def _record(self, direction: Literal["sent", "received"], peer: str, run: str, type_: str, content: bytes) -> None:
+    def _record(self, direction: Direction, peer: str, run: str, type_: str, content: bytes) -> None:
         if self._ledger is not None:
             self._ledger.record(direction, peer, run, type_, content)
 
