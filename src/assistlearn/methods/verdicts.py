@@ -1,0 +1,119 @@
+"""Whether a verdict follows from the reward that it came with: arithmetic that everybody can do who has the state."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from assistlearn.core import Reward, RunState, SoftReward, Verdict
+from assistlearn.core.ignorance import Bools
+from assistlearn.errors import ProtocolError
+from assistlearn.methods.method import Method
+
+TOLERANCE = 1e-6
+"""How far a number may be from ours, relative to it: other machines round otherwise."""
+
+
+@dataclass(frozen=True)
+class Standpoint:
+    """What whoever checks a verdict knows of the agent that gives it.
+
+    Attributes
+    ----------
+    held : ndarray of bool or None, default=None
+        The samples that the agent holds; None for all.
+    unsure : bool, default=False
+        Whether the agent may hold fewer, and nobody has said which. It is judged on those it holds, so that its model
+        weight is known only not to be larger.
+    trusting : bool, default=False
+        Whether rewards are ``"auto"``: an agent then may cut its model weight, or judge a forest afresh.
+    """
+
+    held: Bools | None = None
+    unsure: bool = False
+    trusting: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether there is one model weight that the agent can have come to."""
+        return not (self.unsure or self.trusting)
+
+
+def check_model_weight(
+    method: Method, state: RunState, reward: Reward, model_weight: float, seen: Standpoint
+) -> list[Verdict]:
+    """Raise ``ProtocolError`` for a model weight that does not follow from the reward; return what does.
+
+    Parameters
+    ----------
+    method : Method
+        How models are judged.
+    state : RunState
+        As it was when the agent took its turn.
+    reward : Reward
+        What the model got.
+    model_weight : float
+        What the agent says it is worth.
+    seen : Standpoint
+        What is known of the agent.
+
+    Examples
+    --------
+    >>> from assistlearn.methods import method_named
+    >>> simple = method_named("simple", {})
+    >>> reward = np.array([True, True, True, False])
+    >>> check_model_weight(simple, simple.start(4, 2), reward, 3.0, Standpoint())
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.ProtocolError: a model weight of 3.0 does not follow from the reward, which is worth 1.0986.
+    """
+    verdicts = [method.judge(state, reward, state.ignorance(), seen.held)]
+    if seen.trusting:
+        afresh = method.judge_afresh(state, reward, seen.held, None)
+        verdicts += [] if afresh is None else [afresh]
+    weights = [verdict.model_weight for verdict in verdicts]
+    fits = any(_close(model_weight, weight) for weight in weights)
+    if not fits and not (not seen.exact and model_weight <= max(weights)):
+        most = "" if seen.exact else "at most "
+        raise ProtocolError(
+            f"a model weight of {model_weight} does not follow from the reward, which is worth {most}"
+            f"{max(weights):.5g}."
+        )
+    return verdicts
+
+
+def check_verdict(method: Method, state: RunState, reward: Reward, verdict: Verdict, seen: Standpoint) -> None:
+    """Raise ``ProtocolError`` for a verdict that does not follow from the reward that it came with.
+
+    Parameters
+    ----------
+    method, state, reward, seen
+        As in :func:`check_model_weight`.
+    verdict : Verdict
+        What the agent says. Its gain is not looked at: it does not travel.
+    """
+    if verdict.useless and verdict.mean_reward == 0.0 and _is_silence(method, reward):
+        return  # it abstains altogether: the samples that it holds are all of one class
+    verdicts = check_model_weight(method, state, reward, verdict.model_weight, seen)
+    if seen.unsure:
+        return
+    if not any(_close(verdict.mean_reward, ours.mean_reward) for ours in verdicts):
+        raise ProtocolError(
+            f"a mean reward of {verdict.mean_reward} does not follow from the reward, which has "
+            f"{verdicts[0].mean_reward:.5g}."
+        )
+    if not any(verdict.perfect == ours.perfect for ours in verdicts):
+        raise ProtocolError(f"the model is said to be {'' if verdict.perfect else 'not '}perfect, against its reward.")
+
+
+def _close(said: float, ours: float) -> bool:
+    return math.isclose(said, ours, rel_tol=TOLERANCE, abs_tol=TOLERANCE * 1e-3)
+
+
+def _is_silence(method: Method, reward: Reward) -> bool:
+    silence = method.silence(len(reward))
+    if isinstance(reward, SoftReward) and isinstance(silence, SoftReward):
+        return not reward.levels.any()
+    return not isinstance(reward, SoftReward) and bool(np.all(reward))
