@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -17,37 +15,14 @@ from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, ClassCodes, Levels, pack_bits, pack_codes, pack_levels, pack_numbers
 from assistlearn.protocol.ledger import read, verify
+from tests.runs.spoiled import Spoiled, in_memory, with_
 from tests.service.recording import three_agents
 
 METHODS = {"ascii": {"method": "ascii", "holdout": 0.2}, "soft": {"method": "soft", "holdout": 0.2}}
 
 
-@dataclass
-class Spoiled:
-    """A transport that spoils the n-th reply of a type that comes from the lab."""
-
-    inner: MemoryTransport
-    kind: type[m.Message]
-    spoil: Callable[[Any], Any]
-    nth: int = 1
-
-    def ask(self, agent: str, request: bytes) -> bytes:
-        reply = self.inner.ask(agent, request)
-        message = decode(reply)
-        if agent == "lab" and isinstance(message, self.kind):
-            self.nth -= 1
-            if self.nth == 0:
-                spoiled = self.spoil(message)
-                return spoiled if isinstance(spoiled, bytes) else encode(spoiled)
-        return reply
-
-
 def made(folder, method: str):
     return three_agents(folder, n_rounds=3, **METHODS[method])
-
-
-def in_memory(parties) -> MemoryTransport:
-    return MemoryTransport({name: service.answer for name, service in parties.services().items()})
 
 
 def outcome(parties, leader) -> tuple[list, bytes]:
@@ -67,10 +42,6 @@ def whole(tmp_path_factory) -> dict[str, tuple[list, bytes]]:
         list(leader.train())
         out[method] = outcome(parties, leader)
     return out
-
-
-def with_(**fields: Any) -> Callable[[Any], Any]:
-    return lambda message: msgspec.structs.replace(message, **fields)
 
 
 def other_version(message: Any) -> bytes:
@@ -129,7 +100,7 @@ def test_a_bad_answer_before_or_after_the_turns_does_the_same(tmp_path, whole, k
     for what, spoil in ANY.items():
         if what == "another type" and kind is m.Ended:
             continue
-        leader = parties.leader(Spoiled(in_memory(parties), kind, spoil))
+        leader = parties.leader(Spoiled(in_memory(parties), kind, spoil, nth=1))
         with pytest.raises(AssistLearnError, match="'lab'"):
             list(leader.train())
         assert leader.folder.result() is None
@@ -165,7 +136,7 @@ SCORES = ANY | {
 @pytest.mark.parametrize("what", SCORES)
 def test_a_helper_that_votes_nonsense_does_not_vote(tmp_path_factory, trained, what):
     parties, alone = trained
-    leader = parties.leader(Spoiled(in_memory(parties), m.Scores, SCORES[what]))
+    leader = parties.leader(Spoiled(in_memory(parties), m.Scores, SCORES[what], nth=1))
     ids = parties.holdings("clinic").ids
     prediction = leader.predict(Ids(ids.take(np.arange(40)), "new"), np.arange(40))
     assert list(prediction.absent) == ["lab"]

@@ -111,6 +111,10 @@ class Method(ABC):
         """Return each agent's share of the decision, from its own votes and the sum of its model weights."""
         return dict(scores)
 
+    def vote_range(self, n_classes: int) -> tuple[float, float]:
+        """Return the least and the most that a model of weight one can say for a class: those of a label."""
+        return -1.0 / (n_classes - 1), 1.0
+
     def probabilities(self, total: Floats, n_voting: int) -> Floats:
         """Return class probabilities from the sum of the shares; ``n_voting`` agents have voted."""
         return votes.probabilities(total)

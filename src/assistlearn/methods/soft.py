@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from assistlearn.core import Reward, RunState, SoftReward, SoftState, Verdict
-from assistlearn.core.confidence import Said, confidences, score_of_truth
+from assistlearn.core.confidence import LEAST, Said, confidences, score_of_truth
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.quantise import quantise
 from assistlearn.core.votes import Codes
@@ -82,6 +83,14 @@ class Soft(Method):
     def add_holdout(self, scores: Floats, answer: Any, model_weight: float) -> None:
         """Add the votes."""
         scores += model_weight * answer.values()
+
+    def vote_range(self, n_classes: int) -> tuple[float, float]:
+        """Return what a model says that is as sure as one is ever taken to be; its votes have the logarithms' range.
+
+        >>> round(Soft("logistic", 0.5, 8).vote_range(3)[1], 3)
+        4.605
+        """
+        return math.log(LEAST), -math.log(LEAST)
 
     def _check_bits(self, said: SoftReward) -> None:
         if said.bits != self.score_bits:

@@ -39,7 +39,8 @@ def align(run: OpenRun) -> Rows:
     _check_classes(run, rows)
     check_holdout(run.settings.plan, run.table.labels[rows])
     run.own.run(run.name).place(rows, "train")
-    run.folder.write_samples(rows)
+    masks = np.array([held[name][kept] for name in run.settings.helpers], dtype=bool)
+    run.folder.write_samples(rows, masks.reshape(len(held), len(rows)))
     return rows
 
 

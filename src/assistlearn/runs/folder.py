@@ -5,6 +5,7 @@
     settings.json         what was agreed on: agents, method, rounds, seed, classes, how samples are matched
     secret.json           the secret permutation of the class codes (never sent)
     samples.npy           the initiator's rows that take part
+    held.npy              which of them each helper holds, a bit each
     turns/000007.msg      the answer to each turn, as it came
     left.json             agents that were gone, and from which turn on the run went on without them
     events.jsonl          what happened, one fact per line, as it happens
@@ -18,9 +19,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn import storage
+from assistlearn.core.ignorance import Bools
 from assistlearn.errors import RunError
 from assistlearn.events import EventLog
 from assistlearn.runs.settings import RunSettings
@@ -67,19 +70,35 @@ class RunFolder:
         """Remove the run; files that it has not written stay."""
         for name in ("turns", "held"):  # the second was written by older releases
             shutil.rmtree(self.path / name, ignore_errors=True)
-        for name in ("secret.json", "samples.npy", "left.json", "events.jsonl", "result.json", "settings.json"):
+        for name in (
+            "secret.json",
+            "samples.npy",
+            "held.npy",
+            "left.json",
+            "events.jsonl",
+            "result.json",
+            "settings.json",
+        ):
             (self.path / name).unlink(missing_ok=True)
         with suppress(OSError):  # something else lies in the folder
             self.path.rmdir()
 
-    def write_samples(self, rows: NDArray[Any]) -> None:
-        """Write which rows take part; from now on the samples are settled."""
+    def write_samples(self, rows: NDArray[Any], held: Bools) -> None:
+        """Write which rows take part, and which of them each helper holds; from now on the samples are settled."""
+        storage.write_array(self.path / "held.npy", np.packbits(held, axis=1))
         storage.write_array(self.path / "samples.npy", rows)
 
     def samples(self) -> NDArray[Any] | None:
         """Return which rows take part, if that is settled."""
         path = self.path / "samples.npy"
         return storage.read_array(path) if path.exists() else None
+
+    def held(self, n_samples: int) -> Bools | None:
+        """Return which samples each helper holds, a row for each; None in runs of releases that did not keep it."""
+        path = self.path / "held.npy"
+        if not path.exists():
+            return None
+        return np.unpackbits(storage.read_array(path), axis=1, count=n_samples).astype(bool)
 
     def write_turn(self, number: int, reply: bytes) -> None:
         """Keep the answer to a turn: when this returns, a crash no longer loses it."""

@@ -12,13 +12,14 @@ from assistlearn.alignment import Ids, Minimum
 from assistlearn.alignment.matching import Rows
 from assistlearn.core import votes
 from assistlearn.core.ignorance import Bools, Floats
-from assistlearn.errors import AssistLearnError, ProtocolError, RunError, StartedAnewError
+from assistlearn.errors import AssistLearnError, RunError, StartedAnewError
 from assistlearn.events import Predicted, SamplesDone
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_numbers
 from assistlearn.runs.alignment import STARTS_ANEW, Matching
 from assistlearn.runs.open_run import OpenRun
 from assistlearn.runs.training import tell_end
+from assistlearn.runs.vote_check import VoteCheck
 
 MOST_SAMPLES = 100_000
 """How many samples' votes are asked for at a time, at the most."""
@@ -130,14 +131,11 @@ def _votes_of(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> _Votes:
 
 def _ask_votes(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> _Votes:
     n, n_classes = len(ids), len(run.settings.classes)
+    result = run.folder.result() or {}
     if agent in run.folder.left():
-        tell_end(run, agent, (run.folder.result() or {})["n_rounds"])
-    if agent == run.settings.initiator:
-        run.own.run(run.name).place(rows, "predict")
-    else:
-        matching = Matching(run, agent, ids, "predict", Minimum(0, 0.0))
-        matching.find()
-        matching.settle(np.ones(n, dtype=bool))
+        tell_end(run, agent, result["n_rounds"])
+    held = _matched(run, agent, ids, rows)
+    check = VoteCheck.of(agent, result["contributions"], run.settings.plan.make_method(), n_classes)
     known, scores, weight = np.zeros(n, dtype=bool), np.zeros((n, n_classes)), 0.0
     most = max(min(MOST_SAMPLES, MOST_SCORES // n_classes), 1)
     for start in range(0, n, most):
@@ -145,9 +143,23 @@ def _ask_votes(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> _Votes:
         reply = run.agents[agent].ask(m.Predict(run=run.name, start=start, stop=stop), m.Scores)
         known[start:stop] = unpack_bits(reply.known, stop - start)
         there = np.flatnonzero(known[start:stop]) + start
-        scores[there] = unpack_numbers(reply.scores, len(there) * n_classes).reshape(-1, n_classes)
+        said = unpack_numbers(reply.scores, len(there) * n_classes).reshape(-1, n_classes)
         weight = reply.total_weight
-        if not 0.0 <= weight < np.inf:
-            raise ProtocolError(f"Agent {agent!r} says that its models weigh {weight} in all, which cannot be.")
+        check.known(known[start:stop], held[start:stop])
+        check.total_weight(weight)
+        check.scores(said)
+        scores[there] = said
         run.log.append(SamplesDone(agent, stop, n))
     return _Votes(known, scores, weight)
+
+
+def _matched(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> Bools:
+    """Settle with an agent which samples are meant, and return which of them it holds."""
+    if agent == run.settings.initiator:
+        run.own.run(run.name).place(rows, "predict")
+        own: Bools = rows >= 0
+        return own
+    matching = Matching(run, agent, ids, "predict", Minimum(0, 0.0))
+    held = matching.find()
+    matching.settle(np.ones(len(ids), dtype=bool))
+    return held

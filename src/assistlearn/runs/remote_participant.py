@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from assistlearn.agents import Answer, Turn
@@ -43,15 +44,26 @@ class RemoteParticipant:
         The initiator's state of the run, for an agent that has missed too much.
     sizes : Sizes
         Of the run.
+    check : callable, optional
+        Raises ``ProtocolError`` for an answer that does not fit what is known; by default nothing more is known.
     """
 
-    def __init__(self, correspondent: Correspondent, run: str, method: Method, state: RunState, sizes: Sizes) -> None:
+    def __init__(
+        self,
+        correspondent: Correspondent,
+        run: str,
+        method: Method,
+        state: RunState,
+        sizes: Sizes,
+        check: Callable[[Answer], None] = lambda answer: None,
+    ) -> None:
         self.name = correspondent.agent
         self._correspondent = correspondent
         self._run = run
         self._method = method
         self._state = state
         self._sizes = sizes
+        self._check = check
         self._since = 0
         self._unheard: list[m.News] = []
 
@@ -88,7 +100,9 @@ class RemoteParticipant:
     def read(self, reply: m.TurnTaken) -> Answer:
         """Return what a reply says, once every part of it is checked."""
         try:
-            return self._checked(reply)
+            answer = self._checked(reply)
+            self._check(answer)
+            return answer
         except ProtocolError as error:
             raise ProtocolError(f"Agent {self.name!r}, turn {reply.turn}: {error}") from None
 

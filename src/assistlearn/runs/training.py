@@ -27,6 +27,7 @@ from assistlearn.runs.recorded_participant import RecordedParticipant
 from assistlearn.runs.remote_participant import RemoteParticipant, Sizes
 from assistlearn.runs.setup import SetUp, set_up
 from assistlearn.runs.traffic import traffic_of
+from assistlearn.runs.turn_check import turn_checks
 from assistlearn.session import Session
 
 OF_THE_SESSION = (TurnFinished, AgentLeft, RoundFinished, RunFinished)
@@ -47,9 +48,10 @@ def train(run: OpenRun) -> Iterator[Event]:
         run.log.append(SamplesSettled(made.n_training, n_holdout))
     _begin(run, codes, n_classes, made, weights)
     sizes = Sizes(made.n_training, n_classes, n_holdout)
+    checks = turn_checks(run, made, len(rows))
     participants = [
         RecordedParticipant(
-            RemoteParticipant(run.agents[name], run.name, made.method, made.states[name], sizes),
+            RemoteParticipant(run.agents[name], run.name, made.method, made.states[name], sizes, checks[name]),
             run.folder,
             run.may_leave(name),
         )

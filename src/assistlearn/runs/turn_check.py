@@ -1,0 +1,94 @@
+"""What the initiator works out for itself of an answer to a turn, so that a helper cannot say what does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from assistlearn.agents import Answer
+from assistlearn.core import Reward, RunState, SoftReward
+from assistlearn.core.ignorance import Bools
+from assistlearn.errors import ProtocolError
+from assistlearn.methods.method import ABSTAINS, HoldoutAnswer, Method
+from assistlearn.methods.verdicts import TOLERANCE, Standpoint, check_verdict
+from assistlearn.runs.open_run import OpenRun
+from assistlearn.runs.setup import SetUp
+
+
+def turn_checks(run: OpenRun, made: SetUp, n_samples: int) -> dict[str, Callable[[Answer], None]]:
+    """Return what checks each agent's answers in a run of so many samples; the initiator's own are believed."""
+    masks = run.folder.held(n_samples)
+    checks: dict[str, Callable[[Answer], None]] = {run.settings.initiator: lambda answer: None}
+    trusting = run.settings.plan.reward == "auto"
+    for place, name in enumerate(run.settings.helpers):
+        known = None if masks is None else masks[place]
+        training = known if known is None or made.training is None else known[made.training]
+        aside = None if known is None or made.aside is None else known[made.aside]
+        unsure = known is None and run.settings.plan.overlap == "abstain"
+        held = None if training is None or training.all() else training
+        checks[name] = TurnCheck(made.method, made.states[name], Standpoint(held, unsure, trusting), aside)
+    return checks
+
+
+@dataclass(frozen=True)
+class TurnCheck:
+    """Refuses an answer whose model weight, mean reward or votes do not follow from what came with it.
+
+    Within a tolerance, the number that was sent is the one that counts: machines round differently, and every agent
+    must compute with the same one.
+
+    Attributes
+    ----------
+    method : Method
+        How models are judged.
+    state : RunState
+        The initiator's own state of the run, which is that before the turn whenever an answer is checked.
+    seen : Standpoint
+        What is known of the helper: which training samples it holds, and whether it may cut its model weight.
+    holdout_held : ndarray of bool, optional
+        Which hold-out samples it holds; None where that is not known, or all.
+    """
+
+    method: Method
+    state: RunState
+    seen: Standpoint
+    holdout_held: Bools | None = None
+
+    def __call__(self, answer: Answer) -> None:
+        """Raise ``ProtocolError`` for an answer that cannot be."""
+        self._check_silence(answer.reward)
+        _, loudest = self.method.vote_range(self.state.n_classes)
+        if isinstance(answer.reward, SoftReward):
+            _check_loudness(answer.reward, loudest, "a reward")
+        check_verdict(self.method, self.state, answer.reward, answer.verdict, self.seen)
+        if answer.holdout is not None:
+            self._check_holdout(answer.holdout, loudest)
+
+    def _check_silence(self, reward: Reward) -> None:
+        held = self.seen.held
+        if held is None:
+            return
+        said = reward.levels != 0 if isinstance(reward, SoftReward) else ~reward
+        _refuse_claims(said & ~held, "training samples")
+
+    def _check_holdout(self, answer: HoldoutAnswer, loudest: float) -> None:
+        if isinstance(answer, SoftReward):
+            _check_loudness(answer, loudest, "an answer for a hold-out sample")
+        if self.holdout_held is None:
+            return
+        said = answer.levels.any(axis=1) if isinstance(answer, SoftReward) else answer != ABSTAINS
+        _refuse_claims(said & ~self.holdout_held, "hold-out samples")
+
+
+def _check_loudness(said: SoftReward, loudest: float, what: str) -> None:
+    most = float(np.abs(said.levels.astype(np.int64)).max(initial=0)) * said.scale
+    if most > loudest * (1.0 + TOLERANCE):
+        raise ProtocolError(f"{what} is {most:.6g}; a model can say {loudest:.6g} at the most.")
+
+
+def _refuse_claims(claimed: Bools, what: str) -> None:
+    count = int(np.count_nonzero(claimed))
+    if count:
+        raise ProtocolError(f"it answers for {count:,} {what} that it does not hold, as the matching of ids has found.")

@@ -1,0 +1,82 @@
+"""What the initiator knows of an agent's votes before it sees them: whose they are, and how loud they can be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.errors import ProtocolError
+from assistlearn.methods.method import Method
+from assistlearn.methods.verdicts import TOLERANCE
+
+
+@dataclass(frozen=True)
+class VoteCheck:
+    """Refuses votes that an agent's kept models cannot have cast.
+
+    Attributes
+    ----------
+    agent : str
+        Whose.
+    weight : float
+        The sum of the weights of its models in the result.
+    least, most : float
+        What a model of weight one can say for a class.
+
+    Examples
+    --------
+    >>> check = VoteCheck("lab", weight=1.1, least=-1.0, most=1.0)
+    >>> check.scores(np.array([[1.1, -1.1], [-0.3, 0.3]]))
+    >>> check.scores(np.array([[1e300, -1e300]]))
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.ProtocolError: Agent 'lab' votes 1e+300 for a class; its models weigh 1.1 in all, ...
+    """
+
+    agent: str
+    weight: float
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, agent: str, contributions: Iterable[Mapping[str, Any]], method: Method, n_classes: int) -> VoteCheck:
+        """Return the check for an agent, from the contributions that a result is made of."""
+        weight = sum(each["model_weight"] for each in contributions if each["agent"] == agent)
+        return cls(agent, weight, *method.vote_range(n_classes))
+
+    def total_weight(self, said: float) -> None:
+        """Refuse another sum of model weights than that of the result."""
+        if not math.isclose(said, self.weight, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+            raise ProtocolError(
+                f"Agent {self.agent!r} says that its models weigh {said:.6g} in all; in the result they weigh "
+                f"{self.weight:.6g}. It has lost or changed models, or does not tell the truth."
+            )
+
+    def known(self, said: Bools, held: Bools) -> None:
+        """Refuse votes on other samples than those that the matching has found the agent to hold."""
+        other = int(np.count_nonzero(said != held))
+        if other:
+            raise ProtocolError(
+                f"Agent {self.agent!r} holds other samples than it said when they were matched: {other:,} differ."
+            )
+
+    def scores(self, said: Floats) -> None:
+        """Refuse votes that are louder than all models together, or do not sum to zero over the classes."""
+        slack = TOLERANCE * max(self.weight, 1.0)
+        low, high = float(said.min(initial=0.0)), float(said.max(initial=0.0))
+        if high > self.weight * self.most + slack or low < self.weight * self.least - slack:
+            loud = high if high > self.weight * self.most + slack else low
+            raise ProtocolError(
+                f"Agent {self.agent!r} votes {loud:.6g} for a class; its models weigh {self.weight:.6g} in all, so "
+                f"that {self.weight * self.least:.6g} to {self.weight * self.most:.6g} can be."
+            )
+        off = float(np.abs(said.sum(axis=1)).max(initial=0.0))
+        if off > slack * said.shape[1]:
+            raise ProtocolError(
+                f"Agent {self.agent!r} gives votes that sum to {off:.6g} over the classes; votes sum to zero."
+            )

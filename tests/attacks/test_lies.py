@@ -1,0 +1,283 @@
+"""A helper that lies where arithmetic finds it: what it says must follow from what it sent, and from what it holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from assistlearn.alignment import Ids
+from assistlearn.core import SoftReward
+from assistlearn.core.weight import perfect_model_weight
+from assistlearn.errors import AssistLearnError
+from assistlearn.protocol import decode
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import Bits, Numbers, pack_bits, pack_levels, pack_numbers, unpack_bits, unpack_numbers
+from assistlearn.protocol.rewards import pack_holdout, pack_reward, unpack_holdout, unpack_reward
+from tests.attacks.attack import attack
+from tests.runs.spoiled import Spoiled, in_memory, with_
+from tests.service.recording import Recorder, three_agents
+
+N, N_ASIDE, N_CLASSES, N_NEW = 142, 36, 3, 40
+"""Samples to train on, samples held out, classes, samples to predict."""
+
+replace = msgspec.structs.replace
+
+
+def parties_of(folder, method: str = "ascii", **options: Any):
+    return three_agents(folder, **({"method": method, "n_rounds": 3, "holdout": 0.2} | options))
+
+
+def refuse_turn(folder, spoil: Callable[[Any], Any], *words: str, nth: int = 2, **options: Any) -> None:
+    """Let the lab lie in one of its turns: the run stops, names it, and keeps nothing of what it said."""
+    parties = parties_of(folder, **options)
+    leader = parties.leader(Spoiled(in_memory(parties), m.TurnTaken, spoil, nth))
+    with pytest.raises(AssistLearnError, match="'lab'") as caught:
+        list(leader.train())
+    for word in words:
+        assert word in str(caught.value)
+    assert leader.folder.n_turns == 3 * (nth - 1) + 1  # the clinic's before it, and no more
+    assert leader.folder.result() is None
+
+
+@pytest.fixture(scope="module", params=["ascii", "soft", "ensemble"])
+def trained(request, tmp_path_factory):
+    """A finished run, and what it predicts without the lab."""
+    parties = parties_of(tmp_path_factory.mktemp("trained"), request.param)
+    list(parties.leader().train())
+    return parties
+
+
+def refuse_votes(parties, spoil: Callable[[Any], Any], *words: str) -> None:
+    """Let the lab lie about its votes: it is named, with the reason, and nothing of what it said counts."""
+    new = Ids(parties.holdings("clinic").ids.take(np.arange(N_NEW)), "new")
+    prediction = parties.leader(Spoiled(in_memory(parties), m.Scores, spoil)).predict(new, np.arange(N_NEW))
+    assert list(prediction.absent) == ["lab"]
+    for word in words:
+        assert word in prediction.absent["lab"]
+    gone = parties.leader(Spoiled(in_memory(parties), m.Scores, lambda reply: b"")).predict(new, np.arange(N_NEW))
+    np.testing.assert_array_equal(prediction.scores, gone.scores)
+
+
+# -- a turn
+
+
+def random_reward(reply: m.TurnTaken) -> m.TurnTaken:
+    luck = np.random.default_rng(0)
+    if isinstance(reply.reward, Bits):
+        reward = pack_bits(luck.random(N) < 0.5)
+    else:
+        reward = pack_levels(luck.integers(-127, 128, N).astype(np.int8), 8, 0.01)
+    return replace(reply, reward=reward, model_weight=3.0)
+
+
+@pytest.mark.parametrize("method", ["ascii", "simple", "soft", "ensemble"])
+@attack("helper", "rewards itself at random and gives its model a weight of 3", "refused: the weight does not follow")
+def test_random_rewards_with_a_weight_of_three_are_refused(tmp_path, method):
+    refuse_turn(tmp_path, random_reward, "turn 5", method=method, overlap="intersection")
+
+
+@pytest.mark.parametrize("method", ["ascii", "simple", "soft", "ensemble"])
+@pytest.mark.parametrize("share", [1.01, 0.99])
+@attack("helper", "says that its model weighs a hundredth more, or less", "refused: the initiator works it out itself")
+def test_a_weight_that_is_a_little_off_is_refused(tmp_path, method, share):
+    def off(reply: m.TurnTaken) -> m.TurnTaken:
+        return replace(reply, model_weight=share * reply.model_weight)
+
+    refuse_turn(tmp_path, off, "does not follow from the reward", method=method)
+
+
+@pytest.mark.parametrize("method", ["ascii", "soft"])
+@attack("helper", "cuts its weight as honest rewards may, and then says more", "refused: it may only be cut")
+def test_a_weight_may_be_cut_where_rewards_turn_honest_but_not_raised(tmp_path, method):
+    def louder(reply: m.TurnTaken) -> m.TurnTaken:
+        return replace(reply, model_weight=reply.model_weight + 5.0)
+
+    refuse_turn(tmp_path, louder, "at most", method=method, reward="auto")
+
+
+@attack("helper", "says another mean reward than its reward has", "refused: it does not follow")
+def test_another_mean_reward_is_refused(tmp_path):
+    refuse_turn(tmp_path, lambda r: replace(r, mean_reward=0.999), "a mean reward of 0.999", "turn 5")
+
+
+@attack("helper", "says that its model is perfect, which its reward denies", "refused: it does not follow")
+def test_a_perfect_model_that_is_none_is_refused(tmp_path):
+    refuse_turn(tmp_path, with_(perfect=True), "perfect, against its reward")
+
+
+@pytest.mark.parametrize("weight", [math.nan, math.inf, -math.inf, 1e300])
+@attack("helper", "gives its model a weight that is infinite, huge or no number", "refused")
+def test_a_weight_that_is_no_number_is_refused(tmp_path, weight):
+    refuse_turn(tmp_path, with_(model_weight=weight))
+
+
+@attack("helper", "sends a reward for fewer samples than there are", "refused: the numbers differ")
+def test_a_reward_of_another_length_is_refused(tmp_path):
+    refuse_turn(tmp_path, with_(reward=pack_bits(np.ones(N - 1, bool))), "Expected 142")
+
+
+@attack("helper", "claims in a few bytes to send two thousand million rewards", "refused before anything is unpacked")
+def test_a_few_bytes_that_claim_to_be_gigabytes_are_refused(tmp_path):
+    refuse_turn(tmp_path, with_(reward=Bits(2**31, 0, "range", b"")))
+
+
+@pytest.mark.parametrize("field", [{"run": "another-run"}, {"turn": 2}])
+@attack("helper", "gives an answer that belongs to another turn or run", "refused: it names them")
+def test_an_answer_to_another_turn_or_run_is_refused(tmp_path, field):
+    refuse_turn(tmp_path, with_(**field))
+
+
+@pytest.mark.parametrize("method", ["ascii", "simple"])
+@attack("helper", "gives the answer of an earlier turn again", "refused: under the present ignorance it is worth less")
+def test_an_old_answer_under_a_new_number_is_refused(tmp_path, method):
+    first: list[m.TurnTaken] = []
+
+    def again(reply: m.TurnTaken) -> m.TurnTaken:
+        first.append(reply)
+        return reply if len(first) == 1 else replace(first[0], turn=reply.turn)
+
+    parties = parties_of(tmp_path, method)
+    with pytest.raises(AssistLearnError, match="'lab', turn 5: a model weight of"):
+        list(parties.leader(Spoiled(in_memory(parties), m.TurnTaken, again)).train())
+
+
+def claiming_rewards(reply: m.TurnTaken) -> m.TurnTaken:
+    """Be wrong, or unsure, about every sample that it does not hold: of these the ignorance would rise."""
+    reward = unpack_reward(reply.reward, N)
+    if isinstance(reward, SoftReward):
+        return replace(reply, reward=pack_reward(SoftReward(np.minimum(reward.levels, -1), reward.scale, reward.bits)))
+    return replace(reply, reward=pack_bits(np.zeros(N, bool)))
+
+
+@pytest.mark.parametrize("method", ["ascii", "soft"])
+@attack("helper", "rewards itself for samples that it does not hold", "refused: the matching of ids has told which")
+def test_rewards_for_samples_that_it_does_not_hold_are_refused(tmp_path, method):
+    refuse_turn(tmp_path, claiming_rewards, "training samples that it does not hold", method=method)
+
+
+def claiming_holdout(reply: m.TurnTaken) -> m.TurnTaken:
+    answer = unpack_holdout(reply.holdout, N_ASIDE, N_CLASSES)
+    if isinstance(answer, SoftReward):
+        levels = np.where(answer.levels == 0, answer.levels.max(), answer.levels)
+        return replace(reply, holdout=pack_holdout(SoftReward(levels, answer.scale, answer.bits), N_CLASSES))
+    return replace(reply, holdout=pack_holdout(np.maximum(answer, 0), N_CLASSES))
+
+
+@pytest.mark.parametrize("method", ["ascii", "soft"])
+@attack("helper", "answers for hold-out samples that it does not hold", "refused: the matching of ids has told which")
+def test_answers_for_hold_out_samples_that_it_does_not_hold_are_refused(tmp_path, method):
+    refuse_turn(tmp_path, claiming_holdout, "hold-out samples that it does not hold", method=method)
+
+
+def louder(packed: Any, factor: float) -> Any:
+    return replace(packed, scale=factor * packed.scale)
+
+
+@attack("helper", "answers for hold-out samples louder than any model can", "refused: a model is never surer than 99 %")
+def test_hold_out_answers_that_are_too_loud_are_refused(tmp_path):
+    refuse_turn(tmp_path, lambda r: replace(r, holdout=louder(r.holdout, 100.0)), "at the most", method="soft")
+
+
+@attack("helper", "says to be surer of the truth than any model can", "refused: a model is never surer than 99 %")
+def test_rewards_that_are_too_loud_are_refused(tmp_path):
+    refuse_turn(tmp_path, lambda r: replace(r, reward=louder(r.reward, 100.0)), "at the most", method="soft")
+
+
+@attack("helper", "gives another answer when a run goes on after a stop", "not asked: the first answer is kept")
+def test_a_turn_that_was_answered_is_not_asked_again(tmp_path):
+    parties = parties_of(tmp_path)
+    with pytest.raises(AssistLearnError):
+        list(parties.leader(Spoiled(in_memory(parties), m.TurnTaken, lambda reply: b"", nth=3)).train())
+    kept = [parties.leader().folder.turn(number) for number in (2, 5)]
+    recorder = Recorder(in_memory(parties))
+    list(parties.leader(recorder).train())
+    asked = [decode(request) for agent, request, _ in recorder.exchanges if agent == "lab"]
+    assert [message.turn for message in asked if isinstance(message, m.TakeTurn)] == [8]
+    assert [parties.leader().folder.turn(number) for number in (2, 5)] == kept
+
+
+@attack(
+    "helper",
+    "says to be right about every sample",
+    "not found: only labels that it has not seen can tell. Its weight is that of a perfect model, which is bounded",
+)
+def test_a_claim_to_be_right_everywhere_is_bounded(tmp_path):
+    parties = parties_of(tmp_path, holdout=None)
+    most = perfect_model_weight(int(parties.held["lab"].sum()), N_CLASSES)
+
+    def right(reply: m.TurnTaken) -> m.TurnTaken:
+        reward = pack_bits(np.ones(reply.reward.n, bool))
+        return replace(reply, reward=reward, model_weight=most, mean_reward=1.0, perfect=True)
+
+    leader = parties.leader(Spoiled(in_memory(parties), m.TurnTaken, right))
+    list(leader.train())
+    weights = [each["model_weight"] for each in leader.folder.result()["contributions"] if each["agent"] == "lab"]
+    assert weights == [most] * 3
+
+
+# -- votes
+
+
+@attack("helper", "votes 1e300 for a class", "its votes do not count: they are bounded by its models' weights")
+def test_votes_beyond_all_weights_do_not_count(trained):
+    def loud(reply: m.Scores) -> m.Scores:
+        votes = unpack_numbers(reply.scores, reply.scores.n).reshape(-1, N_CLASSES)
+        return replace(reply, scores=pack_numbers(np.where(votes == votes.max(), 1e300, votes)))
+
+    refuse_votes(trained, loud, "1e+300", "its models weigh")
+
+
+@attack("helper", "votes a little louder than its models can", "its votes do not count: the sum of weights is known")
+def test_votes_that_are_a_little_too_loud_do_not_count(trained):
+    method = trained.options["method"]
+    factor = 1.01 if method != "soft" else 5.0
+
+    def loud(reply: m.Scores) -> m.Scores:
+        votes = np.zeros((reply.scores.n // N_CLASSES, N_CLASSES))
+        votes[:, 0], votes[:, 1:] = 1.0, -0.5
+        return replace(reply, scores=pack_numbers(factor * reply.total_weight * votes))
+
+    refuse_votes(trained, loud, "for a class; its models weigh")
+
+
+@attack("helper", "votes for all classes at once", "its votes do not count: votes of a sample sum to zero")
+def test_votes_for_all_classes_do_not_count(trained):
+    def all_of_them(reply: m.Scores) -> m.Scores:
+        return replace(reply, scores=pack_numbers(np.full(reply.scores.n, 0.4 * reply.total_weight)))
+
+    refuse_votes(trained, all_of_them, "sum to zero")
+
+
+@pytest.mark.parametrize("said", [1.0, 1e6, 0.0, math.nan, -1.0])
+@attack("helper", "says that its models weigh more in all than they did", "its votes do not count: the sum is known")
+def test_another_sum_of_weights_does_not_count(trained, said):
+    refuse_votes(trained, with_(total_weight=said), "in all; in the result they weigh")
+
+
+@attack("helper", "votes on people whom it does not hold", "its votes do not count: the matching of ids has told whom")
+def test_votes_on_samples_that_it_does_not_hold_do_not_count(trained):
+    def on_all(reply: m.Scores) -> m.Scores:
+        known = unpack_bits(reply.known, N_NEW)
+        votes = np.zeros((N_NEW, N_CLASSES))
+        votes[known] = unpack_numbers(reply.scores, reply.scores.n).reshape(-1, N_CLASSES)
+        return replace(reply, known=pack_bits(np.ones(N_NEW, bool)), scores=pack_numbers(votes))
+
+    refuse_votes(trained, on_all, "holds other samples than it said")
+
+
+@attack("helper", "votes with numbers that are none", "its votes do not count")
+def test_votes_that_are_no_numbers_do_not_count(trained):
+    def none(reply: m.Scores) -> m.Scores:
+        return replace(reply, scores=pack_numbers(np.full(reply.scores.n, math.inf)))
+
+    refuse_votes(trained, none, "not finite")
+
+
+@attack("helper", "claims in a few bytes to vote on a thousand million samples", "its votes do not count")
+def test_votes_on_a_thousand_million_samples_do_not_count(trained):
+    refuse_votes(trained, with_(scores=Numbers(2**30, b"")), "Expected")
