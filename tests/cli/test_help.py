@@ -16,7 +16,7 @@ COMMANDS = {
     "init": ["--example", "--json"],
     "check": ["--json"],
     "simulate": ["--out", "--run", "--resume", "--align", "--holdout", "--method", "--rounds", "--seed", "--json"],
-    "predict": ["--ids", "--out", "--timeout", "--json"],
+    "predict": ["--ids", "--out", "--timeout", "--allow-absent", "--json"],
     "show": ["--json"],
     "audit": ["--run", "--json"],
     "forget": ["--agent", "--json"],

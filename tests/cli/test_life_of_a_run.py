@@ -114,7 +114,7 @@ def check_that_absent_agents_are_reported(agents: list[Path], run: Path, folder:
     ids = folder / "ids.csv"
     ids.write_text("patient,why\np-900,stranger\n" + f"{IDS[0]},friend\n")
     predicted = assistlearn("predict", run, "--ids", ids, "--out", folder / "few.csv")
-    assert predicted.code == 0
+    assert predicted.code == 3  # the predictions are written, and a script sees that they are not those of all
     assert "1 sample predicted" in predicted.out
     assert "1 sample unknown to every agent" in predicted.out
     assert "lab did not take part: Agent 'lab': its process ended with exit code 7" in predicted.out
@@ -123,6 +123,9 @@ def check_that_absent_agents_are_reported(agents: list[Path], run: Path, folder:
     assert stranger == "p-900,,,,"
     assert friend.startswith(f"{IDS[0]},")
     assert friend.endswith(",clinic")
+    accepted = assistlearn("predict", run, "--ids", ids, "--out", folder / "few.csv", "--allow-absent", "--json")
+    assert accepted.code == 0
+    assert accepted.json["absent"].keys() == {"lab", "scans"}
     lab.write_text(kept)
     for text, words in (
         ("person\np-001\n", "no column 'patient', which holds the ids at 'clinic'. Its columns are 'person'"),

@@ -11,7 +11,7 @@ import pytest
 
 from assistlearn.alignment import Ids
 from assistlearn.errors import AssistLearnError
-from assistlearn.protocol import MemoryTransport, decode, encode
+from assistlearn.protocol import MemoryTransport, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, ClassCodes, Levels, pack_bits, pack_codes, pack_levels, pack_numbers
 from assistlearn.protocol.ledger import read, verify

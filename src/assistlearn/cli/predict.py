@@ -35,17 +35,23 @@ def predict(
     timeout: Annotated[
         float, typer.Option(min=1, metavar="SECONDS", help="How long to wait for an answer of an agent.")
     ] = TIMEOUT,
+    allow_absent: Annotated[
+        bool, typer.Option("--allow-absent", metavar="", help="Exit with 0 although an agent did not take part.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Predict: ask every agent for its votes on samples, add them up, and write a CSV file.
 
-    Agents that cannot be reached, and samples that nobody knows, are reported; the others' votes count.
+    Agents that do not take part, and samples that nobody knows, are reported; the others' votes count. The exit code is
+    3 if an agent's votes are missing.
     """
     facts = predicted(run, ids, out, timeout, quiet=json)
     if json:
         say_json(facts)
     else:
         show_predicted(facts)
+    if facts["absent"] and not allow_absent:
+        raise typer.Exit(3)
 
 
 def predicted(run: Path, ids: Path | None, out: Path, timeout: float, quiet: bool) -> dict[str, Any]:
@@ -147,3 +153,5 @@ def show_predicted(facts: dict[str, Any]) -> None:
         say(f"[yellow]{counted(unknown, 'sample')} unknown to every agent:[/] the prediction is empty there.")
     for name, why in facts["absent"].items():
         say(f"[yellow]{plain(name)} did not take part:[/] {plain(why)}")
+    if facts["absent"]:
+        say("The predictions are made of the others' votes alone.")
