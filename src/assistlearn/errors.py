@@ -116,6 +116,10 @@ class RunError(AssistLearnError, ValueError):
     """A run's folder is missing, damaged, or of another run."""
 
 
+class DiskError(RunError, OSError):
+    """A file cannot be written: the disk is full, or refuses."""
+
+
 class InterruptedRunError(RunError):
     """A run was interrupted by whoever started it; says how to go on."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
@@ -48,16 +47,15 @@ def three_ways(made: Organisations, run: str, tables: dict[str, pl.DataFrame], m
     if (
         "holdout" in options
     ):  # drawn class by class, in the order of the classes, which an estimator fitted to codes has not
-        plain = {"permutation": list(range(len(folder.settings().classes)))}
-        (folder.path / "secret.json").write_text(json.dumps(plain))
+        folder.write_settings(folder.settings(), list(range(len(folder.settings().classes))))
     with opened_run(folder, training=True) as (open_run, own):
         list(train(open_run))
         remote = predict(open_run, Ids(own.table.ids), np.arange(len(own.table)))
 
     files = [made.files[name] for name in tables]
     local = reach_processes.create_run(made.folder / f"{run}-here", f"{run}-here", files, load_task(task).plan)
-    secret = {"permutation": folder.permutation()}  # the same class codes, so that ties fall the same way
-    (local.path / "secret.json").write_text(json.dumps(secret))
+    # the same class codes, so that ties fall the same way
+    local.write_settings(local.settings(), folder.permutation())
     with opened_run(local, training=True) as (open_run, own):
         list(train(open_run))
         here = predict(open_run, Ids(own.table.ids), np.arange(len(own.table)))

@@ -10,6 +10,7 @@
     left.json             agents that were gone, and from which turn on the run went on without them
     events.jsonl          what happened, one fact per line, as it happens
     result.json           the contributions, the stop reason, the bytes
+    digests.txt           the digests of the files, to notice one that has changed
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ from assistlearn.core.ignorance import Bools
 from assistlearn.errors import RunError
 from assistlearn.events import EventLog
 from assistlearn.runs.settings import RunSettings
+from assistlearn.storage.file_digests import NAME, FileDigests
+
+FILES = ("secret.json", "samples.npy", "held.npy", "left.json", "events.jsonl", "result.json", "settings.json")
+"""What a run has in its folder, beside its turns."""
 
 
 class RunFolder:
@@ -40,6 +45,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._files = FileDigests(path)
 
     @property
     def exists(self) -> bool:
@@ -48,7 +54,7 @@ class RunFolder:
 
     def write_settings(self, settings: RunSettings, permutation: list[int]) -> None:
         """Write what was agreed on, and the secret."""
-        storage.write_json(self.path / "secret.json", {"permutation": permutation})
+        self._files.write({self.path / "secret.json": storage.json_bytes({"permutation": permutation})})
         storage.write_json(self.path / "settings.json", settings.to_dict())
 
     def settings(self) -> RunSettings:
@@ -63,51 +69,45 @@ class RunFolder:
 
     def permutation(self) -> list[int]:
         """Return the secret permutation: the code that stands for each class."""
-        codes: list[int] = storage.read_json(self.path / "secret.json")["permutation"]
+        path = self.path / "secret.json"
+        codes: list[int] = storage.json_of(self._files.read(path), path)["permutation"]
         return codes
 
     def remove(self) -> None:
         """Remove the run; files that it has not written stay."""
         for name in ("turns", "held"):  # the second was written by older releases
             shutil.rmtree(self.path / name, ignore_errors=True)
-        for name in (
-            "secret.json",
-            "samples.npy",
-            "held.npy",
-            "left.json",
-            "events.jsonl",
-            "result.json",
-            "settings.json",
-        ):
+        for name in (*FILES, NAME):
             (self.path / name).unlink(missing_ok=True)
         with suppress(OSError):  # something else lies in the folder
             self.path.rmdir()
 
     def write_samples(self, rows: NDArray[Any], held: Bools) -> None:
         """Write which rows take part, and which of them each helper holds; from now on the samples are settled."""
-        storage.write_array(self.path / "held.npy", np.packbits(held, axis=1))
-        storage.write_array(self.path / "samples.npy", rows)
+        arrays = {"held.npy": np.packbits(held, axis=1), "samples.npy": rows}
+        self._files.write({self.path / name: storage.array_bytes(values) for name, values in arrays.items()})
 
     def samples(self) -> NDArray[Any] | None:
         """Return which rows take part, if that is settled."""
         path = self.path / "samples.npy"
-        return storage.read_array(path) if path.exists() else None
+        return storage.array_of(self._files.read(path), path) if path.exists() else None
 
     def held(self, n_samples: int) -> Bools | None:
         """Return which samples each helper holds, a row for each; None in runs of releases that did not keep it."""
         path = self.path / "held.npy"
         if not path.exists():
             return None
-        return np.unpackbits(storage.read_array(path), axis=1, count=n_samples).astype(bool)
+        bits = storage.array_of(self._files.read(path), path)
+        return np.unpackbits(bits, axis=1, count=n_samples).astype(bool)
 
     def write_turn(self, number: int, reply: bytes) -> None:
         """Keep the answer to a turn: when this returns, a crash no longer loses it."""
-        storage.write_bytes(self.path / "turns" / f"{number:06d}.msg", reply)
+        self._files.write({self.path / "turns" / f"{number:06d}.msg": reply})
 
     def turn(self, number: int) -> bytes | None:
         """Return the answer to a turn, if it was taken."""
         path = self.path / "turns" / f"{number:06d}.msg"
-        return path.read_bytes() if path.exists() else None
+        return self._files.read(path) if path.exists() else None
 
     @property
     def n_turns(self) -> int:
@@ -135,12 +135,12 @@ class RunFolder:
 
     def write_result(self, result: dict[str, Any]) -> None:
         """Write the end of the run; from now on it is finished."""
-        storage.write_json(self.path / "result.json", result)
+        self._files.write({self.path / "result.json": storage.json_bytes(result)})
 
     def result(self) -> dict[str, Any] | None:
         """Return the result, if the run is finished."""
         path = self.path / "result.json"
         if not path.exists():
             return None
-        result: dict[str, Any] = storage.read_json(path)
+        result: dict[str, Any] = storage.json_of(self._files.read(path), path)
         return result

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from assistlearn.agents import Answer, Turn
 from assistlearn.core import Contribution
 from assistlearn.errors import AgentGoneError, ProtocolError, RunError, UnreachableError
 from assistlearn.protocol import Encoded, decode
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.remote_participant import RemoteParticipant
+from assistlearn.storage.file_digests import REMEDY, digest_of
 
 
 class RecordedParticipant:
@@ -21,13 +24,18 @@ class RecordedParticipant:
         Where its answers are kept.
     may_leave : bool
         Whether the run goes on without it when it cannot be reached.
+    received : collection of str, optional
+        The digests of the agent's answers, as the ledger has them; without any, what is kept is not compared.
     """
 
-    def __init__(self, participant: RemoteParticipant, folder: RunFolder, may_leave: bool) -> None:
+    def __init__(
+        self, participant: RemoteParticipant, folder: RunFolder, may_leave: bool, received: Collection[str] = ()
+    ) -> None:
         self.name = participant.name
         self._participant = participant
         self._folder = folder
         self._may_leave = may_leave
+        self._received = received
 
     def take_turn(self, turn: Turn) -> Answer:
         """Return the agent's answer: the one that is kept, or a new one, which is kept as it came."""
@@ -52,6 +60,11 @@ class RecordedParticipant:
         self._participant.hear(contribution, answer)
 
     def _replay(self, turn: Turn, past: bytes) -> Answer:
+        if self._received and digest_of(past) not in self._received:
+            raise RunError(
+                f"{self._folder.path}: the record of turn {turn.number} is not an answer of {self.name!r} that the "
+                f"ledger has: it was changed or damaged. {REMEDY}"
+            )
         try:
             return self._participant.replay(turn, Encoded(decode(past), past))
         except ProtocolError as error:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from assistlearn.events import Event, TurnFinished
-from assistlearn.protocol.ledger import read
+from assistlearn.protocol.ledger_of_run import entries_of
+from assistlearn.protocol.messages import TurnTaken, type_of
 from assistlearn.runs.open_run import OpenRun
 
 
@@ -23,8 +24,17 @@ def traffic_of(run: OpenRun, events: Sequence[Event]) -> dict[str, Any]:
         others = [t for t in turns if t.agent != helper and t.contribution and mine and t.turn < mine[-1]]
         news = len(others) if interchange else 0
         traffic[helper] = {"sent": {}, "received": {}, "turns": len(mine), "news": news}
-    for entry in read(run.ledger_path):
-        if entry.run == run.name and entry.peer in traffic:
+    for entry in entries_of(run.ledger_path, run.name):
+        if entry.direction in ("sent", "received") and entry.peer in traffic:
             count = traffic[entry.peer][entry.direction]
             count[entry.type] = count.get(entry.type, 0) + entry.bytes
     return traffic
+
+
+def received_answers(run: OpenRun) -> dict[str, set[str]]:
+    """Return the digests of each helper's answers to turns, as the ledger has them; only a run that goes on asks."""
+    digests: dict[str, set[str]] = {name: set() for name in run.settings.agents}
+    for entry in entries_of(run.ledger_path, run.name) if run.folder.n_turns else ():
+        if entry.direction == "received" and entry.type == type_of(TurnTaken) and entry.peer in digests:
+            digests[entry.peer].add(entry.digest)
+    return digests

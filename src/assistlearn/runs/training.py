@@ -26,7 +26,7 @@ from assistlearn.runs.open_run import OpenRun
 from assistlearn.runs.recorded_participant import RecordedParticipant
 from assistlearn.runs.remote_participant import RemoteParticipant, Sizes
 from assistlearn.runs.setup import SetUp, set_up
-from assistlearn.runs.traffic import traffic_of
+from assistlearn.runs.traffic import received_answers, traffic_of
 from assistlearn.runs.turn_check import turn_checks
 from assistlearn.session import Session
 
@@ -48,12 +48,14 @@ def train(run: OpenRun) -> Iterator[Event]:
         run.log.append(SamplesSettled(made.n_training, n_holdout))
     _begin(run, codes, n_classes, made, weights)
     sizes = Sizes(made.n_training, n_classes, n_holdout)
+    received = received_answers(run)
     checks = turn_checks(run, made, len(rows))
     participants = [
         RecordedParticipant(
             RemoteParticipant(run.agents[name], run.name, made.method, made.states[name], sizes, checks[name]),
             run.folder,
             run.may_leave(name),
+            received[name],
         )
         for name in run.settings.agents
     ]

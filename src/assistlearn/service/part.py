@@ -16,6 +16,7 @@ from assistlearn.protocol.rewards import pack_holdout, pack_reward
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.replica import Replica
 from assistlearn.service.store import PastTurn, RunStore
+from assistlearn.service.stored_messages import check_with_ledger
 from assistlearn.service.task import Task, aligned_rows
 
 
@@ -52,6 +53,7 @@ class Part:
         begin = store.task()
         if begin is None:
             return part
+        check_with_ledger(store, own.home / "ledger.jsonl")
         message = decode(begin)
         assert isinstance(message, m.Begin)
         ended = store.ended()

@@ -12,6 +12,7 @@
         honest            empty; there if the agent's rewards had become honest
         reply.msg         what it answered; written last: the turn is done when this file is there
     ended.json            how many rounds the result is made of
+    digests.txt           the digest of each file, to notice one that has changed
 
 Every file is written atomically. The state of the run is not stored: it is rebuilt from the messages.
 """
@@ -28,9 +29,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from assistlearn import storage
-from assistlearn.errors import ProtocolError, RunError, TableChangedError
+from assistlearn.errors import AssistLearnError, ProtocolError, RunError, TableChangedError
 from assistlearn.learners import Model
 from assistlearn.learners.models_on_disk import dump_model, load_model
+from assistlearn.protocol.codec import decode
+from assistlearn.storage.file_digests import REMEDY, FileDigests
 
 _FORGOTTEN = ".forgotten"
 """How the folder of a run ends that is being removed; it begins with a dot, as no run's name does."""
@@ -62,6 +65,7 @@ class RunStore:
     def __init__(self, folder: Path, packages: tuple[str, ...] = ()) -> None:
         self.folder = folder
         self._packages = packages
+        self._files = FileDigests(folder)
 
     @property
     def exists(self) -> bool:
@@ -79,12 +83,12 @@ class RunStore:
 
     def keep_rows(self, rows: NDArray[Any], fingerprint: str, schema: Mapping[str, Any] | None) -> None:
         """Remember the agent's row of every sample, and the table: its fingerprint, its columns' names and kinds."""
-        storage.write_json(self.folder / "table.json", {"fingerprint": fingerprint, "schema": schema})
-        storage.write_array(self.folder / "rows.npy", rows)
+        table = storage.json_bytes({"fingerprint": fingerprint, "schema": schema})
+        self._files.write({self._path("table.json"): table, self._path("rows.npy"): storage.array_bytes(rows)})
 
     def check_table(self, fingerprint: str, owner: str) -> None:
         """Refuse a table that is not the one whose rows are remembered."""
-        if storage.read_json(self.folder / "table.json")["fingerprint"] != fingerprint:
+        if self._table()["fingerprint"] != fingerprint:
             raise TableChangedError(
                 f"Agent {owner!r}: its table has changed since run {self.folder.name!r} was aligned. Bring the old "
                 "table back to go on, or start a new run."
@@ -92,59 +96,68 @@ class RunStore:
 
     def schema(self) -> Mapping[str, Any] | None:
         """Return the names and kinds of the columns that the models were trained with; None where none were kept."""
-        path = self.folder / "table.json"
-        schema: Mapping[str, Any] | None = storage.read_json(path).get("schema") if path.exists() else None
+        schema: Mapping[str, Any] | None = self._table().get("schema")
         return schema
 
     def rows(self) -> NDArray[Any] | None:
         """Return the agent's row of every sample, if samples were aligned."""
-        path = self.folder / "rows.npy"
-        return storage.read_array(path) if path.exists() else None
+        path = self._path("rows.npy")
+        return storage.array_of(self._files.read(path), path) if path.exists() else None
 
     def keep_task(self, begin: bytes) -> None:
         """Remember the task."""
-        storage.write_bytes(self.folder / "begin.msg", begin)
+        self._files.write({self._path("begin.msg"): begin})
 
     def task(self) -> bytes | None:
         """Return the task, if it was set."""
-        return _bytes_or_none(self.folder / "begin.msg")
+        path = self._path("begin.msg")
+        return self._message(path) if path.exists() else None
 
     def keep_turn(self, number: int, request: bytes, reply: bytes, model: Model | None, honest: bool) -> None:
         """Remember a turn: when this returns, a crash no longer loses it."""
-        folder = self._turn(number)
+        folder, files = self._turn(number), {}
         if honest:
-            storage.write_bytes(folder / "honest", b"")
+            files[folder / "honest"] = b""
         if model is not None:
-            storage.write_bytes(folder / "model.skops", dump_model(model, self._packages))
-        storage.write_bytes(folder / "request.msg", request)
-        storage.write_bytes(folder / "reply.msg", reply)
+            files[folder / "model.skops"] = dump_model(model, self._packages)
+        self._files.write(files | {folder / "request.msg": request, folder / "reply.msg": reply})
 
     def past_turns(self) -> Iterator[PastTurn]:
         """Yield the turns that are done, in order."""
         folders = [folder for folder in (self.folder / "turns").glob("*") if folder.name.isdecimal()]
         for folder in sorted(folders, key=lambda folder: int(folder.name)):
-            reply = _bytes_or_none(folder / "reply.msg")
-            request = _bytes_or_none(folder / "request.msg")
-            if reply is None or request is None:
-                continue
-            model = folder / "model.skops"
-            honest = (folder / "honest").exists()
-            yield PastTurn(int(folder.name), request, reply, model if model.exists() else None, honest)
+            if (folder / "reply.msg").exists():
+                yield self._past_turn(folder)
+
+    def _past_turn(self, folder: Path) -> PastTurn:
+        model, honest = folder / "model.skops", folder / "honest"
+        lost = [honest] if self.ended() is not None else [honest, model]  # the end removes models that do not count
+        for path in lost:
+            if self._files.noted(path) and not path.exists():
+                raise RunError(f"{path} is missing. {REMEDY}")
+        request, reply = self._message(folder / "request.msg"), self._message(folder / "reply.msg")
+        return PastTurn(int(folder.name), request, reply, model if model.exists() else None, honest.exists())
 
     def model(self, path: Path) -> Model:
-        """Return a stored model, once all types in its file are known to be harmless."""
-        return load_model(path, self._packages)
+        """Return a stored model, once it is known to be what was written, and all types in its file to be harmless."""
+        self._files.read(path)
+        try:
+            return load_model(path, self._packages)
+        except AssistLearnError:
+            raise
+        except Exception as error:  # whatever a damaged archive makes of its reader
+            raise RunError(f"{path} cannot be read as a model ({type(error).__name__}: {error}). {REMEDY}") from error
 
     def end(self, n_rounds: int, surplus: list[int]) -> None:
         """Remove the models that are not part of the result, then remember the end: after a crash it is said again."""
         for number in surplus:
             (self._turn(number) / "model.skops").unlink(missing_ok=True)
-        storage.write_json(self.folder / "ended.json", {"n_rounds": n_rounds})
+        self._files.write({self._path("ended.json"): storage.json_bytes({"n_rounds": n_rounds})})
 
     def ended(self) -> int | None:
         """Return how many rounds the result is made of, if training is over."""
-        path = self.folder / "ended.json"
-        return int(storage.read_json(path)["n_rounds"]) if path.exists() else None
+        path = self._path("ended.json")
+        return int(storage.json_of(self._files.read(path), path)["n_rounds"]) if path.exists() else None
 
     def forget(self) -> int:
         """Remove everything; return how many models there were.
@@ -158,6 +171,24 @@ class RunStore:
             os.replace(self.folder, gone)
             shutil.rmtree(gone)
         return n_models
+
+    def _message(self, path: Path) -> bytes:
+        """Return a stored message; one whose digest is not kept must at least be a message."""
+        content = self._files.read(path)
+        if not self._files.noted(path):
+            try:
+                decode(content)
+            except ProtocolError as error:
+                raise RunError(f"{path} ({len(content):,} bytes) is damaged: {error} {REMEDY}") from None
+        return content
+
+    def _table(self) -> dict[str, Any]:
+        path = self._path("table.json")
+        table: dict[str, Any] = storage.json_of(self._files.read(path), path) if path.exists() else {}
+        return table
+
+    def _path(self, name: str) -> Path:
+        return self.folder / name
 
     def _turn(self, number: int) -> Path:
         return self.folder / "turns" / f"{number:06d}"
@@ -185,12 +216,3 @@ def sweep(home: Path) -> None:
     """Remove what a crash has left of runs that were being forgotten."""
     for left in (home / "runs").glob(f".*{_FORGOTTEN}"):
         shutil.rmtree(left)
-
-
-def _bytes_or_none(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise RunError(f"{path} cannot be read: {error}") from None

@@ -1,0 +1,118 @@
+"""The digests of the files in a folder, kept beside them: a file that has changed since it was written is named.
+
+They stand in ``digests.txt``, in the form of ``sha256sum``, so that anybody can check them. A line is added before its
+file is written; where a file was written again, the last line counts. They find what a disk, a copy or an old backup
+has done to a file. Whoever changes a file on purpose can change them, too: the digests of
+messages are in the agent's ledger as well, which is chained.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from assistlearn import storage
+from assistlearn.errors import RunError
+
+NAME = "digests.txt"
+_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+
+
+class FileDigests:
+    """Writes files of a folder with their digests, and reads them back if they are as they were.
+
+    Parameters
+    ----------
+    folder : path
+        Whose files; need not exist yet.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as name:
+    ...     files, file = FileDigests(Path(name)), Path(name, "secret.json")
+    ...     files.write({file: b"[1, 0]"})
+    ...     print(files.read(file))
+    ...     _ = file.write_bytes(b"[0, 1]")
+    ...     files.read(file)
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.RunError: ...secret.json is not what was written (6 bytes; ...
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[str, str] = {}
+        self._size = -1
+
+    def write(self, files: Mapping[Path, bytes]) -> None:
+        """Write files, each whole or not at all, in this order."""
+        known = self._digests()
+        fresh = {self._name(path): digest_of(content) for path, content in files.items()}
+        lines = "".join(f"{digest}  {name}\n" for name, digest in fresh.items() if known.get(name) != digest)
+        if lines:
+            self._append(lines.encode())
+        for path, content in files.items():
+            storage.write_bytes(path, content)
+
+    def read(self, path: Path) -> bytes:
+        """Return what a file holds; raise ``RunError`` if it is not what was written, or is gone."""
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            raise RunError(f"{path} is missing. {REMEDY}") from None
+        except OSError as error:
+            raise RunError(f"{path} cannot be read: {error}. {REMEDY}") from None
+        self.check(path, content)
+        return content
+
+    def check(self, path: Path, content: bytes) -> None:
+        """Raise ``RunError`` if this is not what was written to a file."""
+        said = self._digests().get(self._name(path))
+        if said is not None and said != digest_of(content):
+            raise RunError(
+                f"{path} is not what was written ({len(content):,} bytes; its digest differs from that in {NAME}): it "
+                f"was changed, cut off or damaged. {REMEDY}"
+            )
+
+    def noted(self, path: Path) -> bool:
+        """Whether a digest of this file is kept; none are of files of older releases."""
+        return self._name(path) in self._digests()
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self._folder).as_posix()
+
+    def _digests(self) -> dict[str, str]:
+        """Return the digest of each file; read again when another process has added some."""
+        path = self._folder / NAME
+        size = path.stat().st_size if path.exists() else 0
+        if size != self._size:
+            text = path.read_text(encoding="utf-8", errors="replace") if size else ""
+            found = (_LINE.fullmatch(line) for line in text.split("\n"))  # a line that a crash cut short is none
+            self._known = {line[2]: line[1] for line in found if line}
+            self._size = size
+        return self._known
+
+    def _append(self, lines: bytes) -> None:
+        path = self._folder / NAME
+        with storage.writing(path):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with path.open("a+b") as file:
+                end = file.seek(0, os.SEEK_END)
+                if end:
+                    file.seek(end - 1)
+                    lines = lines if file.read(1) == b"\n" else b"\n" + lines
+                file.write(lines)
+                file.flush()
+                os.fsync(file.fileno())
+
+
+REMEDY = "Bring it back from a backup, or start a new run."
+
+
+def digest_of(content: bytes) -> str:
+    """Return the digest of a content, as ledgers have it."""
+    return hashlib.sha256(content).hexdigest()
