@@ -43,7 +43,7 @@ def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str]]:
     log = folder.log()
     with AskingBar(quiet=False) as bar:
         log.listen(bar.show)
-        with opened_run(folder, training=False, log=log) as (run, _):
+        with opened_run(folder, training=False, alone=True, log=log) as (run, _):
             forgotten = forgetting.forget(run)
     return forgotten.removed, forgotten.absent
 
@@ -60,4 +60,10 @@ def _at_some(files: list[Path], run: str) -> tuple[dict[str, int], dict[str, str
             known = ", ".join(runs_at(description.models)) or "none"
             raise RunError(f"Agent {description.name!r} knows no run {run!r}. The runs it knows: {known}.")
         found[description.name] = memory
-    return {name: memory.forget() for name, memory in found.items()}, {}
+    removed, absent = {}, {}
+    for name, memory in found.items():
+        try:
+            removed[name] = memory.forget()
+        except RunError as error:  # a part of it is still there
+            absent[name] = str(error)
+    return removed, absent

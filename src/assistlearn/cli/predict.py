@@ -119,6 +119,8 @@ def _write(out: Path, id_name: str, asked: pl.Series, prediction: Prediction) ->
     import numpy as np
     import polars as pl
 
+    from assistlearn.storage import writing
+
     agents = list(prediction.known)
     masks = np.column_stack([prediction.known[name] for name in agents])
     unknown = pl.Series(~masks.any(axis=1))
@@ -128,8 +130,9 @@ def _write(out: Path, id_name: str, asked: pl.Series, prediction: Prediction) ->
         columns[f"probability of {name}"] = pl.Series(prediction.probabilities[:, position]).set(unknown, None)
     voters = (" ".join(name for name, there in zip(agents, row, strict=True) if there) for row in masks)
     columns["agents"] = [names or None for names in voters]
-    out.parent.mkdir(parents=True, exist_ok=True)
-    pl.DataFrame(columns).write_csv(out)
+    with writing(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        pl.DataFrame(columns).write_csv(out)
 
 
 def _facts(out: Path, prediction: Prediction) -> dict[str, Any]:

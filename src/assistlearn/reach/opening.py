@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from assistlearn.errors import AssistLearnError, RunError, SettingsError, TableChangedError
+from assistlearn.errors import AssistLearnError, DiskError, RunError, SettingsError, TableChangedError
 from assistlearn.events import Event, EventLog
 from assistlearn.protocol import Transport
 from assistlearn.reach import TIMEOUT, reach_named
 from assistlearn.runs import training
 from assistlearn.runs.folder import RunFolder
+from assistlearn.runs.folder_lock import locked
 from assistlearn.runs.forgetting import forget
 from assistlearn.runs.open_run import OpenRun, OwnTable, open_run
 from assistlearn.runs.own_table import codes_of
@@ -22,7 +23,12 @@ from assistlearn.tables import LoadedAgent, load_agent
 
 @contextmanager
 def opened_run(
-    folder: RunFolder, *, training: bool, log: EventLog | None = None, timeout: float = TIMEOUT
+    folder: RunFolder,
+    *,
+    training: bool,
+    alone: bool | None = None,
+    log: EventLog | None = None,
+    timeout: float = TIMEOUT,
 ) -> Iterator[tuple[OpenRun, LoadedAgent]]:
     """Yield the open run and the initiator's own agent with its table; close the ways to the others afterwards.
 
@@ -32,6 +38,8 @@ def opened_run(
         Where the run lives.
     training : bool
         Whether to train: then the initiator's table must be as it was.
+    alone : bool, optional
+        Whether no other command may use the folder meanwhile; by default, while training.
     log : EventLog, optional
         Where facts go; the folder's own by default.
     timeout : float
@@ -39,7 +47,10 @@ def opened_run(
     """
     settings = folder.settings()
     log = folder.log() if log is None else log
-    with reach_named(settings.reach).opened(settings, log, timeout) as transport:
+    with (
+        locked(folder.path, alone=training if alone is None else alone),
+        reach_named(settings.reach).opened(settings, log, timeout) as transport,
+    ):
         yield with_own_table(folder, transport, training=training, log=log)
 
 
@@ -81,8 +92,17 @@ def follow(run: OpenRun) -> Iterator[Event]:
             folder.remove()
             error.add_note("Nothing was trained, and nothing of the run is kept: put this right and start again.")
         else:
-            error.add_note(f"The run is kept in {folder.path}. Put this right, then go on: {resuming(folder)}")
+            error.add_note(_going_on(folder))
         raise
+    except OSError as error:  # of a disk: that of the run's folder is named by itself, the ledger's is not
+        why = f"{error.filename or run.ledger_path} cannot be written: {error.strerror or error}."
+        full = DiskError(f"{why} Make room on its disk, or put its rights right; then go on.")
+        full.add_note(_going_on(folder))
+        raise full from error
+
+
+def _going_on(folder: RunFolder) -> str:
+    return f"The run is kept in {folder.path}. Put this right, then go on: {resuming(folder)}"
 
 
 def new_folder(path: Path) -> RunFolder:

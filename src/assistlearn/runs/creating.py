@@ -12,6 +12,7 @@ from assistlearn.errors import RunError, SettingsError
 from assistlearn.plan import Plan
 from assistlearn.runs.class_order import own_key, secret_order
 from assistlearn.runs.folder import RunFolder
+from assistlearn.runs.folder_lock import locked
 from assistlearn.runs.own_table import classes_of
 from assistlearn.runs.settings import RunSettings
 from assistlearn.service.store import RunStore, run_folder
@@ -65,7 +66,11 @@ def write_run(
         places=places,
     )
     order = secret_order(own_key(initiator.models), table.fingerprint, plan.seed, len(classes))
-    folder.write_settings(settings, order)
+    folder.path.mkdir(parents=True, exist_ok=True)
+    with locked(folder.path, alone=True):
+        if folder.exists:  # another command has begun one in the meantime
+            raise RunError(f"{folder.path} holds a run already. Name another folder (--out).")
+        folder.write_settings(settings, order)
 
 
 def check_new(run: str, descriptions: Sequence[AgentDescription]) -> None:

@@ -11,11 +11,11 @@
     events.jsonl          what happened, one fact per line, as it happens
     result.json           the contributions, the stop reason, the bytes
     digests.txt           the digests of the files, to notice one that has changed
+    lock                  who uses the folder; whether anybody does, the operating system knows
 """
 
 from __future__ import annotations
 
-import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,23 @@ from assistlearn import storage
 from assistlearn.core.ignorance import Bools
 from assistlearn.errors import RunError
 from assistlearn.events import EventLog
+from assistlearn.runs.folder_lock import NAME as LOCK
 from assistlearn.runs.settings import RunSettings
-from assistlearn.storage.file_digests import NAME, FileDigests
+from assistlearn.storage.file_digests import NAME as DIGESTS
+from assistlearn.storage.file_digests import FileDigests
+from assistlearn.storage.removing import remove_tree
 
-FILES = ("secret.json", "samples.npy", "held.npy", "left.json", "events.jsonl", "result.json", "settings.json")
+FILES = (
+    "secret.json",
+    "samples.npy",
+    "held.npy",
+    "left.json",
+    "events.jsonl",
+    "result.json",
+    "settings.json",
+    DIGESTS,
+    LOCK,
+)
 """What a run has in its folder, beside its turns."""
 
 
@@ -73,14 +86,15 @@ class RunFolder:
         codes: list[int] = storage.json_of(self._files.read(path), path)["permutation"]
         return codes
 
-    def remove(self) -> None:
-        """Remove the run; files that it has not written stay."""
-        for name in ("turns", "held"):  # the second was written by older releases
-            shutil.rmtree(self.path / name, ignore_errors=True)
-        for name in (*FILES, NAME):
-            (self.path / name).unlink(missing_ok=True)
+    def remove(self) -> list[str]:
+        """Remove the run; files that it has not written stay. Return what could not be removed, in words."""
+        names = ("turns", "held", *FILES)  # the second was written by older releases
+        kept = [words for name in names if (words := remove_tree(self.path / name)) is not None]
         with suppress(OSError):  # something else lies in the folder
-            self.path.rmdir()
+            self.path.resolve().rmdir()
+            if self.path.is_symlink():
+                self.path.unlink()
+        return kept
 
     def write_samples(self, rows: NDArray[Any], held: Bools) -> None:
         """Write which rows take part, and which of them each helper holds; from now on the samples are settled."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assistlearn.errors import AssistLearnError
-from assistlearn.events import RunForgotten
+from assistlearn.events import RunForgotten, TroubleMet
 from assistlearn.protocol import messages as m
 from assistlearn.runs.open_run import OpenRun
 
@@ -33,5 +33,6 @@ def forget(run: OpenRun) -> RunForgotten:
     forgotten = RunForgotten(removed, absent)
     run.log.append(forgotten)
     if not absent:
-        run.folder.remove()
+        for words in run.folder.remove():
+            run.log.tell(TroubleMet(words))
     return forgotten

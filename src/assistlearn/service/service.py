@@ -9,6 +9,7 @@ from contextlib import suppress
 from assistlearn.errors import (
     AlignmentError,
     AssistLearnError,
+    DiskError,
     IdsError,
     LedgerError,
     MissingExtraError,
@@ -184,4 +185,10 @@ class AgentService:
             f"Agent {self._own.name!r} failed at {type_!r} ({type(error).__name__}). Its owner finds the reason in "
             "problems.log, beside its ledger."
         )
+        if isinstance(error, DiskError):  # problems.log may be on the same disk
+            why = getattr(error.__cause__, "strerror", None) or "it refuses"
+            text = (
+                f"Agent {self._own.name!r} cannot write to its disk ({why}). Its owner must make room there, or put it "
+                "right; then go on. Nothing is lost."
+            )
         return m.Problem(run=message.run[:LONGEST_NAME], kind="failed", text=text)

@@ -19,10 +19,11 @@ Every file is written atomically. The state of the run is not stored: it is rebu
 
 from __future__ import annotations
 
+import logging
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,9 @@ from assistlearn.learners import Model
 from assistlearn.learners.models_on_disk import dump_model, load_model
 from assistlearn.protocol.codec import decode
 from assistlearn.storage.file_digests import REMEDY, FileDigests
+from assistlearn.storage.removing import remove_tree
+
+logger = logging.getLogger("assistlearn.service")
 
 _FORGOTTEN = ".forgotten"
 """How the folder of a run ends that is being removed; it begins with a dot, as no run's name does."""
@@ -165,12 +169,21 @@ class RunStore:
         The folder is renamed first: a crash leaves the whole run or, for :func:`sweep` to remove, nothing of it.
         """
         n_models = len(list(self.folder.glob("turns/*/model.skops")))
+        if self.folder.is_symlink():
+            raise RunError(f"Run {self.folder.name!r} is not forgotten: {remove_tree(self.folder)}")
         if self.folder.exists():
             sweep(self.folder.parent.parent)
-            gone = self.folder.with_name(f".{self.folder.name}{_FORGOTTEN}")
+            gone = self._name_of_the_forgotten()
             os.replace(self.folder, gone)
-            shutil.rmtree(gone)
+            left = remove_tree(gone)
+            if left is not None:
+                raise RunError(f"Run {self.folder.name!r} is not forgotten altogether: {left}")
         return n_models
+
+    def _name_of_the_forgotten(self) -> Path:
+        """Return where the folder goes before it is removed; another that could not be removed may lie there."""
+        names = (f".{self.folder.name}{f'-{number}' if number else ''}{_FORGOTTEN}" for number in count())
+        return next(path for name in names if not os.path.lexists(path := self.folder.with_name(name)))
 
     def _message(self, path: Path) -> bytes:
         """Return a stored message; one whose digest is not kept must at least be a message."""
@@ -213,6 +226,8 @@ def runs_at(home: Path) -> list[str]:
 
 
 def sweep(home: Path) -> None:
-    """Remove what a crash has left of runs that were being forgotten."""
+    """Remove what a crash has left of runs that were being forgotten; what cannot be removed is told, no more."""
     for left in (home / "runs").glob(f".*{_FORGOTTEN}"):
-        shutil.rmtree(left)
+        words = remove_tree(left)
+        if words is not None:
+            logger.warning("What is left of a run that was forgotten: %s", words)

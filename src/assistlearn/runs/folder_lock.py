@@ -1,0 +1,80 @@
+"""One command at a time in a run's folder: whoever trains or forgets has it alone; those who predict share it.
+
+The lock is the operating system's, on the file ``lock`` in the folder. It ends with the process that has it, however
+that ends. The file tells whose it is, so that the other can be named; it stays behind, and means nothing by itself.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from assistlearn.errors import RunError
+
+NAME = "lock"
+
+
+@contextmanager
+def locked(folder: Path, *, alone: bool) -> Iterator[None]:
+    """Have a folder, which must exist, while something is done; raise ``RunError`` if another process has it.
+
+    Parameters
+    ----------
+    folder : path
+        A run's.
+    alone : bool
+        Whether nobody else may use it meanwhile; otherwise only those who want it alone may not.
+    """
+    try:
+        file = (folder / NAME).open("a+", encoding="utf-8")
+    except OSError:
+        if alone:
+            raise
+        yield  # where nobody may write, nobody trains
+        return
+    with file:
+        try:
+            fcntl.lockf(file, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EACCES, errno.EAGAIN):
+                raise
+            raise RunError(
+                f"{folder} is in use by {_holder(file)}. Two commands at once would spoil the run: wait until that one "
+                "has ended, or stop it; then type this one again."
+            ) from None
+        if alone:
+            file.truncate(0)
+        file.write(f"{os.getpid()} {_command()}\n")
+        file.flush()
+        yield
+
+
+def _command() -> str:
+    """Return the command of this program that runs, such as ``train``."""
+    return sys.argv[1] if len(sys.argv) > 1 and sys.argv[1].isalpha() else "python"
+
+
+def _holder(file: TextIO) -> str:
+    """Return who has the lock: the last who wrote that it has it, and lives."""
+    file.seek(0)
+    for line in reversed(file.read().splitlines()):
+        pid, _, command = line.partition(" ")
+        if pid.isdecimal() and _lives(int(pid)):
+            return f"another command (assistlearn {command}, process {pid})"
+    return "another process"
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
