@@ -67,6 +67,10 @@ class TableChangedError(AlignmentError):
     """A table no longer holds the samples that a run was aligned on."""
 
 
+class MovedColumnsError(AlignmentError):
+    """The values of a table's columns are far from those that its models were trained with."""
+
+
 class MissingExtraError(AssistLearnError, ImportError):
     """A part that needs a package which is not installed."""
 

@@ -96,6 +96,7 @@ def check_prediction(run: Path, folder: Path) -> None:
         "unknown_to_all": 0,
         "known": {"clinic": N_NEW, "lab": N_NEW, "scans": N_NEW},
         "absent": {},
+        "warnings": [],
     }
     table = pl.read_csv(out)
     assert table.columns == ["patient", "prediction", "probability of no", "probability of yes", "agents"]

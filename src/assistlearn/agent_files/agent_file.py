@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from assistlearn.agent_files.agent_keys import AgentKeys, FeatureChoice, LearnerDescription
 from assistlearn.agent_files.allowance import Allowance
@@ -44,6 +44,8 @@ class AgentDescription:
         The file with the secret that all agents of a run share, for matching ids by keyed hashes.
     allow : Allowance or None
         What the owner allows. None: the file says nothing about it.
+    moved_columns : {"refuse", "accept"}
+        Whether the agent votes although columns of its table have moved far since training.
     places : Places
         Where each key stands, for error messages.
     """
@@ -59,6 +61,7 @@ class AgentDescription:
     models: Path
     secret: Path | None
     allow: Allowance | None
+    moved_columns: Literal["refuse", "accept"]
     places: Places = field(repr=False, compare=False)
 
     @property
@@ -113,6 +116,7 @@ def _described(keys: AgentKeys, places: Places) -> AgentDescription:
         models=keys.models or places.file.parent / f"{keys.name}-models",
         secret=keys.secret,
         allow=keys.allow,
+        moved_columns=keys.moved_columns,
         places=places,
     )
 

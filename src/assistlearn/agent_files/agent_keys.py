@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -71,6 +71,7 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     label: Text | None = None
     features: FeatureChoice = FeatureChoice()
     learner: Annotated[LearnerDescription | LearnerName, Meta(examples=["sklearn.tree.DecisionTreeClassifier"])]
+    moved_columns: Literal["refuse", "accept"] = "refuse"
     models: Path | None = None
     secret: Path | None = None
     preprocessing: PreprocessingSettings = PreprocessingSettings()

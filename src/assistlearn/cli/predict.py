@@ -143,6 +143,7 @@ def _facts(out: Path, prediction: Prediction) -> dict[str, Any]:
         "unknown_to_all": sum(label is None for label in labels),
         "known": {name: int(mask.sum()) for name, mask in prediction.known.items()},
         "absent": dict(prediction.absent),
+        "warnings": list(prediction.warnings),
     }
 
 

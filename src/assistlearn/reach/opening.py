@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from assistlearn.errors import AssistLearnError, DiskError, RunError, SettingsError, TableChangedError
@@ -66,7 +67,8 @@ def with_own_table(
             "began. Bring the old table back to go on, or start a new run."
         )
     table = OwnTable(codes_of(own.table, settings.classes))
-    return open_run(folder, from_loaded(own), table, transport, log), own
+    holdings = replace(from_loaded(own), accepts_moved_columns=True)  # of one's own table one is warned instead
+    return open_run(folder, holdings, table, transport, log), own
 
 
 def train(folder: RunFolder, log: EventLog | None = None, timeout: float = TIMEOUT) -> Iterator[Event]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,19 +13,22 @@ from assistlearn.alignment.matching import Rows
 from assistlearn.core import votes
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.errors import AssistLearnError, RunError, StartedAnewError
-from assistlearn.events import Predicted, SamplesDone
+from assistlearn.events import Predicted, SamplesDone, TroubleMet
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_numbers
 from assistlearn.runs.alignment import STARTS_ANEW, Matching
 from assistlearn.runs.open_run import OpenRun
 from assistlearn.runs.training import tell_end
 from assistlearn.runs.vote_check import VoteCheck
+from assistlearn.service.moved_columns import moved_columns
 
 MOST_SAMPLES = 100_000
 """How many samples' votes are asked for at a time, at the most."""
 
 MOST_SCORES = 10_000_000
 """How many numbers these votes are at the most: samples times classes."""
+
+_MOVED = "Your own table has changed since training, as if a unit had: {}. If that is not so, put it right."
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class Prediction:
         The agents that did not answer, and why.
     classes : list
         The names of the classes.
+    warnings : list of str
+        What the initiator should look at in its own table.
     """
 
     scores: Floats
@@ -51,6 +56,7 @@ class Prediction:
     known: Mapping[str, Bools]
     absent: Mapping[str, str]
     classes: Sequence[Any]
+    warnings: Sequence[str] = ()
 
     @property
     def anyone(self) -> Bools:
@@ -89,10 +95,13 @@ def predict(run: OpenRun, ids: Ids, rows: Rows) -> Prediction:
     if result is None:
         raise RunError(f"Run {run.name!r} is not finished. Finish it first, with --resume.")
     own = run.own.run(run.name)
+    warnings: list[str] = []
     if own.store.exists:
-        run.holdings.features_as(
-            own.store.schema()
-        )  # a table of one's own that no longer fits is refused: one can put that right
+        # a table of one's own that no longer fits is refused: one can put that right
+        run.holdings.features_as(own.store.schema())
+        warnings = [_MOVED.format(words) for words in moved_columns(run.holdings, own.store)]
+        for words in warnings:
+            run.log.append(TroubleMet(words))
     found: dict[str, _Votes] = {}
     absent: dict[str, str] = {}
     for name in run.settings.agents:
@@ -102,6 +111,7 @@ def predict(run: OpenRun, ids: Ids, rows: Rows) -> Prediction:
             absent[name] = str(error)
     contributed = {contribution["agent"] for contribution in result["contributions"]}
     prediction = _combined(run, len(ids), found, absent, len(contributed & found.keys()))
+    prediction = replace(prediction, warnings=warnings)
     held = {name: int(mask.sum()) for name, mask in prediction.known.items()}
     run.log.append(Predicted(len(ids), int((~prediction.anyone).sum()), held, absent))
     return prediction

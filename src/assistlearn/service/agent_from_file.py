@@ -14,6 +14,7 @@ from assistlearn.errors import DescriptionError, RefusedError, TableChangedError
 from assistlearn.protocol import messages as m
 from assistlearn.service.holdings import Holdings
 from assistlearn.tables import LoadedAgent, Schema, load_agent
+from assistlearn.tables.distribution import distributions
 
 MIN_SECRET = 16
 """Bytes that a shared secret must have at least."""
@@ -37,6 +38,8 @@ def from_loaded(agent: LoadedAgent) -> Holdings:
         fingerprint=agent.table.fingerprint,
         schema=agent.table.schema.to_dict(),
         read_as=partial(_read_as, agent),
+        columns=partial(distributions, agent.table.features),
+        accepts_moved_columns=description.moved_columns == "accept",
         max_samples=None if description.allow is None else description.allow.max_samples,
         allow=None if description.allow is None else gate(description.name, description.allow),
     )

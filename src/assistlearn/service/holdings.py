@@ -40,6 +40,10 @@ class Holdings:
         The names and kinds of its columns, as plain values: kept with the models.
     read_as : callable, optional
         Returns the features with the columns of an earlier schema, found by their names; raises where they do not fit.
+    columns : callable, optional
+        Returns how the columns are distributed, as plain values: kept with the models.
+    accepts_moved_columns : bool, default=False
+        Whether it votes although columns have moved far since training.
     """
 
     name: str
@@ -53,6 +57,8 @@ class Holdings:
     fingerprint: str = ""
     schema: Mapping[str, Any] | None = None
     read_as: Callable[[Mapping[str, Any]], Any] | None = None
+    columns: Callable[[], Mapping[str, Any]] | None = None
+    accepts_moved_columns: bool = False
 
     def features_as(self, schema: Mapping[str, Any] | None) -> Any:
         """Return the features as a model that was trained with this schema takes them."""

@@ -14,6 +14,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import Encoded, decode
 from assistlearn.protocol.rewards import pack_holdout, pack_reward
 from assistlearn.service.holdings import Holdings
+from assistlearn.service.moved_columns import check_columns
 from assistlearn.service.replica import Replica
 from assistlearn.service.store import PastTurn, RunStore
 from assistlearn.service.stored_messages import check_with_ledger
@@ -78,6 +79,7 @@ class Part:
     def features(self) -> Any:
         """Return the agent's features with the columns that its models were trained with."""
         if self._features is None:
+            check_columns(self._own, self._store)
             self._features = self._own.features_as(self._store.schema())
         return self._features
 
@@ -88,6 +90,8 @@ class Part:
             raise OutOfOrderError(f"Run {message.run!r} has begun here already, with another task.")
         if before is None or self._task is None:
             self._take(message, prepare=True)
+            if self._own.columns is not None:
+                self._store.keep_columns(self._own.columns())
             self._store.keep_task(request)
         rows = self._store.rows()
         return m.Ready(run=message.run, n_held=int(np.count_nonzero(rows >= 0)) if rows is not None else 0)

@@ -5,6 +5,7 @@
     opened.json           who asked, what for, how samples are matched
     rows.npy              the agent's row for every sample of the run, or -1
     table.json            the fingerprint of the table that these are rows of, and the names and kinds of its columns
+    columns.json          how the columns of that table are distributed, roughly
     begin.msg             the task: labels, weights, hold-out samples
     turns/000007/         one folder for each of the agent's turns
         request.msg       what it was told before the turn
@@ -97,6 +98,21 @@ class RunStore:
                 f"Agent {owner!r}: its table has changed since run {self.folder.name!r} was aligned. Bring the old "
                 "table back to go on, or start a new run."
             )
+
+    def fingerprint(self) -> str | None:
+        """Return the fingerprint of the table that the models were trained with."""
+        fingerprint: str | None = self._table().get("fingerprint")
+        return fingerprint
+
+    def keep_columns(self, columns: Mapping[str, Any]) -> None:
+        """Remember how the columns of the table are distributed."""
+        self._files.write({self._path("columns.json"): storage.json_bytes(columns)})
+
+    def columns(self) -> Mapping[str, Any] | None:
+        """Return how the columns of the table were distributed; None where that was not kept."""
+        path = self._path("columns.json")
+        columns: Mapping[str, Any] | None = storage.json_of(self._files.read(path), path) if path.exists() else None
+        return columns
 
     def schema(self) -> Mapping[str, Any] | None:
         """Return the names and kinds of the columns that the models were trained with; None where none were kept."""

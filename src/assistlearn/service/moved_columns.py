@@ -1,0 +1,41 @@
+"""Whether an agent's table still holds what its models were trained with, before they vote."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from assistlearn.errors import MovedColumnsError
+from assistlearn.service.holdings import Holdings
+from assistlearn.service.store import RunStore
+from assistlearn.tables.distribution import moved
+
+
+def moved_columns(own: Holdings, store: RunStore) -> list[str]:
+    """Return which columns of a table have moved far since a run was trained, in words for its owner.
+
+    None have where the table is the same, or where an older release did not keep how they were distributed.
+    """
+    then = store.columns()
+    if then is None or own.columns is None or store.fingerprint() == own.fingerprint:
+        return []
+    return moved(then, own.columns())
+
+
+def check_columns(own: Holdings, store: RunStore) -> None:
+    """Tell the owner which columns have moved far, and refuse to vote with them unless the owner accepts it.
+
+    Others are not told which, nor how.
+    """
+    words = moved_columns(own, store)
+    if not words:
+        return
+    lines = "".join(f"  {each}\n" for each in words)
+    told = f"Run {store.folder.name!r}: the table has changed since training, as if units had:\n{lines}"
+    with suppress(OSError), (own.home / "problems.log").open("a", encoding="utf-8") as file:
+        file.write(told + "\n")
+    if not own.accepts_moved_columns:
+        raise MovedColumnsError(
+            f"Agent {own.name!r}: {len(words)} of the columns of its table have moved far since training, as if their "
+            "units had changed, so that its votes would mean nothing. Its owner finds in problems.log which, and puts "
+            'the table right, or accepts it: moved_columns = "accept" in its file.'
+        )
