@@ -75,7 +75,7 @@ def with_(**fields: Any) -> Callable[[Any], Any]:
 
 def other_version(message: Any) -> bytes:
     data = bytearray(encode(message))
-    data[4] = 2
+    data[4] = 9
     return bytes(data)
 
 

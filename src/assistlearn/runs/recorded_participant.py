@@ -5,7 +5,8 @@ from __future__ import annotations
 from assistlearn.agents import Answer, Turn
 from assistlearn.core import Contribution
 from assistlearn.errors import AgentGoneError, ProtocolError, RunError, UnreachableError
-from assistlearn.protocol import Encoded, decode
+from assistlearn.protocol import Encoded
+from assistlearn.protocol.codec import decode_kept
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.remote_participant import RemoteParticipant
 
@@ -53,6 +54,6 @@ class RecordedParticipant:
 
     def _replay(self, turn: Turn, past: bytes) -> Answer:
         try:
-            return self._participant.replay(turn, Encoded(decode(past), past))
+            return self._participant.replay(turn, Encoded(decode_kept(past), past))
         except ProtocolError as error:
             raise RunError(f"{self._folder.path}: the record of turn {turn.number} is damaged: {error}") from None

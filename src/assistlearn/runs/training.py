@@ -49,7 +49,7 @@ def train(run: OpenRun) -> Iterator[Event]:
     sizes = Sizes(made.n_training, n_classes, n_holdout)
     participants = [
         RecordedParticipant(
-            RemoteParticipant(run.agents[name], run.name, made.method, made.states[name], sizes),
+            RemoteParticipant(run.agents[name], run.name, made.method, sizes, run.folder.turn),
             run.folder,
             run.may_leave(name),
         )
@@ -73,6 +73,7 @@ def _begin(run: OpenRun, codes: Codes, n_classes: int, made: SetUp, weights: Any
             n_classes=n_classes,
             labels=labels,
             seed=made.seeds[name],
+            turn_seeds=run.settings.plan.seed,
             weights=packed_weights,
             holdout=holdout,
             **run.settings.plan.told(),
