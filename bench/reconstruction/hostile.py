@@ -76,19 +76,18 @@ class HostileInitiator:
         self._ids = list(helper.ids.take(np.arange(len(labels))))
         self.say(m.Open(run=RUN, initiator="bank", purpose="", alignment="hash", overlap="abstain"))
         self._align("train", self._ids)
-        self.say(
-            m.Begin(
-                run=RUN,
-                n_samples=len(labels),
-                n_classes=n_classes,
-                labels=pack_codes(labels, n_classes),
-                seed=seed,
-                turn_seeds=seed,
-                weights=None if weights is None else pack_numbers(weights),
-                holdout=None if holdout is None else pack_bits(holdout),
-                **Plan(**plan).told(),
-            )
+        self.task = m.Begin(
+            run=RUN,
+            n_samples=len(labels),
+            n_classes=n_classes,
+            labels=pack_codes(labels, n_classes),
+            seed=seed,
+            turn_seeds=seed,
+            weights=None if weights is None else pack_numbers(weights),
+            holdout=None if holdout is None else pack_bits(holdout),
+            **Plan(**plan).told(),
         )
+        self.say(self.task)
 
     def say(self, message: m.Message) -> Any:
         """Return the helper's reply; raise where it refuses."""

@@ -11,7 +11,7 @@ from msgspec import Meta
 from assistlearn.agent_files.toml_file import Count, Text
 from assistlearn.errors import WrongKeyError
 
-MIN_EFFECTIVE = 1
+MIN_EFFECTIVE = 3
 """On how many people the ignorance must lie for an agent to take a turn, where its owner says nothing else."""
 
 

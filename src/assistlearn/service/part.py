@@ -114,7 +114,7 @@ class Part:
         replica.catch_up(message, task.check_spread)
         turn = Turn(message.turn, message.round, self._seeds.of(message.turn))
         answer = self.agent.take_turn(turn, replica.state, task.method)
-        reply = _turn_taken(message, answer, task.n_classes)
+        reply = _turn_taken(message, answer, task)
         encoded = Encoded.of(reply)
         kept = None if answer.verdict.useless else self.agent.models[-1].model
         self._store.keep_turn(message.turn, request, encoded.content, kept, self.agent.honest)
@@ -199,14 +199,15 @@ def _same_task(kept: bytes, begin: m.Begin) -> bool:
     return isinstance(before, Older) and before.now() == msgspec.structs.replace(begin, turn_seeds=UNSAID)
 
 
-def _turn_taken(message: m.TakeTurn, answer: Answer, n_classes: int) -> m.TurnTaken:
+def _turn_taken(message: m.TakeTurn, answer: Answer, task: Task) -> m.TurnTaken:
+    """Return what is said of a turn; where a model is right that nobody will use stays here."""
     verdict = answer.verdict
     return m.TurnTaken(
         run=message.run,
         turn=message.turn,
-        reward=pack_reward(answer.reward),
+        reward=pack_reward(task.method.silence(task.n_training) if verdict.useless else answer.reward),
         model_weight=verdict.model_weight,
         mean_reward=verdict.mean_reward,
         perfect=verdict.perfect,
-        holdout=None if answer.holdout is None else pack_holdout(answer.holdout, n_classes),
+        holdout=None if answer.holdout is None else pack_holdout(answer.holdout, task.n_classes),
     )
