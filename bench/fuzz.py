@@ -355,7 +355,7 @@ class LiveInitiator:
         self._reply = b""
         self._lab = Correspondent("lab", self)
         sizes = Sizes(n, begin.n_classes, n_holdout)
-        self._participant = RemoteParticipant(self._lab, begin.run, method, method.start(n, begin.n_classes), sizes)
+        self._participant = RemoteParticipant(self._lab, begin.run, method, sizes)
         self._aligner = HashInitiator(Ids([f"p-{i:04d}" for i in range(178)]), SECRET, "lab", Minimum(0, 0.0))
         self._aligner.start()
 

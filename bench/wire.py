@@ -7,7 +7,7 @@ helper among the news of its next turn. So ``bits`` is: all bytes of all turns' 
 weights and everything, over samples and rewards that travelled. ``entropy`` is what these rewards tell at the least, if
 samples are told one by one. Labels, alignment and prediction are counted apart, as ``once``: bytes per sample in all.
 
-The second table is how an agent is brought up to date that has missed turns: by their rewards, or by the state itself.
+The second table is what it takes to bring an agent up to date that has missed turns: their rewards, whatever they are.
 """
 
 from __future__ import annotations
@@ -112,28 +112,16 @@ def measure(n: int, n_agents: int, method: str, n_rounds: int, folder: Path) -> 
 
 
 def catching_up(n: int) -> Iterator[dict[str, Any]]:
-    """Yield what it takes to bring an agent up to date on several turns, by rewards and by the state."""
+    """Yield what it takes to bring an agent up to date on several turns, against the state itself."""
     rng = np.random.default_rng(1)
     for share in (0.6, 0.9, 0.99):
         for missed in (1, 4, 16, 64, 128, 512):
-            sent = _request(n, missed, share, rng)
-            news = len(encode(m.TakeTurn(run="r", turn=1, round=1, seed=0, since=0, news=[])))
-            one = _request(n, 1, share, rng)
-            news += missed * (len(encode(one)) - news)
-            yield {
-                "n": n,
-                "right": share,
-                "missed": missed,
-                "by news": news / n,
-                "sent": len(encode(sent)) / n,
-                "as": "state" if sent.state else "news",
-            }
+            sent = len(encode(_request(n, missed, share, rng)))
+            yield {"n": n, "right": share, "missed": missed, "sent": sent / n, "the state": 16.0}
 
 
 def _request(n: int, missed: int, share: float, rng: np.random.Generator) -> m.TakeTurn:
     """Return what a participant asks its agent after so many turns of another one."""
-    method = Plan(method="ascii").make_method()
-    state = method.start(n, N_CLASSES)
     caught: list[bytes] = []
 
     def refuse(request: bytes) -> bytes:
@@ -141,10 +129,9 @@ def _request(n: int, missed: int, share: float, rng: np.random.Generator) -> m.T
         return encode(m.Problem(run="r", kind="refused", text="only here to be measured"))
 
     lab = Correspondent("lab", MemoryTransport({"lab": refuse}))
-    participant = RemoteParticipant(lab, "r", method, state, Sizes(n, N_CLASSES))
+    participant = RemoteParticipant(lab, "r", Plan(method="ascii").make_method(), Sizes(n, N_CLASSES))
     for turn in range(1, missed + 1):
         reward = rng.random(n) < share
-        state.apply(reward, 0.5)
         answer = Answer(reward, Verdict(0.5, share, False), packed=pack_reward(reward))
         participant.hear(Contribution(turn, turn, "other", 0.5, share, share, False), answer)
     with suppress(RefusedError):

@@ -95,6 +95,10 @@ class RefusedError(AssistLearnError):
     """Another agent refused a request; says why."""
 
 
+class TooFewError(RefusedError):
+    """Another agent sits a turn out: its model would be fitted to fewer people than its owner allows."""
+
+
 class StartedAnewError(RefusedError):
     """Another agent has started anew in the middle of something, and has forgotten what was not on its disk."""
 

@@ -57,7 +57,6 @@ packed_levels = level_arrays(8, 100).map(lambda levels: pack_levels(levels, 8, 0
 )
 rewards = packed_bits | packed_levels
 news = st.builds(m.News, turn=counts, round=counts, model_weight=numbers, reward=st.none() | rewards)
-snapshots = st.builds(m.Snapshot, turn=counts, round=counts, vectors=st.lists(st.none() | packed_numbers, max_size=3))
 
 MESSAGES: dict[type[m.Message], st.SearchStrategy[m.Message]] = {
     m.Open: st.builds(
@@ -85,6 +84,7 @@ MESSAGES: dict[type[m.Message], st.SearchStrategy[m.Message]] = {
         n_classes=counts,
         labels=packed_codes,
         seed=counts,
+        turn_seeds=counts,
         weights=st.none() | packed_numbers,
         holdout=st.none() | packed_bits,
         reward=st.sampled_from(["in-sample", "out-of-fold", "auto"]),
@@ -99,10 +99,8 @@ MESSAGES: dict[type[m.Message], st.SearchStrategy[m.Message]] = {
         run=words,
         turn=counts,
         round=counts,
-        seed=counts,
         since=counts,
         news=st.lists(news, max_size=3),
-        state=st.none() | snapshots,
     ),
     m.TurnTaken: st.builds(
         m.TurnTaken,
@@ -124,7 +122,7 @@ MESSAGES: dict[type[m.Message], st.SearchStrategy[m.Message]] = {
         m.Problem,
         run=words,
         kind=st.sampled_from(
-            ["malformed", "version", "refused", "unknown-run", "out-of-order", "behind", "data", "failed"]
+            ["malformed", "version", "refused", "too-few", "unknown-run", "out-of-order", "behind", "data", "failed"]
         ),
         text=words,
         known=counts,

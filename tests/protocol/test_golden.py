@@ -2,35 +2,66 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
 import numpy as np
 import pytest
 
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_codes, unpack_levels, unpack_numbers
+from assistlearn.protocol.codec import VersionError, as_sent_now, decode_kept
+from assistlearn.protocol.messages import type_of
+from assistlearn.protocol.older import CHANGED, UNSAID
 from tests.protocol.golden import make_golden as golden
 
-FILES = sorted((golden.HERE / "v1").glob("*.msg"))
+FILES = {version: sorted((golden.HERE / f"v{version}").glob("*.msg")) for version in (1, 2)}
+SAID = {1: golden.V1, 2: golden.V2}
+EACH = [pytest.param(version, path, id=f"{version}-{path.stem}") for version in FILES for path in FILES[version]]
 
 
-def read(name: str) -> m.Message:
-    return decode((golden.HERE / "v1" / f"{name}.msg").read_bytes())
+def read(name: str, version: int = 1) -> Any:
+    return decode_kept((golden.HERE / f"v{version}" / f"{name}.msg").read_bytes())
 
 
-def test_every_type_of_message_has_a_golden_file():
-    assert {path.stem for path in FILES} == set(golden.V1)
-    assert {type(message) for message in golden.V1.values()} == {*m.REQUESTS, *m.REPLIES}
+@pytest.mark.parametrize("version", FILES)
+def test_every_type_of_message_has_a_golden_file(version):
+    assert {path.stem for path in FILES[version]} == set(SAID[version])
+    assert {type_of(message) for message in SAID[version].values()} == {type_of(k) for k in (*m.REQUESTS, *m.REPLIES)}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_golden_file_is_read_as_the_message_it_was(path):
-    assert decode(path.read_bytes()) == golden.V1[path.stem]
+def test_every_version_has_golden_files():
+    assert set(FILES) == {*CHANGED, m.VERSION}
 
 
-@pytest.mark.skipif(m.VERSION != 1, reason="another version writes other bytes")
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(("version", "path"), EACH)
+def test_a_golden_file_is_read_as_the_message_it_was(version, path):
+    assert decode_kept(path.read_bytes()) == SAID[version][path.stem]
+
+
+@pytest.mark.parametrize("path", FILES[m.VERSION], ids=lambda path: path.stem)
 def test_this_version_still_writes_the_same_bytes(path):
-    assert encode(golden.V1[path.stem]) == path.read_bytes()
+    assert encode(SAID[m.VERSION][path.stem]) == path.read_bytes()
+    assert decode(path.read_bytes()) == SAID[m.VERSION][path.stem]
+
+
+@pytest.mark.parametrize("path", FILES[1], ids=lambda path: path.stem)
+def test_an_older_version_is_read_from_ones_own_disk_but_not_from_the_network(path):
+    with pytest.raises(VersionError, match="version 1 of the protocol, this release version 2"):
+        decode(path.read_bytes())
+
+
+@pytest.mark.parametrize("path", FILES[1], ids=lambda path: path.stem)
+def test_what_an_older_release_kept_is_sent_in_todays_version(path):
+    sent = as_sent_now(path.read_bytes())
+    assert decode(sent.content) == sent.message
+    assert type_of(sent.message) == type_of(golden.V1[path.stem])
+
+
+def test_an_older_task_says_no_seeds_and_is_else_the_same():
+    before, now = golden.V1["begin"], as_sent_now((golden.HERE / "v1" / "begin.msg").read_bytes()).message
+    assert msgspec.structs.asdict(now) == msgspec.structs.asdict(before) | {"turn_seeds": UNSAID}
 
 
 def test_the_arrays_in_golden_files_still_say_the_same():
@@ -58,9 +89,9 @@ def test_the_arrays_in_golden_files_still_say_the_same():
 
 def test_the_generator_overwrites_nothing(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(golden, "HERE", tmp_path)
-    (tmp_path / "v1").mkdir()
-    (tmp_path / "v1" / "forget.msg").write_bytes(b"precious")
+    (tmp_path / "v2").mkdir()
+    (tmp_path / "v2" / "forget.msg").write_bytes(b"precious")
     golden.main()
     golden.main()
-    assert (tmp_path / "v1" / "forget.msg").read_bytes() == b"precious"
-    assert f"0 files written, {len(golden.V1)} were there" in capsys.readouterr().out
+    assert (tmp_path / "v2" / "forget.msg").read_bytes() == b"precious"
+    assert f"0 files written, {len(golden.V2)} were there" in capsys.readouterr().out

@@ -21,6 +21,7 @@ LEAVES_THE_INITIATOR = {
         "n_classes",
         "labels",
         "seed",
+        "turn_seeds",
         "weights",
         "holdout",
         "reward",
@@ -29,7 +30,7 @@ LEAVES_THE_INITIATOR = {
         "shrinkage",
         "score_bits",
     ],
-    "TakeTurn": ["turn", "round", "seed", "since", "news", "state"],
+    "TakeTurn": ["turn", "round", "since", "news"],
     "End": ["n_rounds", "last_turn"],
     "Predict": ["start", "stop"],
     "Forget": [],
@@ -44,7 +45,7 @@ LEAVES_A_HELPER = {
     "Forgotten": ["n_models"],
     "Problem": ["kind", "text", "known"],
 }
-INSIDE_A_TURN = {"News": ["turn", "round", "model_weight", "reward"], "Snapshot": ["turn", "round", "vectors"]}
+INSIDE_A_TURN = {"News": ["turn", "round", "model_weight", "reward"]}
 ARRAYS = {
     "Bits": ["n", "ones", "coding", "data"],
     "ClassCodes": ["n", "n_classes", "data"],
@@ -78,7 +79,7 @@ def test_no_message_is_forgotten_by_the_codec():
     assert kinds - {m.Message} == {*m.REQUESTS, *m.REPLIES} == set(MESSAGES)
 
 
-@pytest.mark.parametrize("kind", [*m.REQUESTS, *m.REPLIES, m.News, m.Snapshot, *map(vars(arrays).get, ARRAYS)])
+@pytest.mark.parametrize("kind", [*m.REQUESTS, *m.REPLIES, m.News, *map(vars(arrays).get, ARRAYS)])
 def test_a_message_is_frozen_and_knows_no_other_fields(kind):
     assert kind.__struct_config__.frozen
     assert kind.__struct_config__.forbid_unknown_fields

@@ -170,6 +170,7 @@ def test_runs_and_samples_are_counted_and_another_organisation_cannot_ask_in_the
         n_classes=2,
         labels=pack_codes(np.zeros(101, int), 2),
         seed=3,
+        turn_seeds=4,
         weights=None,
         holdout=None,
         **Plan().told(),

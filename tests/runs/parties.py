@@ -41,7 +41,9 @@ class Parties:
         _, estimator, columns = next(agent for agent in self.agents if agent[0] == name)
         rows = self.rows_of(name)
         ids = Ids([f"p-{i:04d}" for i in rows], f"Agent {name!r}")
-        return Holdings(name, clone(estimator), ids, self.X[rows][:, columns], self.folder / name, SECRET)
+        floor = self.options.get("min_effective", 0)
+        table = self.X[rows][:, columns]
+        return Holdings(name, clone(estimator), ids, table, self.folder / name, SECRET, min_effective=floor)
 
     def rows_of(self, name: str) -> np.ndarray:
         """The people an agent knows, in its own order: the initiator's as they are, the others' shuffled."""

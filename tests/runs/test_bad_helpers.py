@@ -46,7 +46,7 @@ def whole(tmp_path_factory) -> dict[str, tuple[list, bytes]]:
 
 def other_version(message: Any) -> bytes:
     data = bytearray(encode(message))
-    data[4] = 2
+    data[4] = 9
     return bytes(data)
 
 

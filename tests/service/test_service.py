@@ -25,7 +25,6 @@ from assistlearn.protocol.arrays import (
     Bits,
     ClassCodes,
     Levels,
-    Numbers,
     pack_bits,
     pack_codes,
     pack_levels,
@@ -139,7 +138,7 @@ def test_another_version_gets_a_problem_that_names_both(lab, tmp_path):
     request = bytearray(lab.requests[0])
     request[4] = 9
     refuses(
-        lab.service(tmp_path), tmp_path, bytes(request), "version", "version 9 of the protocol, this release version 1"
+        lab.service(tmp_path), tmp_path, bytes(request), "version", "version 9 of the protocol, this release version 2"
     )
 
 
@@ -218,12 +217,12 @@ def test_end_before_begin_is_refused(lab, tmp_path):
         refuses(lab.service(home, stage), home, m.End(run=RUN, n_rounds=3), "out-of-order", "has not begun")
 
 
-def test_a_turn_that_is_over_cannot_be_taken_again_with_another_state(lab, tmp_path):
+def test_a_turn_that_is_over_cannot_be_taken_again_with_other_news(lab, tmp_path):
     stage = lab.stage(m.TakeTurn, 3)
     service = lab.service(tmp_path, stage)
-    old, n = lab.request(m.TakeTurn, 2), n_training(lab)
-    state = m.Snapshot(old.turn + 1, old.round, [pack_numbers(np.zeros(n)), None])
-    refuses(service, tmp_path, changed(old, turn=old.turn - 1, state=state), "out-of-order", "is over")
+    old, last = lab.request(m.TakeTurn, 2), lab.request(m.TakeTurn, 3)
+    assert ask(service, changed(old, news=last.news)) == decode(lab.replies[lab.stage(m.TakeTurn, 2)])
+    refuses(service, tmp_path, changed(old, turn=old.turn - 1, since=last.since), "out-of-order", "cannot be")
     goes_on(lab, service, stage)
 
 
@@ -291,6 +290,8 @@ def bad_begins(begin: m.Begin):
     yield "more ones than samples", {"holdout": Bits(n, n + 1, "range", b"")}
     yield "a negative seed", {"seed": -1}
     yield "a seed beyond all seeds", {"seed": 2**32}
+    yield "seeds drawn from a negative number", {"turn_seeds": -1}
+    yield "seeds drawn from a number beyond all", {"turn_seeds": 2**32}
     yield "no folds", {"cv": 0}
     yield "a million folds", {"cv": 1_000_000}
     for shrinkage in (0.0, -0.5, 1.5, math.nan, math.inf):
@@ -313,8 +314,14 @@ def bad_turns(turn: m.TakeTurn, n: int, soft: bool):
     yield "a negative turn", {"turn": -1}, "out-of-order"
     yield "no round", {"round": 0}, "out-of-order"
     yield "a round that is over", {"round": turn.round - 1}, "out-of-order"
-    yield "a negative seed", {"seed": -1}, "malformed"
-    yield "a seed beyond all seeds", {"seed": 2**40}, "malformed"
+    yield "a turn beyond all turns", {"turn": 10**7}, "out-of-order"
+    yield "a second turn in its round", {"round": turn.round - 1, "news": turn.news[:1]}, "out-of-order"
+    yield "no news of the agent's own model", {"news": turn.news[1:]}, "out-of-order"
+    other_weight = [changed(first, model_weight=1.001 * first.model_weight), *turn.news[1:]]
+    yield "another weight of the agent's own model", {"news": other_weight}, "malformed"
+    yield "another reward of the agent's own model", {"news": [changed(first, reward=turn.news[1].reward)]}, "malformed"
+    loud = changed(turn.news[1], model_weight=1.01 * turn.news[1].model_weight)
+    yield "a weight larger than its reward is worth", {"news": [first, loud, *turn.news[2:]]}, "malformed"
     yield "news of the past", {"news": [changed(first, turn=first.turn - 9)]}, "out-of-order"
     yield "news of the future", {"news": [changed(first, turn=turn.turn)]}, "out-of-order"
     yield "news in another order", {"news": turn.news[::-1]}, "out-of-order"
@@ -333,23 +340,6 @@ def bad_turns(turn: m.TakeTurn, n: int, soft: bool):
         for scale in (0.0, math.nan, math.inf, 1e300):
             levels = Levels(n, 8, scale, "raw", b"", b"\x01" * n)
             yield f"a scale of {scale}", {"news": [changed(first, reward=levels)]}, "malformed"
-    state = pack_numbers(np.zeros(n))
-    rest = [] if soft else [None]
-
-    def snapshot(*vectors, turn=turn.turn, round=turn.round):
-        return {"news": [], "state": m.Snapshot(turn, round, list(vectors))}
-
-    yield "a state without vectors", snapshot(), "malformed"
-    yield "a state of too many vectors", snapshot(state, None, None), "malformed"
-    yield "a state without its first vector", snapshot(None, *rest), "malformed"
-    yield "a state of fewer samples", snapshot(pack_numbers(np.zeros(n - 1)), *rest), "malformed"
-    yield "a state that claims to be huge", snapshot(Numbers(2**31, b""), *rest), "malformed"
-    for value in (math.nan, math.inf):
-        yield f"a state with {value}", snapshot(pack_numbers(np.append(np.zeros(n - 1), value)), *rest), "malformed"
-    yield "a state without ignorance", snapshot(pack_numbers(np.full(n, -np.inf)), *rest), "malformed"
-    yield "a state of the future", snapshot(state, *rest, turn=turn.turn + 1), "out-of-order"
-    yield "a state of the past", snapshot(state, *rest, turn=0), "out-of-order"
-    yield "a state of a round that is over", snapshot(state, *rest, round=0), "out-of-order"
     yield "more knowledge than the agent has", {"since": turn.since + 1}, "behind"
     yield "less knowledge than the agent has", {"since": turn.since - 1}, "behind"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 import numpy as np
@@ -14,7 +15,7 @@ from assistlearn.alignment import HashInitiator, Ids, Minimum
 from assistlearn.plan import Plan
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import pack_bits, pack_codes, unpack_numbers
+from assistlearn.protocol.arrays import pack_codes, unpack_numbers
 from assistlearn.protocol.ledger import read
 from assistlearn.service.exchanges.align import helper_of
 from assistlearn.service.holdings import Holdings
@@ -38,8 +39,8 @@ def ask(at: AgentService, message: m.Message, asker: str | None = BANK) -> m.Mes
     return decode(at.answer(encode(message), asker))
 
 
-def messages(n_turns: int = 2) -> list[m.Message]:
-    """What the initiator says from the opening to the last prediction; each agent's turn is news to nobody else."""
+def messages(n_turns: int = 2, estimator=None) -> list[m.Message]:
+    """What an initiator says from the opening to the last turn, that all models of the helper count included."""
     opening = m.Open(run=RUN, initiator=BANK, purpose="", alignment="hash", overlap="abstain")
     begin = m.Begin(
         run=RUN,
@@ -47,16 +48,21 @@ def messages(n_turns: int = 2) -> list[m.Message]:
         n_classes=2,
         labels=pack_codes(CODES, 2),
         seed=3,
+        turn_seeds=4,
         weights=None,
         holdout=None,
         **Plan().told(),
     )
-    turns = [m.TakeTurn(run=RUN, turn=1, round=1, seed=5, since=0, news=[])]
-    for turn in range(2, n_turns + 1):
-        right = pack_bits(np.random.RandomState(turn).rand(N) < 0.7)
-        news = [m.News(turn - 1, turn - 1, 0.8, right)]
-        turns.append(m.TakeTurn(run=RUN, turn=turn, round=turn, seed=5 + turn, since=turn - 1, news=news))
-    return [opening, *aligned("train"), begin, *turns]
+    said = [opening, *aligned("train"), begin]
+    with TemporaryDirectory() as home:
+        at = service(Path(home), estimator)
+        for message in said:
+            ask(at, message)
+        news: list[m.News] = []
+        for turn in range(1, n_turns + 1):
+            said.append(m.TakeTurn(run=RUN, turn=turn, round=turn, since=turn - 1, news=news))
+            news = [m.News(turn, turn, ask(at, said[-1]).model_weight, None)]
+    return said
 
 
 def aligned(purpose: str) -> list[m.Message]:

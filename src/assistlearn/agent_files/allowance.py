@@ -11,6 +11,9 @@ from msgspec import Meta
 from assistlearn.agent_files.toml_file import Count, Text
 from assistlearn.errors import WrongKeyError
 
+MIN_EFFECTIVE = 3
+"""On how many people the ignorance must lie for an agent to take a turn, where its owner says nothing else."""
+
 
 class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The table ``[allow]`` of an agent's file.
@@ -25,6 +28,8 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         How many runs may be started in all. None: any number.
     max_samples : int or None
         How many samples one run may have. None: any number.
+    min_effective : int
+        On how many people the ignorance must lie for the agent to take a turn: the effective sample size.
     expires : datetime or None
         From this moment on nothing is allowed; it has a time zone. None: never. A day given in its place is still
         allowed, through its end.
@@ -42,6 +47,7 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     purpose: Text | None = None
     max_runs: Count | None = None
     max_samples: Count | None = None
+    min_effective: Count = MIN_EFFECTIVE
     expires: Any = None  # msgspec takes a date or a moment, but not either
 
     def __post_init__(self) -> None:

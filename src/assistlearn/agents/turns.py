@@ -37,9 +37,12 @@ class Answer:
         votes of weight one, ``n x K`` levels (zero where it abstains).
     packed : optional
         The reward as its owner packed it, to be passed on as it came; None where it has not travelled.
+    why : str, default=""
+        Why the agent has sat the turn out, where it says so.
     """
 
     reward: Reward
     verdict: Verdict
     holdout: HoldoutAnswer | None = None
     packed: Any = None
+    why: str = ""

@@ -115,6 +115,7 @@ class TrainingBar(AskingBar):
         self._together = ""
         self._said = ""
         self._waiting = ""
+        self._explained: set[str] = set()
 
     def show(self, event: Event) -> None:
         """Show what has happened."""
@@ -124,11 +125,18 @@ class TrainingBar(AskingBar):
             case AgentLeft():
                 self.say(f"{event.agent} is gone from turn {event.turn} on; the run goes on without it. {event.reason}")
             case TurnFinished():
+                self._explain(event)
                 words = f"round {event.round} of {self._n_rounds}"
                 self._said = _turn(event) + self._together
                 self.progress.update(self._turning(), advance=1, description=words, note=self._said + self._waiting)
             case _:
                 super().show(event)
+
+    def _explain(self, turn: TurnFinished) -> None:
+        """Say why an agent sits out, once for each agent."""
+        if turn.why and turn.agent not in self._explained:
+            self._explained.add(turn.agent)
+            self.say(f"{turn.agent} sits turn {turn.turn} out, and others like it. {turn.why}")
 
     def _turning(self) -> TaskID:
         """Return the bar of the turns, which takes the place of the first."""

@@ -71,3 +71,13 @@ def sum_where(values: Floats, mask: Bools, wanted: bool = True) -> float:
     """
     parts = blocks(len(values))
     return math.fsum((values[part] * (mask[part] if wanted else ~mask[part])).sum() for part in parts)
+
+
+def effective_size(ignorance: Floats) -> float:
+    r"""Return the effective sample size: on how many samples the ignorance lies, :math:`(\sum w)^2 / \sum w^2`.
+
+    >>> effective_size(np.array([1.0, 1.0, 1.0, 1.0])), effective_size(np.array([0.5, 0.5, 0.0, 0.0]))
+    (4.0, 2.0)
+    """
+    squares = float(np.dot(ignorance, ignorance))
+    return float(ignorance.sum()) ** 2 / squares if squares > 0.0 else 0.0

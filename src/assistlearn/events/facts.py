@@ -105,7 +105,7 @@ class TroubleMet(Event):
 
 @dataclass(frozen=True)
 class TurnFinished(Event):
-    """An agent has had its turn; ``contribution`` is None where it sat out."""
+    """An agent has had its turn; ``contribution`` is None where it sat out, and ``why`` says why if it said so."""
 
     turn: int
     round: int
@@ -113,6 +113,7 @@ class TurnFinished(Event):
     model_weight: float
     mean_reward: float
     contribution: Contribution | None
+    why: str = ""
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,7 @@ def _turn(
     """Return the bits of one helper's turn; of a helper that sits out, whose reply tells a reward all the same."""
     reward = np.arange(n) % 2 == 0 if kept is None else rewards[kept.turn]  # unknown: taken to be of one bit each
     weight, mean = (0.0, 0.0) if kept is None else (kept.model_weight, kept.mean_reward)
-    request = m.TakeTurn(run=RUN, turn=2 * round, round=round, seed=2**31, since=2 * round - 2, news=news)
+    request = m.TakeTurn(run=RUN, turn=2 * round, round=round, since=2 * round - 2, news=news)
     reply = m.TurnTaken(
         run=RUN, turn=2 * round, reward=pack_bits(reward), model_weight=weight, mean_reward=mean, perfect=False
     )

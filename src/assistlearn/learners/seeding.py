@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 
 MAX_SEED = int(np.iinfo(np.int32).max)
+"""The largest seed of a learner."""
+
+MAX_RUN_SEED = 2**32 - 1
+"""The largest seed of a run, from which those of learners are drawn."""
 
 
 def seed_all(estimator: Any, seed: int) -> None:
@@ -28,3 +32,22 @@ def seed_all(estimator: Any, seed: int) -> None:
     elif names:
         drawn = np.random.RandomState(seed).randint(MAX_SEED, size=len(names))
         estimator.set_params(**dict(zip(names, map(int, drawn), strict=True)))
+
+
+class TurnSeeds:
+    """The seeds of the turns of a run, all drawn from one number: whoever knows it draws the same.
+
+    >>> TurnSeeds(7).of(3) == [TurnSeeds(7).of(turn) for turn in (1, 2, 3)][2]
+    True
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._rng = np.random.RandomState(seed)
+        self._drawn: list[int] = []
+
+    def of(self, turn: int) -> int:
+        """Return the seed of a turn; they count from 1."""
+        missing = turn - len(self._drawn)
+        if missing > 0:
+            self._drawn += self._rng.randint(MAX_SEED, size=missing).tolist()
+        return self._drawn[turn - 1]

@@ -94,8 +94,8 @@ def check_verdict(method: Method, state: RunState, reward: Reward, verdict: Verd
     verdict : Verdict
         What the agent says. Its gain is not looked at: it does not travel.
     """
-    if verdict.useless and verdict.mean_reward == 0.0 and _is_silence(method, reward):
-        return  # it abstains altogether: the samples that it holds are all of one class
+    if verdict.useless and _is_silence(method, reward):
+        return  # it abstains: nobody uses the model, and where it is right is not said
     verdicts = check_model_weight(method, state, reward, verdict.model_weight, seen)
     if seen.unsure:
         return

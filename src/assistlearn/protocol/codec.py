@@ -16,6 +16,7 @@ import msgspec
 from assistlearn.errors import ProtocolError
 from assistlearn.protocol.arrays import Bits, ClassCodes, Levels, Numbers
 from assistlearn.protocol.messages import REPLIES, REQUESTS, VERSION, Message, type_of
+from assistlearn.protocol.older import CHANGED, Older, types_of_version
 
 MARK = b"ALMS"
 _HEADER = struct.Struct("<4sHHIQ")
@@ -25,7 +26,7 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 class _Speech:
-    """The message types that are understood; nothing else is ever constructed."""
+    """The message types that are understood, version by version; nothing else is ever constructed."""
 
     def __init__(self) -> None:
         self._own = {type_of(kind): kind for kind in (*REQUESTS, *REPLIES)}
@@ -37,8 +38,13 @@ class _Speech:
         if taken:
             raise ProtocolError(f"{type_of(taken[0])!r} is the type of another message. Give {taken[0]} another tag.")
         self._types |= {type_of(kind): kind for kind in types}
-        union: Any = Union[tuple(self._types.values())]  # noqa: UP007  the types are known at run time
-        self.decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(union)
+        self.decoders = {VERSION: _decoder(self._types)}
+        self.decoders |= {version: _decoder(types_of_version(version, self._types)) for version in CHANGED}
+
+
+def _decoder(types: dict[str, type[Message]]) -> msgspec.msgpack.Decoder[Message]:
+    union: Any = Union[tuple(types.values())]  # noqa: UP007  the types are known at run time
+    return msgspec.msgpack.Decoder(union)
 
 
 _speech = _Speech()
@@ -98,13 +104,30 @@ def encode(message: Message) -> bytes:
 
 def decode(data: bytes, limits: Limits | None = None) -> Message:
     """Return the message that bytes stand for; refuse what is malformed, too large or of another version."""
-    limits = limits or Limits()
+    return _decoded(data, limits or Limits(), (VERSION,))
+
+
+def decode_kept(data: bytes) -> Message:
+    """Return the message in bytes from one's own disk, which an older release may have written."""
+    return _decoded(data, Limits(), tuple(_speech.decoders))
+
+
+def as_sent_now(data: bytes) -> Encoded:
+    """Return a message from one's own disk as it is sent today: the same bytes, unless an older release wrote them."""
+    kept = decode_kept(data)
+    _, version, *_ = _HEADER.unpack_from(data)
+    if version == VERSION:
+        return Encoded(kept, data)
+    return Encoded.of(kept.now() if isinstance(kept, Older) else kept)
+
+
+def _decoded(data: bytes, limits: Limits, versions: tuple[int, ...]) -> Message:
     if len(data) < HEADER_BYTES:
         raise ProtocolError(f"A message has a header of {HEADER_BYTES} bytes; these are {len(data)} bytes in all.")
     mark, version, zeros, length, values = _HEADER.unpack_from(data)
     if mark != MARK:
         raise ProtocolError("These bytes are not a message of assistlearn.")
-    if version != VERSION:
+    if version not in versions:
         raise VersionError(f"The message speaks version {version} of the protocol, this release version {VERSION}.")
     if zeros != 0 or length != len(data) - HEADER_BYTES:
         raise ProtocolError(f"The header says {length} bytes follow; {len(data) - HEADER_BYTES} do.")
@@ -113,7 +136,7 @@ def decode(data: bytes, limits: Limits | None = None) -> Message:
             f"The message has {length} bytes and {values} values; at most {limits.body} and {limits.values} are taken."
         )
     try:
-        message = _speech.decoder.decode(memoryview(data)[HEADER_BYTES:])
+        message = _speech.decoders[version].decode(memoryview(data)[HEADER_BYTES:])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:  # the second: text that is not UTF-8
         raise ProtocolError(f"The message does not decode: {error}") from None
     if _count(message) != values:

@@ -25,7 +25,7 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Begin     | I to H   | method, loss, shrinkage,  | how to train: some bytes                                          |
 |           |          | score_bits, reward, cv,   |                                                                   |
-|           |          | seed                      |                                                                   |
+|           |          | seed, turn_seeds          |                                                                   |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | n_samples, n_classes      | how many samples and classes there are                            |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
@@ -38,23 +38,15 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Ready     | H to I   | n_held                    | how many of the samples the helper holds                          |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
-| TakeTurn  | I to H   | turn, round, seed, since  | when it is, and what the helper is taken to know: some bytes      |
+| TakeTurn  | I to H   | turn, round, since        | when it is, and what the helper is taken to know: some bytes      |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | news                      | a list of News: the models kept since the helper's last turn      |
-+-----------+----------+---------------------------+-------------------------------------------------------------------+
-|           |          | state                     | a Snapshot instead of news, where that is smaller                 |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | News      | in news  | turn, round, model_weight | when somebody, not said who, kept a model, and its weight: some   |
 |           |          |                           | 12 bytes                                                          |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | reward                    | that model's reward: at most 1 bit per sample (soft: a quantised  |
 |           |          |                           | score, 8 bits by default); nothing if it was the receiver's own   |
-+-----------+----------+---------------------------+-------------------------------------------------------------------+
-| Snapshot  | in state | turn, round               | when the state was taken: some bytes                              |
-+-----------+----------+---------------------------+-------------------------------------------------------------------+
-|           |          | vectors                   | the logarithm of the ignorance and of what this round's agents    |
-|           |          |                           | got wrong (soft: the score of the truth): 8 or 16 bytes per       |
-|           |          |                           | sample                                                            |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | TurnTaken | H to I   | turn                      | which turn was taken                                              |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
@@ -88,8 +80,9 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 |           |          |                           | the helper knows                                                  |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 
-Raise ``VERSION`` when a field is added, removed or changes its meaning, here or in an array; keep the readers of old
-versions and their golden files. A message of an unknown version is refused with a ``Problem`` that names both versions.
+Raise ``VERSION`` when a field is added, removed or changes its meaning, here or in an array. Put the types as they were
+into :mod:`assistlearn.protocol.older`, which reads what is kept on disk, and keep their golden files. A message of
+another version that comes from outside is refused with a ``Problem`` that names both versions.
 """
 
 from __future__ import annotations
@@ -100,7 +93,7 @@ import msgspec
 
 from assistlearn.protocol.arrays import Bits, ClassCodes, Levels, Numbers
 
-VERSION = 1
+VERSION = 2
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", kw_only=True):
@@ -148,6 +141,7 @@ class Begin(Message, frozen=True, tag="begin"):
     n_classes: int
     labels: ClassCodes
     seed: int
+    turn_seeds: int
     weights: Numbers | None
     holdout: Bits | None
     reward: str
@@ -172,23 +166,13 @@ class News(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=T
     reward: Bits | Levels | None
 
 
-class Snapshot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
-    """The state of a run itself, as vectors of n numbers, after a turn."""
-
-    turn: int
-    round: int
-    vectors: Annotated[list[Numbers | None], msgspec.Meta(max_length=4)]
-
-
 class TakeTurn(Message, frozen=True, tag="take-turn"):
     """It is your turn."""
 
     turn: int
     round: int
-    seed: int
     since: int
     news: Annotated[list[News], msgspec.Meta(max_length=100_000)]
-    state: Snapshot | None = None
 
 
 class TurnTaken(Message, frozen=True, tag="turn-taken"):
@@ -240,13 +224,16 @@ class Forgotten(Message, frozen=True, tag="forgotten"):
     n_models: int
 
 
-ProblemKind = Literal["malformed", "version", "refused", "unknown-run", "out-of-order", "behind", "data", "failed"]
+ProblemKind = Literal[
+    "malformed", "version", "refused", "too-few", "unknown-run", "out-of-order", "behind", "data", "failed"
+]
 
 
 class Problem(Message, frozen=True, tag="problem"):
     """A request was refused and nothing has changed.
 
     ``behind`` says that the helper knows less than the request assumes; ``known`` is the last turn it knows.
+    ``too-few`` says that nearly all weight lies on fewer people than the helper's owner lets a model be fitted to.
     """
 
     kind: ProblemKind
@@ -261,7 +248,7 @@ REPLIES: tuple[type[Message], ...] = (Opened, Aligned, Ready, TurnTaken, Ended, 
 def type_of(message: Message | type[Message]) -> str:
     """Return the name of a message's type, as ledgers and events have it; of a message, or of its class.
 
-    >>> type_of(TakeTurn(run="r", turn=1, round=1, seed=0, since=0, news=[]))
+    >>> type_of(TakeTurn(run="r", turn=1, round=1, since=0, news=[]))
     'take-turn'
     """
     return str(message.__struct_config__.tag)

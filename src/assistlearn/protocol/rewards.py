@@ -67,13 +67,6 @@ def loudness(said: Reward | HoldoutAnswer, model_weight: float) -> float:
     return abs(model_weight) * (float(np.abs(said.levels.astype(np.int64)).max(initial=0)) * said.scale)
 
 
-def size_of(packed: PackedReward | None) -> int:
-    """Return how many bytes of data a packed reward has."""
-    if packed is None:
-        return 0
-    return len(packed.data) + (len(packed.counts) if isinstance(packed, Levels) else 0)
-
-
 def _pack_levels(said: SoftReward) -> Levels:
     return pack_levels(said.levels, said.bits, said.scale)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assistlearn.alignment import Ids
@@ -119,7 +119,7 @@ def open_run(
     settings = folder.settings()
     log = folder.log() if log is None else log
     ledger = Ledger(holdings.home / "ledger.jsonl")
-    own = AgentService(holdings, ledger=False)
+    own = AgentService(replace(holdings, min_effective=0.0), ledger=False)  # what it says does not leave the house
     here = MemoryTransport({settings.initiator: own.answer})
     agents = {settings.initiator: Correspondent(settings.initiator, here)}
     agents |= {name: Correspondent(name, transport, ledger, log) for name in settings.helpers}

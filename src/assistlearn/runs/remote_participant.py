@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import msgspec
+
 from assistlearn.agents import Answer, Turn
-from assistlearn.core import Contribution, RunState, Verdict
+from assistlearn.core import Contribution, Verdict
 from assistlearn.core.weight import LARGEST
-from assistlearn.errors import ProtocolError, RefusedError
+from assistlearn.errors import ProtocolError, RefusedError, RunError
 from assistlearn.methods.method import Method
 from assistlearn.protocol import Encoded
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import pack_numbers
-from assistlearn.protocol.rewards import loudness, size_of, unpack_holdout, unpack_reward
+from assistlearn.protocol.codec import decode_kept
+from assistlearn.protocol.rewards import PackedReward, loudness, unpack_holdout, unpack_reward
 from assistlearn.runs.correspondent import Correspondent
 
 
@@ -29,8 +31,8 @@ class Sizes:
 class RemoteParticipant:
     """An agent at the other end of a correspondence.
 
-    It keeps the news that the agent has not heard yet, and sends them with its next turn; or, where that is smaller,
-    the state of the run itself.
+    It keeps the news that the agent has not heard yet, and sends them with its next turn. An agent that has lost what
+    it knew is sent all news since, with their rewards from the run's folder.
 
     Parameters
     ----------
@@ -40,10 +42,10 @@ class RemoteParticipant:
         The run.
     method : Method
         Which rewards it exchanges, and whether agents hear of each other's models.
-    state : RunState
-        The initiator's state of the run, for an agent that has missed too much.
     sizes : Sizes
         Of the run.
+    answers : callable, optional
+        Returns the answer to a turn that was taken, as it came; None where there is none.
     check : callable, optional
         Raises ``ProtocolError`` for an answer that does not fit what is known; by default nothing more is known.
     """
@@ -53,39 +55,48 @@ class RemoteParticipant:
         correspondent: Correspondent,
         run: str,
         method: Method,
-        state: RunState,
         sizes: Sizes,
+        answers: Callable[[int], bytes | None] = lambda turn: None,
         check: Callable[[Answer], None] = lambda answer: None,
     ) -> None:
         self.name = correspondent.agent
         self._correspondent = correspondent
         self._run = run
         self._method = method
-        self._state = state
         self._sizes = sizes
+        self._answers = answers
         self._check = check
         self._since = 0
         self._unheard: list[m.News] = []
+        self._told: list[m.News] = []
 
     def ask(self, turn: Turn) -> tuple[Answer, bytes]:
         """Tell the agent what it has not heard, let it take its turn, and check what it says.
 
         Return its answer, and the bytes that this came in.
         """
-        reply = self._correspondent.ask_any(self._request(turn))
+        reply = self._correspondent.ask_any(self._request(turn, self._since, self._unheard))
         if isinstance(reply.message, m.Problem) and reply.message.kind == "behind":
-            reply = self._correspondent.ask_any(self._request(turn, whole=True))  # it has lost what it knew
-        if isinstance(reply.message, m.Problem):
+            known = reply.message.known
+            reply = self._correspondent.ask_any(self._request(turn, known, list(self._news_since(known))))
+        if isinstance(reply.message, m.Problem) and reply.message.kind != "too-few":
             raise RefusedError(reply.message.text)
         return self.replay(turn, reply), reply.content
 
     def replay(self, turn: Turn, reply: Encoded) -> Answer:
-        """Return the answer that a message holds, once it is checked; the agent knows everything up to here."""
+        """Return the answer that a message holds, once it is checked; the agent knows everything up to here.
+
+        An agent that does not take the turn, as too few people count, sits it out, and has not heard the news.
+        """
         taken = reply.message
+        if isinstance(taken, m.Problem) and taken.kind == "too-few":
+            silence = self._method.silence(self._sizes.n_samples)
+            return Answer(silence, Verdict(0.0, 0.0, False), why=taken.text)
         if not isinstance(taken, m.TurnTaken) or taken.run != self._run or taken.turn != turn.number:
             raise ProtocolError(f"Agent {self.name!r} answered {type(taken).__name__} to turn {turn.number}.")
         answer = self.read(taken)
         self._since = turn.number
+        self._told += (msgspec.structs.replace(news, reward=None) for news in self._unheard)
         self._unheard = []
         return answer
 
@@ -122,23 +133,25 @@ class RemoteParticipant:
             raise ProtocolError("the answers for the hold-out samples are louder than any model can be.")
         return Answer(reward, verdict, holdout, packed=reply.reward)
 
-    def _request(self, turn: Turn, whole: bool = False) -> m.TakeTurn:
-        news, snapshot = self._unheard, None
-        if whole or sum(size_of(item.reward) for item in news) > self._snapshot_bytes():
-            news, snapshot = [], self._snapshot(turn)
-        return m.TakeTurn(
-            run=self._run,
-            turn=turn.number,
-            round=turn.round,
-            seed=turn.seed,
-            since=self._since,
-            news=news,
-            state=snapshot,
-        )
+    def _request(self, turn: Turn, since: int, news: list[m.News]) -> m.TakeTurn:
+        return m.TakeTurn(run=self._run, turn=turn.number, round=turn.round, since=since, news=news)
 
-    def _snapshot_bytes(self) -> int:
-        return 8 * self._sizes.n_samples * sum(vector is not None for vector in self._state.vectors())
+    def _news_since(self, known: int) -> Iterator[m.News]:
+        """Yield all news from a turn on, each with its reward, that of the agent's own models included."""
+        for news in (*self._told, *self._unheard):
+            if news.turn >= known:
+                yield (
+                    news
+                    if news.reward is not None
+                    else msgspec.structs.replace(news, reward=self._reward_of(news.turn))
+                )
 
-    def _snapshot(self, turn: Turn) -> m.Snapshot:
-        vectors = [None if vector is None else pack_numbers(vector) for vector in self._state.vectors()]
-        return m.Snapshot(turn.number, turn.round, vectors)
+    def _reward_of(self, turn: int) -> PackedReward:
+        content = self._answers(turn)
+        taken = None if content is None else decode_kept(content)
+        if not isinstance(taken, m.TurnTaken):
+            raise RunError(
+                f"Agent {self.name!r} has lost what it knew of run {self._run!r}, and the record of turn {turn} "
+                "is gone here, too. Bring a folder back as it was, or start a new run."
+            )
+        return taken.reward

@@ -7,7 +7,7 @@ from typing import Any
 
 from assistlearn.events import Event, TurnFinished
 from assistlearn.protocol.ledger_of_run import entries_of
-from assistlearn.protocol.messages import TurnTaken, type_of
+from assistlearn.protocol.messages import Problem, TurnTaken, type_of
 from assistlearn.runs.open_run import OpenRun
 
 
@@ -33,8 +33,9 @@ def traffic_of(run: OpenRun, events: Sequence[Event]) -> dict[str, Any]:
 
 def received_answers(run: OpenRun) -> dict[str, set[str]]:
     """Return the digests of each helper's answers to turns, as the ledger has them; only a run that goes on asks."""
+    answers = {type_of(TurnTaken), type_of(Problem)}  # an agent may say why it sits a turn out
     digests: dict[str, set[str]] = {name: set() for name in run.settings.agents}
     for entry in entries_of(run.ledger_path, run.name) if run.folder.n_turns else ():
-        if entry.direction == "received" and entry.type == type_of(TurnTaken) and entry.peer in digests:
+        if entry.direction == "received" and entry.type in answers and entry.peer in digests:
             digests[entry.peer].add(entry.digest)
     return digests

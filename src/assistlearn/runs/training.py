@@ -52,7 +52,7 @@ def train(run: OpenRun) -> Iterator[Event]:
     checks = turn_checks(run, made, len(rows))
     participants = [
         RecordedParticipant(
-            RemoteParticipant(run.agents[name], run.name, made.method, made.states[name], sizes, checks[name]),
+            RemoteParticipant(run.agents[name], run.name, made.method, sizes, run.folder.turn, checks[name]),
             run.folder,
             run.may_leave(name),
             received[name],
@@ -77,6 +77,7 @@ def _begin(run: OpenRun, codes: Codes, n_classes: int, made: SetUp, weights: Any
             n_classes=n_classes,
             labels=labels,
             seed=made.seeds[name],
+            turn_seeds=run.settings.plan.seed,
             weights=packed_weights,
             holdout=holdout,
             **run.settings.plan.told(),

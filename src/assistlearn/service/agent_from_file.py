@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assistlearn.agent_files import AgentDescription, Allowance
+from assistlearn.agent_files.allowance import MIN_EFFECTIVE
 from assistlearn.alignment import Ids
 from assistlearn.errors import DescriptionError, RefusedError, TableChangedError
 from assistlearn.protocol import messages as m
@@ -41,6 +42,7 @@ def from_loaded(agent: LoadedAgent) -> Holdings:
         columns=partial(distributions, agent.table.features),
         accepts_moved_columns=description.moved_columns == "accept",
         max_samples=None if description.allow is None else description.allow.max_samples,
+        min_effective=MIN_EFFECTIVE if description.allow is None else description.allow.min_effective,
         allow=None if description.allow is None else gate(description.name, description.allow),
     )
 

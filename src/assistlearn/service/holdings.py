@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assistlearn.agent_files.allowance import MIN_EFFECTIVE
 from assistlearn.alignment import Ids
 from assistlearn.protocol import messages as m
 
@@ -34,6 +35,8 @@ class Holdings:
         asked before every answer, except to ``Forget``.
     max_samples : int, optional
         How many samples a run may have.
+    min_effective : float, default=MIN_EFFECTIVE
+        On how many people the ignorance must lie for the agent to take a turn: the effective sample size.
     fingerprint : str, default=""
         Of its table, to notice a change in the middle of a run.
     schema : mapping, optional
@@ -54,6 +57,7 @@ class Holdings:
     secret: bytes | None = None
     allow: Callable[[m.Open, int], None] | None = None
     max_samples: int | None = None
+    min_effective: float = MIN_EFFECTIVE
     fingerprint: str = ""
     schema: Mapping[str, Any] | None = None
     read_as: Callable[[Mapping[str, Any]], Any] | None = None

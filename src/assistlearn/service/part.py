@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from assistlearn.agents import Agent, Answer, KeptModel, Turn
 from assistlearn.errors import OutOfOrderError, ProtocolError
-from assistlearn.learners.seeding import MAX_SEED
+from assistlearn.learners.seeding import MAX_RUN_SEED, MAX_SEED, TurnSeeds
+from assistlearn.methods.verdicts import Standpoint
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.codec import Encoded, decode
+from assistlearn.protocol.codec import Encoded, as_sent_now, decode_kept
+from assistlearn.protocol.older import UNSAID, Older, TakeTurnOfVersion1
 from assistlearn.protocol.rewards import pack_holdout, pack_reward
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.moved_columns import check_columns
-from assistlearn.service.replica import Replica
+from assistlearn.service.replica import OwnTurn, Replica
 from assistlearn.service.store import PastTurn, RunStore
 from assistlearn.service.stored_messages import check_with_ledger
 from assistlearn.service.task import Task, aligned_rows
@@ -44,8 +47,9 @@ class Part:
         self._task: Task | None = None
         self._replica: Replica | None = None
         self._features: Any = None
+        self._seeds: TurnSeeds | None = None
         self._models_of: dict[int, int] = {}
-        self._replies: dict[int, bytes] = {}
+        self._replies: dict[int, Encoded] = {}
 
     @classmethod
     def recalled(cls, own: Holdings, store: RunStore) -> Part:
@@ -55,7 +59,7 @@ class Part:
         if begin is None:
             return part
         check_with_ledger(store, own.home / "ledger.jsonl")
-        message = decode(begin)
+        message = as_sent_now(begin).message
         assert isinstance(message, m.Begin)
         ended = store.ended()
         part._take(message, prepare=ended is None)
@@ -85,13 +89,16 @@ class Part:
 
     def begin(self, message: m.Begin, request: bytes) -> m.Ready:
         """Take the task. Asked again with the same task, answer the same."""
+        _check_seeds(message)
         before = self._store.task()
-        if before is not None and before != request:
+        if before is not None and before != request and not _same_task(before, message):
             raise OutOfOrderError(f"Run {message.run!r} has begun here already, with another task.")
         if before is None or self._task is None:
             self._take(message, prepare=True)
             if self._own.columns is not None:
                 self._store.keep_columns(self._own.columns())
+        if before != request:
+            self._seeds = TurnSeeds(message.turn_seeds)
             self._store.keep_task(request)
         rows = self._store.rows()
         return m.Ready(run=message.run, n_held=int(np.count_nonzero(rows >= 0)) if rows is not None else 0)
@@ -99,24 +106,26 @@ class Part:
     def take_turn(self, message: m.TakeTurn, request: bytes) -> Encoded | m.Problem:
         """Take a turn; asked for one that is done already, give the same answer again."""
         if message.turn in self._replies:
-            return Encoded(decode(self._replies[message.turn]), self._replies[message.turn])
+            return self._replies[message.turn]
         task, replica = self._ready(message.run)
+        if self._seeds is None:
+            raise OutOfOrderError(f"Run {message.run!r} was begun by an older release: send the task again first.")
         if self._store.ended() is not None:
             raise OutOfOrderError(
                 f"Training of run {message.run!r} has ended here; turn {message.turn} comes too late."
             )
-        _check_seed(message.seed)
-        if message.since != replica.known and message.state is None:
+        if message.since != replica.known:
             text = f"This agent knows the run up to turn {replica.known}, not {message.since}."
             return m.Problem(run=message.run, kind="behind", text=text, known=replica.known)
-        replica.catch_up(message)
-        answer = self.agent.take_turn(Turn(message.turn, message.round, message.seed), replica.state, task.method)
-        reply = _turn_taken(message, answer, task.n_classes)
+        replica.catch_up(message, task.check_spread)
+        turn = Turn(message.turn, message.round, self._seeds.of(message.turn))
+        answer = self.agent.take_turn(turn, replica.state, task.method)
+        reply = _turn_taken(message, answer, task)
         encoded = Encoded.of(reply)
         kept = None if answer.verdict.useless else self.agent.models[-1].model
         self._store.keep_turn(message.turn, request, encoded.content, kept, self.agent.honest)
-        self._replies[message.turn] = encoded.content
-        replica.remember(message.turn, reply.reward)
+        self._replies[message.turn] = encoded
+        replica.remember(OwnTurn(message.turn, message.round, reply.reward, reply.model_weight))
         if kept is not None:
             self._models_of[message.turn] = message.round
         return encoded
@@ -144,32 +153,38 @@ class Part:
 
     def _take(self, message: m.Begin, prepare: bool) -> None:
         """Check the task and, where turns are to come, hand the agent its training rows."""
-        if prepare:
-            _check_seed(message.seed)
         rows = aligned_rows(self._store.rows(), message.run) if prepare else None
-        task = Task.of(message, rows)
+        task = Task.of(message, rows, self._own.min_effective)
         if prepare:
-            self._replica = Replica(task.start(), task.n_training, task.method)
+            self._seeds = None if message.turn_seeds == UNSAID else TurnSeeds(message.turn_seeds)
+            self._replica = Replica(task.start(), task.n_training, task.method, self._others(task))
             self.agent = Agent(self._own.name, self._own.estimator, task.honesty)
             self.agent.begin(task.samples(self.features()), message.seed)
         self._task = task
 
     def _recall(self, past: PastTurn, replay: bool) -> None:
         """Take up a turn that was done before a crash: its model, and its effect on the state."""
-        request, reply = decode(past.request), decode(past.reply)
+        request, sent = decode_kept(past.request), as_sent_now(past.reply)
+        snapshot = request.state if isinstance(request, TakeTurnOfVersion1) else None
+        request, reply = request.now() if isinstance(request, TakeTurnOfVersion1) else request, sent.message
         assert isinstance(request, m.TakeTurn)
         assert isinstance(reply, m.TurnTaken)
         if replay:
             assert self._replica is not None
-            self._replica.catch_up(request)
-            self._replica.remember(past.number, reply.reward)
+            self._replica.replay(request, snapshot)
+            self._replica.remember(OwnTurn(past.number, request.round, reply.reward, reply.model_weight))
             if past.honest:
                 self.agent.become_honest()
         if past.model is not None:
             model = self._store.model(past.model)
             self.agent.models.append(KeptModel(request.round, reply.model_weight, model))
             self._models_of[past.number] = request.round
-        self._replies[past.number] = past.reply
+        self._replies[past.number] = sent
+
+    def _others(self, task: Task) -> Standpoint:
+        """Return what this agent knows of the others: whether they all hold all samples, and how they are rewarded."""
+        unsure = self._store.opened()["overlap"] != "intersection"
+        return Standpoint(unsure=unsure, trusting=task.honesty.reward == "auto")
 
     def _ready(self, run: str) -> tuple[Task, Replica]:
         if self._task is None or self._replica is None:
@@ -177,20 +192,28 @@ class Part:
         return self._task, self._replica
 
 
-def _check_seed(seed: int) -> None:
-    """Refuse what no learner takes as its seed."""
-    if not 0 <= seed <= MAX_SEED:
-        raise ProtocolError(f"A seed lies between 0 and {MAX_SEED}, and is not {seed}.")
+def _check_seeds(begin: m.Begin) -> None:
+    """Refuse what no learner takes as its seed, and what no seeds can be drawn from."""
+    for seed, most in ((begin.seed, MAX_SEED), (begin.turn_seeds, MAX_RUN_SEED)):
+        if not 0 <= seed <= most:
+            raise ProtocolError(f"A seed lies between 0 and {most}, and is not {seed}.")
 
 
-def _turn_taken(message: m.TakeTurn, answer: Answer, n_classes: int) -> m.TurnTaken:
+def _same_task(kept: bytes, begin: m.Begin) -> bool:
+    """Whether a task that an older release was sent is the same, but for the seeds of the turns."""
+    before = decode_kept(kept)
+    return isinstance(before, Older) and before.now() == msgspec.structs.replace(begin, turn_seeds=UNSAID)
+
+
+def _turn_taken(message: m.TakeTurn, answer: Answer, task: Task) -> m.TurnTaken:
+    """Return what is said of a turn; where a model is right that nobody will use stays here."""
     verdict = answer.verdict
     return m.TurnTaken(
         run=message.run,
         turn=message.turn,
-        reward=pack_reward(answer.reward),
+        reward=pack_reward(task.method.silence(task.n_training) if verdict.useless else answer.reward),
         model_weight=verdict.model_weight,
         mean_reward=verdict.mean_reward,
         perfect=verdict.perfect,
-        holdout=None if answer.holdout is None else pack_holdout(answer.holdout, n_classes),
+        holdout=None if answer.holdout is None else pack_holdout(answer.holdout, task.n_classes),
     )

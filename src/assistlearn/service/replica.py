@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from assistlearn.core import Reward, RunState
-from assistlearn.core.weight import LARGEST
+from assistlearn.core.weight import LARGEST, NEGLIGIBLE
 from assistlearn.errors import OutOfOrderError, ProtocolError
 from assistlearn.methods.method import Method
+from assistlearn.methods.verdicts import Standpoint, check_model_weight
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_numbers
+from assistlearn.protocol.older import Snapshot
 from assistlearn.protocol.rewards import PackedReward, loudness, unpack_reward
+
+LAST_TURN = 1_000_000
+"""No run has more turns: the seeds of all turns up to one's own are drawn."""
+
+
+@dataclass(frozen=True)
+class OwnTurn:
+    """What an agent has answered in its last turn."""
+
+    number: int
+    round: int
+    reward: PackedReward
+    model_weight: float
+
+    @property
+    def counts(self) -> bool:
+        """Whether its model is kept."""
+        return self.model_weight > NEGLIGIBLE
 
 
 class Replica:
     """Brings a state up to date, turn by turn.
+
+    Others cannot set the state. They tell the rewards of models that were kept, and everything else follows: the agent
+    computes what such a model is worth itself, and refuses news that say otherwise.
 
     Parameters
     ----------
@@ -25,33 +48,55 @@ class Replica:
     n_samples : int
         The number of training samples.
     method : Method
-        Which rewards it takes.
+        Which rewards it takes, and how models are judged.
+    others : Standpoint
+        What is known of the other agents.
     """
 
-    def __init__(self, state: RunState, n_samples: int, method: Method) -> None:
+    def __init__(self, state: RunState, n_samples: int, method: Method, others: Standpoint) -> None:
         self.state = state
         self.known = 0
         self._method = method
         self._n_samples = n_samples
+        self._others = others
         self._round = 0
-        self._own: dict[int, PackedReward] = {}
+        self._own: OwnTurn | None = None
 
-    def remember(self, turn: int, reward: PackedReward) -> None:
-        """Keep the reward of one's own turn until it is heard whether the model counts."""
-        self._own[turn] = reward
+    def remember(self, own: OwnTurn) -> None:
+        """Keep the answer of one's own turn, which the news of the next turn begin with if its model counts."""
+        self._own = own
 
-    def catch_up(self, message: m.TakeTurn) -> None:
-        """Apply everything that was decided before this turn; all of it is checked before anything is changed."""
-        updates = [(news, self._reward(news)) for news in self._checked(message)]
-        vectors = None if message.state is None else self._vectors(message.state)
-        if message.state is not None and vectors is not None:
-            self.state.restore(vectors)
-            self._round = message.state.round
-        for news, reward in updates:
+    def catch_up(self, message: m.TakeTurn, allowed: Callable[[RunState], None] = lambda state: None) -> None:
+        """Apply everything that was decided before this turn, one by one; where anything is wrong, change nothing.
+
+        Parameters
+        ----------
+        message : TakeTurn
+            The news.
+        allowed : callable, optional
+            Raises for a state under which the agent does not take a turn.
+        """
+        self._check_order(message)
+        with self._or_nothing():
+            for news in message.news:
+                reward = self._reward(news)
+                self._enter(news.round)
+                self._check_weight(news, reward)
+                self.state.apply(reward, news.model_weight)
+            self._enter(message.round)
+            allowed(self.state)
+        self._own = None
+        self.known = message.turn
+
+    def replay(self, message: m.TakeTurn, snapshot: Snapshot | None = None) -> None:
+        """Apply what was checked before, from the agent's own disk; ``snapshot`` is of older releases."""
+        if snapshot is not None:
+            self._restore(snapshot)
+        for news in message.news:
             self._enter(news.round)
-            self.state.apply(reward, news.model_weight)
+            self.state.apply(self._reward(news), news.model_weight)
         self._enter(message.round)
-        self._own = {}
+        self._own = None
         self.known = message.turn
 
     def _enter(self, round: int) -> None:
@@ -59,44 +104,79 @@ class Replica:
             self.state.begin_round()
             self._round = round
 
-    def _checked(self, message: m.TakeTurn) -> list[m.News]:
-        if message.turn <= self.known:
-            raise OutOfOrderError(f"Turn {message.turn} is over: this agent knows the run up to turn {self.known}.")
+    @contextmanager
+    def _or_nothing(self) -> Iterator[None]:
+        """Undo what is done inside where it fails."""
+        round, vectors = self._round, [None if vector is None else vector.copy() for vector in self.state.vectors()]
+        try:
+            yield
+        except BaseException:
+            self.state.restore(vectors)
+            self._round = round
+            raise
+
+    def _check_order(self, message: m.TakeTurn) -> None:
+        if not self.known < message.turn <= LAST_TURN:
+            raise OutOfOrderError(
+                f"Turn {message.turn} cannot be: this agent knows the run up to turn {self.known}, and no run has more "
+                f"than {LAST_TURN:,}."
+            )
+        if self._own is not None and message.round <= self._own.round:
+            raise OutOfOrderError(
+                f"This agent has had its turn in round {self._own.round}; its next one is not in round {message.round}."
+            )
         last, round = self.known, self._round
-        if message.state is not None:
-            if not (last <= message.state.turn <= message.turn and round <= message.state.round):
-                raise OutOfOrderError(
-                    f"The state after turn {message.state.turn}, round {message.state.round}, does not lead from turn "
-                    f"{last}, round {round}, to turn {message.turn}."
-                )
-            last, round = message.state.turn, message.state.round
         for news in message.news:
             if not last <= news.turn < message.turn or not round <= news.round <= message.round:
                 raise OutOfOrderError(f"News of turn {news.turn}, round {news.round}, are out of order.")
             last, round = news.turn + 1, news.round
         if message.round < max(round, 1):
             raise OutOfOrderError(f"Turn {message.turn} cannot be in round {message.round}, but in {max(round, 1)}.")
-        return message.news
+        first = message.news[0].turn if message.news else None
+        if self._own is not None and self._own.counts != (first == self._own.number):
+            said, kept = ("not told", "counts") if self._own.counts else ("told", "does not count")
+            raise OutOfOrderError(
+                f"The model of this agent's turn {self._own.number} {kept}, but the news have {said}."
+            )
 
     def _reward(self, news: m.News) -> Reward:
-        packed = self._own.get(news.turn) if news.reward is None else news.reward
+        own = self._own if self._own is not None and self._own.number == news.turn else None
+        packed = news.reward if own is None else own.reward
         if packed is None:
             raise OutOfOrderError(f"Turn {news.turn} was not this agent's, but no reward came with the news of it.")
+        if own is None and not self._method.shares_state:
+            raise ProtocolError(
+                f"News of turn {news.turn}: every agent boosts alone, and hears of its own models only."
+            )
+        if own is not None and news.reward not in (None, own.reward):
+            raise ProtocolError(f"News of turn {news.turn}: this agent has answered another reward.")
         reward = unpack_reward(packed, self._n_samples)
         self._method.check_reward(reward)
-        if not (news.model_weight > 0.0 and loudness(reward, news.model_weight) <= LARGEST):
-            raise ProtocolError(f"The model weight {news.model_weight} of turn {news.turn} cannot be.")
         return reward
 
-    def _vectors(self, snapshot: m.Snapshot) -> list[Any]:
-        own = self.state.vectors()
-        if len(snapshot.vectors) != len(own) or snapshot.vectors[0] is None:
-            raise ProtocolError(f"The state of a run has {len(own)} vectors here, not {len(snapshot.vectors)}.")
+    def _check_weight(self, news: m.News, reward: Reward) -> None:
+        """Refuse a model weight that does not follow from the reward."""
+        if not (news.model_weight > 0.0 and loudness(reward, news.model_weight) <= LARGEST):
+            raise ProtocolError(f"The model weight {news.model_weight} of turn {news.turn} cannot be.")
+        if self._own is not None and self._own.number == news.turn:
+            if news.model_weight != self._own.model_weight:
+                raise ProtocolError(
+                    f"News of turn {news.turn}: this agent's model has weight {self._own.model_weight}, not "
+                    f"{news.model_weight}."
+                )
+            return
+        try:
+            check_model_weight(self._method, self.state, reward, news.model_weight, self._others)
+        except ProtocolError as error:
+            raise ProtocolError(f"News of turn {news.turn}: {error}") from None
+
+    def _restore(self, snapshot: Snapshot) -> None:
+        """Take on a state that an older release was sent."""
         logarithms = self.state.logarithms
-        vectors = [
-            None if numbers is None else unpack_numbers(numbers, self._n_samples, logarithms=place in logarithms)
-            for place, numbers in enumerate(snapshot.vectors)
-        ]
-        if vectors[0] is None or not np.isfinite(vectors[0]).any():
-            raise ProtocolError("The state leaves no sample with any ignorance.")
-        return vectors
+        self.state.restore(
+            [
+                None if numbers is None else unpack_numbers(numbers, self._n_samples, logarithms=place in logarithms)
+                for place, numbers in enumerate(snapshot.vectors)
+            ]
+        )
+        self._round = snapshot.round

@@ -16,6 +16,7 @@ from assistlearn.errors import (
     OutOfOrderError,
     ProtocolError,
     RefusedError,
+    TooFewError,
 )
 from assistlearn.learners.models_on_disk import packages_of
 from assistlearn.protocol import messages as m
@@ -117,7 +118,7 @@ class AgentService:
             self._check_asker(message, asker)
             return self._handle(message, request)
         except (RefusedError, MissingExtraError) as error:
-            return self._problem(message, "refused", error)
+            return self._problem(message, "too-few" if isinstance(error, TooFewError) else "refused", error)
         except OutOfOrderError as error:
             return self._problem(message, "out-of-order", error)
         except ProtocolError as error:

@@ -34,7 +34,7 @@ from assistlearn import storage
 from assistlearn.errors import AssistLearnError, ProtocolError, RunError, TableChangedError
 from assistlearn.learners import Model
 from assistlearn.learners.models_on_disk import dump_model, load_model
-from assistlearn.protocol.codec import decode
+from assistlearn.protocol.codec import decode_kept
 from assistlearn.storage.file_digests import REMEDY, FileDigests
 from assistlearn.storage.removing import remove_tree
 
@@ -206,7 +206,7 @@ class RunStore:
         content = self._files.read(path)
         if not self._files.noted(path):
             try:
-                decode(content)
+                decode_kept(content)
             except ProtocolError as error:
                 raise RunError(f"{path} ({len(content):,} bytes) is damaged: {error} {REMEDY}") from None
         return content

@@ -10,9 +10,9 @@ import numpy as np
 from assistlearn.agents import TrainingSamples
 from assistlearn.alignment.matching import Rows
 from assistlearn.core import RunState
-from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.ignorance import Bools, Floats, effective_size
 from assistlearn.core.votes import Codes
-from assistlearn.errors import OutOfOrderError, ProtocolError, SettingsError
+from assistlearn.errors import OutOfOrderError, ProtocolError, SettingsError, TooFewError
 from assistlearn.learners import Honesty
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.method import Method
@@ -44,6 +44,8 @@ class Task:
         The initial weights of the training samples.
     rows : ndarray or None
         The agent's row of every sample, or -1; None once training is over.
+    min_effective : float
+        On how many of the people that the agent holds the ignorance must lie, or it sits a turn out.
     """
 
     method: Method
@@ -53,9 +55,10 @@ class Task:
     aside: Bools
     weights: Floats | None
     rows: Rows | None
+    min_effective: float
 
     @classmethod
-    def of(cls, begin: m.Begin, rows: Rows | None) -> Task:
+    def of(cls, begin: m.Begin, rows: Rows | None, min_effective: float) -> Task:
         """Return the task that a message sets, once every part of it is checked."""
         n = begin.n_samples
         if (rows is not None and len(rows) != n) or not 2 <= begin.n_classes < MAX_CLASSES:
@@ -73,6 +76,7 @@ class Task:
             aside=aside,
             weights=_weights(begin, aside),
             rows=rows,
+            min_effective=min_effective,
         )
 
     @property
@@ -83,6 +87,17 @@ class Task:
     def start(self) -> RunState:
         """Return the state before the first turn."""
         return self.method.start(self.n_training, self.n_classes, self.weights)
+
+    def check_spread(self, state: RunState) -> None:
+        """Raise where nearly all ignorance lies on too few of the people that the agent holds."""
+        assert self.rows is not None
+        held = self.rows[~self.aside] >= 0
+        size = effective_size(state.ignorance()[held])
+        if size < self.min_effective:
+            raise TooFewError(
+                f"all weight lies on {size:.1f} of {int(np.count_nonzero(held))} people; its owner asks for at least "
+                f"{self.min_effective:g} (allow.min_effective)."
+            )
 
     def samples(self, features: Any) -> TrainingSamples:
         """Return the agent's rows of the samples, from all its rows."""

@@ -99,9 +99,8 @@ class Round:
 
     def _side_by_side(self, names: Sequence[str]) -> Iterator[Taken]:
         """Let each agent take its own turn, all at the same time."""
-        session, first = self._session, len(self._session.history) + 1
-        seeds = enumerate(session.seeds(len(names)))
-        turns = [Turn(first + place, self._number, seed) for place, seed in seeds]
+        session = self._session
+        turns = [session.turn(self._number, ahead) for ahead in range(len(names))]
         pairs = zip((session.present[name] for name in names), turns, strict=True)
         answers = _in_threads(session.n_jobs, pairs)
         return zip(names, answers, strict=True)
@@ -109,7 +108,7 @@ class Round:
     def _take(self, candidates: Sequence[str]) -> Generator[Event, None, Taken | None]:
         """Return who took the turn, and the answer, or None where nobody is left for it; who is gone is taken out."""
         present = self._session.present
-        turn = Turn(len(self._session.history) + 1, self._number, self._session.seed())
+        turn = self._session.turn(self._number)
         while chosen := [present[name] for name in candidates if name in present]:
             try:
                 return _best(chosen, turn, self._session.n_jobs)
@@ -130,8 +129,9 @@ class Round:
                 participant.hear(contribution, answer)
             if session.holdout is not None and answer.holdout is not None:
                 session.holdout.add(name, answer.holdout, contribution.model_weight)
-        finished = TurnFinished(turn, self._number, name, verdict.model_weight, verdict.mean_reward, contribution)
-        session.finish(finished)
+        worth = verdict.model_weight, verdict.mean_reward
+        finished = TurnFinished(turn, self._number, name, *worth, contribution, answer.why)
+        session.history.append(finished)
         return finished
 
 

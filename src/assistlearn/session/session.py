@@ -6,9 +6,10 @@ from collections.abc import Generator, Mapping, Sequence
 
 import numpy as np
 
+from assistlearn.agents import Turn
 from assistlearn.core import Contribution, RunState
 from assistlearn.events import Event, RoundFinished, RunFinished, StopReason, TurnFinished
-from assistlearn.learners.seeding import MAX_SEED
+from assistlearn.learners.seeding import TurnSeeds
 from assistlearn.plan import Plan
 from assistlearn.session.holdout import HoldOut
 from assistlearn.session.participant import Participant
@@ -58,23 +59,12 @@ class Session:
         self.present = {participant.name: participant for participant in participants}
         self.history: list[TurnFinished] = []
         self.order_rng = np.random.RandomState([plan.seed, 1])
-        self._seeds = np.random.RandomState(plan.seed)
-        self._seed: int | None = None
+        self._seeds = TurnSeeds(plan.seed)
 
-    def seed(self) -> int:
-        """Return the seed of the next turn, the same until the turn is taken."""
-        if self._seed is None:
-            self._seed = int(self._seeds.randint(MAX_SEED))
-        return self._seed
-
-    def finish(self, turn: TurnFinished) -> None:
-        """Take note that a turn is taken."""
-        self.history.append(turn)
-        self._seed = None
-
-    def seeds(self, n_turns: int) -> list[int]:
-        """Return the seeds of so many turns that are taken at the same time."""
-        return [int(self._seeds.randint(MAX_SEED)) for _ in range(n_turns)]
+    def turn(self, round: int, ahead: int = 0) -> Turn:
+        """Return the next turn, or one that so many others come before."""
+        number = len(self.history) + 1 + ahead
+        return Turn(number, round, self._seeds.of(number))
 
     def run(self) -> Generator[Event, None, RunFinished]:
         """Run the rounds, yielding what happens."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assistlearn.protocol import encode
+from assistlearn.protocol import encode, older
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_levels, pack_numbers
 
@@ -27,7 +27,7 @@ FINE_LEVELS = np.array([-32_767, 5, 32_767], dtype=np.int16)
 FINEST_LEVELS = np.array([-(2**31) + 1, 5, 2**31 - 1], dtype=np.int32)
 FEW_LEVELS = (np.arange(500) % 3 - 1).astype(np.int8)
 
-V1: dict[str, m.Message] = {
+V2: dict[str, m.Message] = {
     "open": m.Open(run="r-1", initiator="clinic", purpose="früh erkennen", alignment="psi", overlap="abstain"),
     "opened": m.Opened(run="r-1", agent="lab", n_rows=1_234),
     "align": m.Align(run="r-1", purpose="train", step=1, data=b"\x00\xffids"),
@@ -40,6 +40,7 @@ V1: dict[str, m.Message] = {
         n_classes=3,
         labels=pack_codes(np.array([0, 2, 1, 1, 0]), 3),
         seed=7,
+        turn_seeds=2**32 - 1,
         weights=None,
         holdout=None,
         reward="in-sample",
@@ -55,6 +56,7 @@ V1: dict[str, m.Message] = {
         n_classes=300,
         labels=pack_codes(np.array([0, 299, 1, 1, 0]), 300),
         seed=2**31 - 1,
+        turn_seeds=0,
         weights=pack_numbers(np.abs(NUMBERS)),
         holdout=pack_bits(np.array([True, False, False, False, True])),
         reward="auto",
@@ -68,7 +70,6 @@ V1: dict[str, m.Message] = {
         run="r-1",
         turn=5,
         round=2,
-        seed=11,
         since=2,
         news=[
             m.News(2, 1, 0.75, None),
@@ -77,16 +78,7 @@ V1: dict[str, m.Message] = {
         ],
     ),
     "take-turn-soft": m.TakeTurn(
-        run="r-1", turn=3, round=1, seed=11, since=0, news=[m.News(1, 1, 0.5, pack_levels(FEW_LEVELS, 8, 0.25))]
-    ),
-    "take-turn-state": m.TakeTurn(
-        run="r-1",
-        turn=9,
-        round=3,
-        seed=12,
-        since=0,
-        news=[],
-        state=m.Snapshot(9, 3, [pack_numbers(np.array([0.0, -np.inf, 1.5])), None]),
+        run="r-1", turn=3, round=1, since=0, news=[m.News(1, 1, 0.5, pack_levels(FEW_LEVELS, 8, 0.25))]
     ),
     "turn-taken": m.TurnTaken(
         run="r-1",
@@ -124,7 +116,67 @@ V1: dict[str, m.Message] = {
     "forget": m.Forget(run="r-1"),
     "forgotten": m.Forgotten(run="r-1", n_models=19),
     "problem": m.Problem(run="r-1", kind="behind", text="This agent knows the run up to turn 3, not 5.", known=3),
+    "problem-too-few": m.Problem(run="r-1", kind="too-few", text="all weight lies on 2.0 of 300 people"),
     "problem-unreadable": m.Problem(run="", kind="version", text="Agent 'lab': ..."),
+}
+"""What the files of this version say."""
+
+V1: dict[str, m.Message] = {
+    **{name: message for name, message in V2.items() if name != "problem-too-few"},
+    "begin": older.BeginOfVersion1(
+        run="r-1",
+        method="ascii",
+        n_samples=5,
+        n_classes=3,
+        labels=pack_codes(np.array([0, 2, 1, 1, 0]), 3),
+        seed=7,
+        weights=None,
+        holdout=None,
+        reward="in-sample",
+        cv=5,
+        loss="logistic",
+        shrinkage=0.5,
+        score_bits=8,
+    ),
+    "begin-soft": older.BeginOfVersion1(
+        run="r-1",
+        method="soft",
+        n_samples=5,
+        n_classes=300,
+        labels=pack_codes(np.array([0, 299, 1, 1, 0]), 300),
+        seed=2**31 - 1,
+        weights=pack_numbers(np.abs(NUMBERS)),
+        holdout=pack_bits(np.array([True, False, False, False, True])),
+        reward="auto",
+        cv=4,
+        loss="exponential",
+        shrinkage=0.25,
+        score_bits=16,
+    ),
+    "take-turn": older.TakeTurnOfVersion1(
+        run="r-1",
+        turn=5,
+        round=2,
+        seed=11,
+        since=2,
+        news=[
+            m.News(2, 1, 0.75, None),
+            m.News(3, 1, 1.5, pack_bits(RIGHT)),
+            m.News(4, 2, 0.125, pack_bits(RARELY_RIGHT)),
+        ],
+    ),
+    "take-turn-soft": older.TakeTurnOfVersion1(
+        run="r-1", turn=3, round=1, seed=11, since=0, news=[m.News(1, 1, 0.5, pack_levels(FEW_LEVELS, 8, 0.25))]
+    ),
+    "take-turn-state": older.TakeTurnOfVersion1(
+        run="r-1",
+        turn=9,
+        round=3,
+        seed=12,
+        since=0,
+        news=[],
+        state=older.Snapshot(9, 3, [pack_numbers(np.array([0.0, -np.inf, 1.5])), None]),
+    ),
 }
 """What the files of version 1 say."""
 
@@ -134,14 +186,14 @@ def main() -> None:
     folder = HERE / f"v{m.VERSION}"
     folder.mkdir(exist_ok=True)
     written = []
-    for name, message in V1.items():
+    for name, message in V2.items():
         try:
             with (folder / f"{name}.msg").open("xb") as file:
                 file.write(encode(message))
         except FileExistsError:
             continue
         written.append(name)
-    print(f"{folder}: {len(written)} files written, {len(V1) - len(written)} were there and stay as they are.")  # noqa: T201
+    print(f"{folder}: {len(written)} files written, {len(V2) - len(written)} were there and stay as they are.")  # noqa: T201
 
 
 if __name__ == "__main__":
