@@ -1,15 +1,18 @@
-"""What an agent's owner allows: who may start runs with it, for what, how many, how large, until when."""
+"""What an agent's owner allows: who may start runs with it, for what, how much, until when."""
 
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
 from assistlearn.agent_files.toml_file import Count, Text
 from assistlearn.errors import WrongKeyError
+
+Most: TypeAlias = Count | Annotated[str, Meta(pattern=r"\Anone\Z", description='"none"')] | None
+"""How much is allowed: a number, ``"none"`` for no limit, or None where the file does not say."""
 
 
 class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -21,10 +24,14 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         The agents that may start a run; at least one.
     purpose : str or None
         The purpose that a run must state, word for word. None: any.
-    max_runs : int or None
-        How many runs may be started in all. None: any number.
-    max_samples : int or None
-        How many samples one run may have. None: any number.
+    max_runs, max_turns, max_total_turns, max_ids_a_day, max_total_ids, max_votes_a_day, max_total_votes, \
+    max_total_bits : int, "none" or None
+        How much one initiator may ask for; :mod:`assistlearn.service.limits` says what is counted, and what holds where
+        the file does not say.
+    max_samples : int, "none" or None
+        How many samples one run may have, one alignment and one prediction.
+    min_people : int, "none" or None
+        How many of a run's training samples this agent must hold.
     expires : datetime or None
         From this moment on nothing is allowed; it has a time zone. None: never. A day given in its place is still
         allowed, through its end.
@@ -40,8 +47,16 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     initiators: Annotated[tuple[str, ...], Meta(examples=[["clinic"]])]
     purpose: Text | None = None
-    max_runs: Count | None = None
-    max_samples: Count | None = None
+    max_runs: Most = None
+    max_samples: Most = None
+    min_people: Most = None
+    max_turns: Most = None
+    max_total_turns: Most = None
+    max_ids_a_day: Most = None
+    max_total_ids: Most = None
+    max_votes_a_day: Most = None
+    max_total_votes: Most = None
+    max_total_bits: Most = None
     expires: Any = None  # msgspec takes a date or a moment, but not either
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from assistlearn.alignment import Ids
 from assistlearn.protocol import messages as m
+from assistlearn.service.limits import OwnerLimits
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,10 @@ class Holdings:
     secret : bytes, optional
         What it shares with the other agents for alignment by keyed hashes.
     allow : callable, optional
-        Raises ``RefusedError`` for a run that it does not allow, given its opening and how many other runs there are;
-        asked before every answer, except to ``Forget``.
-    max_samples : int, optional
-        How many samples a run may have.
+        Raises ``RefusedError`` for a run that it does not allow, given its opening; asked before every answer, except
+        to ``Forget``.
+    limits : OwnerLimits, optional
+        How much may be asked of it. None: any amount, as where all agents are on one machine of one owner.
     fingerprint : str, default=""
         Of its table, to notice a change in the middle of a run.
     schema : mapping, optional
@@ -48,8 +49,8 @@ class Holdings:
     features: Any
     home: Path
     secret: bytes | None = None
-    allow: Callable[[m.Open, int], None] | None = None
-    max_samples: int | None = None
+    allow: Callable[[m.Open], None] | None = None
+    limits: OwnerLimits | None = None
     fingerprint: str = ""
     schema: Mapping[str, Any] | None = None
     read_as: Callable[[Mapping[str, Any]], Any] | None = None

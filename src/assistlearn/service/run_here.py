@@ -9,7 +9,7 @@ from assistlearn.alignment.matching import Rows
 from assistlearn.protocol import messages as m
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.part import Part
-from assistlearn.service.store import RunStore, runs_at
+from assistlearn.service.store import RunStore
 
 Purpose: TypeAlias = Literal["train", "predict"]
 
@@ -42,8 +42,7 @@ class RunHere:
     def check_allowed(self, opening: m.Open) -> None:
         """Raise if the agent's owner does not allow the run, or no longer does."""
         if self.own.allow is not None:
-            others = set(runs_at(self.own.home)) - {opening.run}
-            self.own.allow(opening, len(others))
+            self.own.allow(opening)
 
     def place(self, rows: Rows, purpose: Purpose) -> None:
         """Settle the agent's rows of the samples."""

@@ -119,6 +119,10 @@ class RunStore:
         storage.write_bytes(folder / "request.msg", request)
         storage.write_bytes(folder / "reply.msg", reply)
 
+    def has_turn(self, number: int) -> bool:
+        """Whether a turn is done."""
+        return (self._turn(number) / "reply.msg").exists()
+
     def past_turns(self) -> Iterator[PastTurn]:
         """Yield the turns that are done, in order."""
         folders = [folder for folder in (self.folder / "turns").glob("*") if folder.name.isdecimal()]
