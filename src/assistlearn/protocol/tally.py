@@ -116,9 +116,11 @@ class Tally(msgspec.Struct, forbid_unknown_fields=True):
             peer.day, peer.today = entry.time[:10], {}
         for counts in (peer.units, peer.today, run.units):
             counts[unit] = counts.get(unit, 0) + entry.amount
+        if not entry.amount:
+            return  # it repeats what was counted before
         if entry.direction == "sent":
             run.said = entry.digest
-        else:
+        elif entry.type != type_of(Open):
             run.asked, run.turn = entry.digest, entry.turn
 
     def repeated(self, peer: str, run: str, type: str, digest: str, turn: int | None) -> bool:
