@@ -302,6 +302,25 @@ def test_votes_end(tmp_path):
     refused(told[-1], "allows 'bank' 150 votes a day: 120 are used, 60 more", "raise max_votes_a_day")
 
 
+@attack(
+    "initiator",
+    "exchanges the aligned samples between two questions that look the same",
+    "refused: they are other votes, and counted",
+)
+def test_votes_on_other_samples_are_counted_though_the_question_is_the_same(tmp_path):
+    lab = allowing(tmp_path, max_votes_a_day=20)
+    finished(lab)
+    side = initiator_of(PEOPLE)
+    first = lab.ask(m.Align(run="r1", purpose="predict", step=1, data=side.start()))
+    side.finish(first.data)
+    told = []
+    for start in range(0, 60, 10):
+        kept = (np.arange(60) >= start) & (np.arange(60) < start + 10)
+        lab.ask(m.Align(run="r1", purpose="predict", step=2, data=side.settle(kept)))
+        told += [lab.ask(m.Predict(run="r1", start=0, stop=10)) for _ in range(2)]
+    assert [isinstance(reply, m.Scores) for reply in told] == [True] * 4 + [False] * 8
+
+
 @attack("initiator", "asks for the votes one by one", "refused: it is the samples that are counted, not the messages")
 def test_votes_in_small_pieces_are_counted(tmp_path):
     lab = allowing(tmp_path, max_votes_a_day=10)

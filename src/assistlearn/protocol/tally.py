@@ -13,8 +13,9 @@ turn-taken bits     8 times its bytes on the wire
 scores     bits     8 times its bytes on the wire
 ========== ======== =================================================================
 
-A request whose bytes are those of the last one counted in its run counts nothing again, nor does such an answer: a
-network that repeats a message, or a crash after which it is sent once more, costs nothing. What was counted stays
+A request whose bytes are those of the last one counted in its run counts nothing again, nor does such an answer (votes
+on the same samples, as long as these are aligned): a network that repeats a message, or a crash after which it is sent
+once more, costs nothing. What was counted stays
 counted; nothing but a run's own turns ends with the run.
 """
 
@@ -130,4 +131,6 @@ class Tally(msgspec.Struct, forbid_unknown_fields=True):
             return False
         if type == type_of(Open):
             return True
+        if type == type_of(Predict):
+            return False  # the same bytes may mean other samples, which only whoever has aligned them can tell
         return digest in (known.asked, known.said) or (turn is not None and turn == known.turn)

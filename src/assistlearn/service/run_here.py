@@ -30,6 +30,8 @@ class RunHere:
         The alignments that are under way, by what they are for.
     rows_to_predict : ndarray or None
         The agent's rows of the samples that were aligned for prediction.
+    voted_on : tuple of int or None
+        Which of these were voted on last: from where, up to where.
     """
 
     def __init__(self, own: Holdings, store: RunStore) -> None:
@@ -37,6 +39,7 @@ class RunHere:
         self.store = store
         self.aligning: dict[Purpose, Helper] = {}
         self.rows_to_predict: Rows | None = None
+        self.voted_on: tuple[int, int] | None = None
         self._part: Part | None = None
 
     def check_allowed(self, opening: m.Open) -> None:
@@ -49,7 +52,7 @@ class RunHere:
         if purpose == "train":
             self.store.keep_rows(rows, self.own.fingerprint, self.own.schema)
         else:
-            self.rows_to_predict = rows
+            self.rows_to_predict, self.voted_on = rows, None
 
     def part(self) -> Part:
         """Return the agent's part in the run, as it remembers it."""

@@ -27,7 +27,7 @@ class Predicting(Exchange):
     replies = (m.Scores,)
 
     def demand(self, run: RunHere, message: Any) -> Demand:
-        """Ask for votes."""
+        """Ask for votes, or for none where they are those of the last answer."""
         rows = run.rows_to_predict
         if rows is None:
             raise OutOfOrderError("The samples to predict are not aligned yet.")
@@ -40,7 +40,8 @@ class Predicting(Exchange):
                 f"Samples {message.start} to {message.stop} were asked for; {len(rows)} are aligned, and at most "
                 f"{most:,} are answered at once."
             )
-        return Demand(message.stop - message.start)
+        again = run.voted_on == (message.start, message.stop)
+        return Demand(0 if again else message.stop - message.start)
 
     def answer(self, run: RunHere, message: Any, request: bytes) -> m.Scores:
         """Return the votes on the samples that the agent holds, of those asked for."""
@@ -52,6 +53,7 @@ class Predicting(Exchange):
         if held.any():
             table = take_rows(part.features(), asked[held])
             scores = part.agent.scores(table, int(held.sum()), part.n_classes)
+        run.voted_on = (message.start, message.stop)
         return m.Scores(
             run=message.run,
             known=pack_bits(held),
