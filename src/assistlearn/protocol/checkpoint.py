@@ -20,7 +20,7 @@ from assistlearn.errors import LedgerError
 from assistlearn.protocol.entries import Chain, check_unchanged, entry_on
 from assistlearn.protocol.tally import Tally
 
-EVERY = 1_000
+EVERY = 250
 """Entries between two checkpoints."""
 
 VERSION = 1
