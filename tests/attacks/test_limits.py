@@ -17,7 +17,6 @@ from assistlearn.alignment import wire
 from assistlearn.errors import ProtocolError, RefusedError
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import pack_numbers
 from assistlearn.protocol.codec import HEADER_BYTES
 from assistlearn.protocol.ledger import read
 from assistlearn.runs.correspondent import Correspondent
@@ -248,10 +247,10 @@ def test_people_who_are_held_out_do_not_count(tmp_path):
 def test_turns_end(tmp_path):
     lab = allowing(tmp_path, max_turns=5)
     lab.ready()
-    taken = [isinstance(lab.ask(turn(number)), m.TurnTaken) for number in range(1, 9)]
+    taken = [isinstance(lab.take(number), m.TurnTaken) for number in range(1, 9)]
     assert taken == [True] * 5 + [False] * 3
-    refused(lab.ask(turn(9)), "allows 'bank' 5 turns in one run: 5 are used, 1 more", "raise max_turns")
-    assert isinstance(lab.ask(turn(3)), m.TurnTaken)  # what it was told before, it may hear again
+    refused(lab.take(9), "allows 'bank' 5 turns in one run: 5 are used, 1 more", "raise max_turns")
+    assert isinstance(lab.take(3), m.TurnTaken)  # what it was told before, it may hear again
 
 
 @attack(
@@ -262,8 +261,8 @@ def test_turns_end(tmp_path):
 def test_a_turn_that_failed_frees_no_others(tmp_path):
     lab = allowing(tmp_path, max_turns=3)
     lab.ready()
-    assert lab.ask(turn(50, seed=-1)).kind == "malformed"
-    taken = [isinstance(lab.ask(turn(number)), m.TurnTaken) for number in range(1, 8)]
+    assert lab.ask(turn(50, since=49)).kind == "behind"
+    taken = [isinstance(lab.take(number), m.TurnTaken) for number in range(1, 8)]
     assert sum(taken) == 2
 
 
@@ -277,14 +276,14 @@ def test_turns_are_counted_over_all_runs(tmp_path):
     taken = 0
     for number in range(4):
         lab.ready(f"r{number}")
-        taken += sum(isinstance(lab.ask(turn(n, f"r{number}")), m.TurnTaken) for n in (1, 2))
+        taken += sum(isinstance(lab.take(n, f"r{number}"), m.TurnTaken) for n in (1, 2))
         lab.ask(m.Forget(run=f"r{number}"))
     assert taken == 4
 
 
 def finished(lab: Lab) -> None:
     lab.ready()
-    lab.ask(turn(1))
+    lab.take(1)
     lab.ask(m.End(run="r1", n_rounds=1))
 
 
@@ -338,14 +337,14 @@ def test_votes_in_small_pieces_are_counted(tmp_path):
 def test_bits_end_and_an_answer_that_would_pass_the_limit_is_not_sent(tmp_path):
     free = allowing(tmp_path / "free")
     free.ready()
-    n_bits = 8 * len(encode(free.ask(turn(1))))
+    n_bits = 8 * len(encode(free.take(1)))
     lab = allowing(tmp_path / "lab", max_total_bits=n_bits + 8)
     lab.ready()
-    assert isinstance(lab.ask(turn(1)), m.TurnTaken)
+    assert isinstance(lab.take(1), m.TurnTaken)
     for _ in range(2):
-        refused(lab.ask(turn(2)), "bits in all", "raise max_total_bits")
+        refused(lab.take(2), "bits in all", "raise max_total_bits")
     assert lab.count().units["bits"] == n_bits
-    assert isinstance(lab.ask(turn(1)), m.TurnTaken)
+    assert isinstance(lab.take(1), m.TurnTaken)
     assert lab.count().units["bits"] == n_bits  # nothing new was told
     sent = [entry.type for entry in read(tmp_path / "lab" / "ledger.jsonl") if entry.direction == "sent"]
     assert sent[-4:] == ["turn-taken", "problem", "problem", "turn-taken"]
@@ -373,12 +372,12 @@ def test_lowered_limits_hold_in_the_middle_of_a_run(tmp_path):
     lab = allowing(tmp_path)
     lab.ready()
     for number in (1, 2):
-        lab.ask(turn(number))
+        lab.take(number)
     lab.restart(max_turns=2)
     assert isinstance(lab.open(), m.Opened)
-    refused(lab.ask(turn(3)), "2 turns in one run: 2 are used")
+    refused(lab.take(3), "2 turns in one run: 2 are used")
     lab.restart(initiators=(SHOP,))
-    refused(lab.ask(turn(2)), "does not work for 'bank'")
+    refused(lab.take(2), "does not work for 'bank'")
 
 
 # -- disguise --
@@ -442,9 +441,7 @@ def test_a_huge_message_must_say_its_type_first(tmp_path):
 )
 def test_who_is_not_allowed_sends_nothing_large(tmp_path):
     lab = Lab(tmp_path, Allowance((BANK,)))
-    large = m.TakeTurn(
-        run="r1", turn=1, round=1, seed=1, since=0, news=[], state=m.Snapshot(1, 1, [pack_numbers(np.ones(9_000))])
-    )
+    large = m.Align(run="r1", purpose="train", step=1, data=bytes(100_000))
     assert "at most 65,536" in lab.ask(large, asker=SHOP).text
     assert lab.ask(large).kind == "unknown-run"
 
@@ -505,8 +502,8 @@ def test_problems_do_not_fill_the_disk(tmp_path, monkeypatch, caplog):
     lab.ready()
     (tmp_path / "runs" / "r1" / "turns").write_text("no folder")
     caplog.set_level("CRITICAL", "assistlearn.service")
-    for number in range(40):
-        assert lab.ask(turn(1, seed=number)).kind == "failed"
+    for _ in range(40):
+        assert lab.take(1).kind == "failed"
     logs = [path.stat().st_size for path in tmp_path.glob("problems.log*")]
     assert len(logs) == 2
     assert max(logs) < 40_000

@@ -39,6 +39,7 @@ class Lab:
     home: Path
     allowance: Allowance | None = field(default_factory=lambda: Allowance((BANK, SHOP)))
     service: AgentService = field(init=False)
+    taken: dict[str, m.TurnTaken] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.restart()
@@ -103,6 +104,16 @@ class Lab:
             )
         )
 
+    def take(self, number: int, run: str = "r1") -> Any:
+        """Ask for a turn; nobody else has kept a model since the last."""
+        last = self.taken.get(run)
+        kept = last is not None and last.turn < number and last.model_weight > 0.0
+        news = [m.News(last.turn, last.turn, last.model_weight, None)] if last is not None and kept else []
+        reply = self.ask(turn(number, run, 0 if last is None else last.turn, news))
+        if isinstance(reply, m.TurnTaken):
+            self.taken[run] = reply
+        return reply
+
     def ready(self, run: str = "r1") -> None:
         """Open a run and go as far as the first turn."""
         for reply in (self.open(run), self.align(PEOPLE, run), self.begin(run)):
@@ -121,9 +132,9 @@ def opening(run: str = "r1", initiator: str = BANK, purpose: str = "a test", ali
     return m.Open(run=run, initiator=initiator, purpose=purpose, alignment=alignment, overlap="abstain")
 
 
-def turn(number: int, run: str = "r1", seed: int = 5) -> m.TakeTurn:
-    """Ask for a turn; nobody else has kept a model."""
-    return m.TakeTurn(run=run, turn=number, round=number, seed=seed, since=number - 1, news=[])
+def turn(number: int, run: str = "r1", since: int = 0, news: Sequence[m.News] = ()) -> m.TakeTurn:
+    """The message that asks for a turn."""
+    return m.TakeTurn(run=run, turn=number, round=number, seed=5, since=since, news=list(news))
 
 
 def refused(reply: Any, *words: str) -> None:

@@ -12,7 +12,7 @@ from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.service.agent_from_file import gate
 from assistlearn.service.limits import KINDS, OwnerLimits
-from tests.service.owned_lab import BANK, PEOPLE, Lab, turn
+from tests.service.owned_lab import BANK, PEOPLE, Lab
 from tests.service.recording import record
 
 
@@ -95,11 +95,11 @@ def test_a_turn_that_fails_many_times_is_one_turn(tmp_path, monkeypatch, caplog)
     monkeypatch.setattr(storage, "write_bytes", full)
     for _ in range(10):
         lab.restart()
-        assert lab.ask(turn(1)).kind == "failed"
+        assert lab.take(1).kind == "failed"
     monkeypatch.setattr(storage, "write_bytes", whole)
     for number in (1, 2):
-        assert isinstance(lab.ask(turn(number)), m.TurnTaken)
-    assert lab.ask(turn(3)).kind == "refused"
+        assert isinstance(lab.take(number), m.TurnTaken)
+    assert lab.take(3).kind == "refused"
 
 
 def test_an_opening_that_is_refused_uses_up_no_run(tmp_path):
