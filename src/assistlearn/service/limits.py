@@ -52,14 +52,14 @@ KINDS = (
     LimitKind("max_runs", "runs", "all", lambda rows: 100),
     LimitKind("max_turns", "turns", "run", lambda rows: 100),
     LimitKind("max_total_turns", "turns", "all", lambda rows: None),
-    LimitKind("max_ids_a_day", "ids", "day", lambda rows: max(10_000, 4 * rows)),
+    LimitKind("max_ids_a_day", "ids", "day", lambda rows: max(10_000, 10 * rows)),
     LimitKind("max_total_ids", "ids", "all", lambda rows: max(1_000_000, 1_000 * rows)),
-    LimitKind("max_votes_a_day", "votes", "day", lambda rows: max(10_000, 4 * rows)),
+    LimitKind("max_votes_a_day", "votes", "day", lambda rows: max(10_000, 10 * rows)),
     LimitKind("max_total_votes", "votes", "all", lambda rows: max(1_000_000, 1_000 * rows)),
     LimitKind("max_total_bits", "bits", "all", lambda rows: None),
 )
-"""Every limit on what is counted. A day has room for everybody in the table to be trained on and predicted, and once
-more after an interruption; the totals, for as many predictions a day for some years."""
+"""Every limit on what is counted. A day has room for ten times the people in the table: to train and predict, to begin
+again after an interruption, and for an initiator that knows more people. The totals have room for years of that."""
 
 
 @dataclass(frozen=True)
