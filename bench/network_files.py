@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from assistlearn.reach.flare.local import LocalNetwork
+from assistlearn.service.limits import KINDS
 
 
 def lead_through(kit: Path, port: int) -> None:
@@ -34,7 +35,8 @@ def write_agent(
     folder.mkdir(parents=True, exist_ok=True)
     table.write_parquet(folder / f"{name}.parquet")
     (folder / "secret.key").write_text("0123456789abcdef0123456789abcdef")
-    allow = "" if label else '[allow]\ninitiators = ["bank"]\n'
+    lifted = "".join(f'{kind.key} = "none"\n' for kind in KINDS)  # the same home serves run after run
+    allow = "" if label else f'[allow]\ninitiators = ["bank"]\n{lifted}'
     (folder / f"{name}.toml").write_text(
         f'name = "{name}"\ntable = "{name}.parquet"\nid = "id"\n{label}secret = "secret.key"\n'
         f'[learner]\nkind = "{learner}"\n[learner.parameters]\n{parameters}\n{allow}'

@@ -5,6 +5,7 @@ from __future__ import annotations
 from assistlearn.cli.audit import WORDS
 from assistlearn.protocol import Ledger
 from assistlearn.protocol import messages as m
+from assistlearn.protocol.tally import Claim
 from tests.cli.program import assistlearn
 
 
@@ -40,3 +41,29 @@ def test_what_was_turned_away_is_shown_by_itself(agents):
     assert [(row["direction"], row["peer"], row["type"]) for row in refused] == [
         ("refused", "shop", "FLARE admin/sys.shell")
     ]
+
+
+def test_what_is_used_of_the_limits_is_shown_with_forgotten_runs_in_it(agents):
+    agents[1].write_text(
+        agents[1].read_text() + '[allow]\ninitiators = ["clinic"]\nmax_runs = 3\nmax_ids_a_day = "none"\n'
+    )
+    ledger = Ledger(agents[1].parent / "lab-models" / "ledger.jsonl")
+    for run in ("first", "second"):
+        ledger.record("received", "clinic", run, "open", run.encode(), Claim(1, lambda *_: None))
+        ledger.record("received", "clinic", run, "forget", b"", Claim(0, lambda *_: None))
+    assert assistlearn("audit", agents[1], "--json").json["counted"] == {
+        "clinic": {"runs": 2, "turns": 0, "ids": 0, "votes": 0, "bits": 0}
+    }
+    assert "Counted for clinic, for good: 2 runs, 0 turns" in assistlearn("audit", agents[1]).out
+    limits = assistlearn("check", agents[1], "--json").json["limits"]
+    [runs] = [row for row in limits["used"] if row["limit"] == "max_runs"]
+    assert (runs["initiator"], runs["used"], runs["allowed"], runs["left"]) == ("clinic", 2, 3, 1)
+    assert "max_ids_a_day" not in {row["limit"] for row in limits["used"]}
+    assert limits["of_one_run"] == {"max_turns": 100, "max_samples": None, "min_people": 20}
+    assert "In each run: max_turns 100, max_samples none, min_people 20." in assistlearn("check", agents[1]).out
+
+
+def test_a_ledgers_words_reach_no_terminal_as_commands(agents):
+    ledger = Ledger(agents[1].parent / "lab-models" / "ledger.jsonl")
+    ledger.record("received", "shop\x1b[2J", "run\x1b]0;x\x07", "open", b"x")
+    assert "\x1b" not in assistlearn("audit", agents[1]).out

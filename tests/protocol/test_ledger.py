@@ -69,6 +69,8 @@ def test_an_entry_says_when_who_what_how_much_and_which(tmp_path):
         "digest": hashlib.sha256(b"content").hexdigest(),
         "previous": FIRST,
         "hash": entry.hash,
+        "amount": None,
+        "turn": None,
     }
     assert list(read(ledger.path)) == [entry]
     assert b"content" not in ledger.path.read_bytes()

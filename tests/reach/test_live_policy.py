@@ -15,7 +15,7 @@ from assistlearn.plan import Plan
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_codes
-from assistlearn.protocol.ledger import Entry, read, verify
+from assistlearn.protocol.ledger import Entry, counted, read, verify
 from assistlearn.reach.flare.carrying.control import Control
 from assistlearn.reach.flare.carrying.flare_transport import FlareTransport
 from assistlearn.reach.flare.carrying.job import OVER
@@ -162,7 +162,8 @@ def test_a_site_refuses_what_its_owner_does_not_allow_names_itself_and_keeps_it_
 def test_runs_and_samples_are_counted_and_another_organisation_cannot_ask_in_the_initiators_place(small):
     """After the clinic, the lab leads a job of its own, and asks the shop about the clinic's run."""
     lab, scans, shop = HELPERS
-    allow(small, lab, f"max_runs = {len(runs_at(home(small, lab))) + 1}")
+    used = counted(home(small, lab) / "ledger.jsonl").of(INITIATOR).used("runs", "all", "", "")
+    allow(small, lab, f"max_runs = {used + 1}")
     allow(small, scans, "max_samples = 100")
     begin = m.Begin(
         run="r1",
@@ -179,8 +180,8 @@ def test_runs_and_samples_are_counted_and_another_organisation_cannot_ask_in_the
         for name in HELPERS:
             assert isinstance(decode(carrier.ask(name, opening("r1"))), m.Opened)
         for name, request, words in (
-            (lab, opening("r2"), f"Agent {lab!r} has taken part in"),
-            (scans, encode(begin), f"Agent {scans!r}: the run has 101 samples; its owner allows 100"),
+            (lab, opening("r2"), f"Agent {lab!r} allows {INITIATOR!r} {used + 1} runs in all: {used + 1} are used"),
+            (scans, encode(begin), f"Agent {scans!r} allows 100 samples at once; 101 are asked for"),
         ):
             reply = decode(carrier.ask(name, request))
             assert isinstance(reply, m.Problem)

@@ -9,7 +9,7 @@ import os
 import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -32,6 +32,7 @@ from assistlearn.protocol.arrays import (
 )
 from assistlearn.protocol.ledger import read, verify
 from assistlearn.service.agent_from_file import gate
+from assistlearn.service.limits import OwnerLimits
 from assistlearn.service.service import AgentService
 from tests.service.recording import Recording, files_of, record
 
@@ -424,7 +425,13 @@ def test_an_agent_without_the_secret_refuses_keyed_hashes(lab, tmp_path):
 # -- what the owner allows --
 
 
-def refuse_all(opening: m.Open, n_runs: int) -> None:
+def owner(**limits: Any) -> dict[str, Any]:
+    """The holdings of an agent whose owner allows the clinic so much."""
+    allowance = Allowance(("clinic",), **limits)
+    return {"allow": gate("lab", allowance), "limits": OwnerLimits("lab", allowance, rows=142)}
+
+
+def refuse_all(opening: m.Open) -> None:
     raise RefusedError("Agent 'lab' works for nobody.")
 
 
@@ -440,10 +447,9 @@ def test_a_refused_opening_leaves_nothing_behind(lab, tmp_path):
     [
         (Allowance(("shop",)), "does not work for 'clinic'"),
         (Allowance(("clinic",), purpose="research"), "for the purpose 'research' only"),
-        (Allowance(("clinic",), max_runs=0), "its owner allows 0"),
         (Allowance(("clinic",), expires=datetime(2020, 1, 1, tzinfo=UTC)), "expired"),
     ],
-    ids=["initiator", "purpose", "runs", "expiry"],
+    ids=["initiator", "purpose", "expiry"],
 )
 def test_what_the_owner_does_not_allow_is_refused_with_the_reason(lab, tmp_path, allowed, words):
     service = lab.service(tmp_path, allow=gate("lab", allowed))
@@ -462,20 +468,21 @@ def test_a_permission_that_expires_ends_a_run_but_not_the_right_to_forget(lab, t
 
 
 def test_one_run_may_go_on_though_there_may_be_no_other(lab, tmp_path):
-    service = lab.service(tmp_path, allow=gate("lab", Allowance(("clinic",), max_runs=1)))
+    service = lab.service(tmp_path, **owner(max_runs=1))
     service.answer(lab.requests[0])
-    refuses(service, tmp_path, changed(lab.request(m.Open), run="second"), "refused", "allows 1")
+    second = changed(lab.request(m.Open), run="second")
+    refuses(service, tmp_path, second, "refused", "allows 'clinic' 1 runs in all: 1 are used, 1 more are asked for")
     goes_on(lab, service, 1)
-    assert isinstance(ask(service, changed(lab.request(m.Open), run="second")), m.Opened)
+    refuses(service, tmp_path, second, "refused", "Its owner may raise max_runs, under [allow]")
 
 
 def test_more_samples_than_the_owner_allows_are_refused(lab, tmp_path):
     stage, n = lab.stage(m.Begin), n_samples(lab)
-    service = lab.service(tmp_path / "few", stage, max_samples=n - 1)
-    refuses(
-        service, tmp_path / "few", lab.requests[stage], "refused", f"the run has {n} samples; its owner allows {n - 1}"
-    )
-    goes_on(lab, lab.service(tmp_path / "enough", stage, max_samples=n), stage)
+    lab.service(tmp_path / "few", stage)
+    service = lab.service(tmp_path / "few", **owner(max_samples=n - 1))
+    words = f"allows {n - 1} samples at once; {n} are asked for"
+    refuses(service, tmp_path / "few", lab.requests[stage], "refused", words)
+    goes_on(lab, lab.service(tmp_path / "enough", stage, **owner(max_samples=n)), stage)
 
 
 # -- what fails inside --

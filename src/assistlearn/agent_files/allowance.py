@@ -1,9 +1,9 @@
-"""What an agent's owner allows: who may start runs with it, for what, how many, how large, until when."""
+"""What an agent's owner allows: who may start runs with it, for what, how much, until when."""
 
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -13,6 +13,9 @@ from assistlearn.errors import WrongKeyError
 
 MIN_EFFECTIVE = 3
 """On how many people the ignorance must lie for an agent to take a turn, where its owner says nothing else."""
+
+Most: TypeAlias = Count | Annotated[str, Meta(pattern=r"\Anone\Z", description='"none"')] | None
+"""How much is allowed: a number, ``"none"`` for no limit, or None where the file does not say."""
 
 
 class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,10 +27,14 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         The agents that may start a run; at least one.
     purpose : str or None
         The purpose that a run must state, word for word. None: any.
-    max_runs : int or None
-        How many runs may be started in all. None: any number.
-    max_samples : int or None
-        How many samples one run may have. None: any number.
+    max_runs, max_turns, max_total_turns, max_ids_a_day, max_total_ids, max_votes_a_day, max_total_votes, \
+    max_total_bits : int, "none" or None
+        How much one initiator may ask for; :mod:`assistlearn.service.limits` says what is counted, and what holds where
+        the file does not say.
+    max_samples : int, "none" or None
+        How many samples one run may have, one alignment and one prediction.
+    min_people : int, "none" or None
+        How many of a run's training samples this agent must hold.
     min_effective : int
         On how many people the ignorance must lie for the agent to take a turn: the effective sample size.
     expires : datetime or None
@@ -45,8 +52,16 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     initiators: Annotated[tuple[str, ...], Meta(examples=[["clinic"]])]
     purpose: Text | None = None
-    max_runs: Count | None = None
-    max_samples: Count | None = None
+    max_runs: Most = None
+    max_samples: Most = None
+    min_people: Most = None
+    max_turns: Most = None
+    max_total_turns: Most = None
+    max_ids_a_day: Most = None
+    max_total_ids: Most = None
+    max_votes_a_day: Most = None
+    max_total_votes: Most = None
+    max_total_bits: Most = None
     min_effective: Count = MIN_EFFECTIVE
     expires: Any = None  # msgspec takes a date or a moment, but not either
 

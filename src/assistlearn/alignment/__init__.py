@@ -1,5 +1,6 @@
 """Alignment: which samples the agents share, in one order, without sending ids in clear. Bytes in, bytes out."""
 
+from assistlearn.alignment.asked import ids_asked
 from assistlearn.alignment.hashed import HashHelper, HashInitiator
 from assistlearn.alignment.id_column import normalise
 from assistlearn.alignment.ids import Ids
@@ -18,6 +19,7 @@ __all__ = [
     "Overlap",
     "PsiHelper",
     "PsiInitiator",
+    "ids_asked",
     "normalise",
     "normalise_one",
     "samples_of_run",

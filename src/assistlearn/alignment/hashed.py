@@ -82,6 +82,11 @@ class HashHelper(Helper):
         keyed_hash.key_from(secret, bytes(wire.TOKEN_BYTES))
         self._found: Rows = np.empty(0, dtype=np.int64)
 
+    @property
+    def n_found(self) -> int:
+        """How many of the ids asked about it holds."""
+        return int(np.count_nonzero(self._found >= 0))
+
     def _answer(self, request: bytes) -> wire.AlignmentMessage:
         message = wire.decode(request, wire.HashRequest, DIGEST_BYTES * self._max_ids)
         key = keyed_hash.key_from(self._secret, message.token)

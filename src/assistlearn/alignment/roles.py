@@ -148,6 +148,11 @@ class Helper(ABC):
             raise AlignmentError(f"{self.ids.owner}: the samples of the run are not settled yet.")
         return self._rows
 
+    @property
+    def n_found(self) -> int | None:
+        """How many of the ids asked about it holds; None where it cannot tell before step 5."""
+        return None
+
     def answer(self, request: bytes) -> bytes:
         """Step 2: return the answer to the initiator's request. Another request starts afresh."""
         seen = hashlib.blake2b(request).digest() if isinstance(request, bytes) else b""

@@ -73,11 +73,13 @@ kind = "{learner}"
 """
 
 _ALLOW = """\
-# Who may start a run with this agent, what for, how often, how large, and until when; by default anyone.
+# Who may start a run with this agent, what for, until when, and how much may be asked; by default anyone, anything.
+# There are more limits, most of which hold by default where this table is: see "An agent's file" in the documentation.
 # [allow]
 # initiators = ["clinic"]
 # purpose = "a study of breast cancer"
 # max_runs = 10
 # max_samples = 100_000
+# min_people = 20
 # expires = 2030-12-31
 """

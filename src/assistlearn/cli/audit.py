@@ -14,6 +14,7 @@ from assistlearn.errors import LedgerError, SettingsError
 
 if TYPE_CHECKING:
     from assistlearn.protocol.ledger import Entry
+    from assistlearn.protocol.tally import Tally
 
 WORDS = {
     "open": "a question whether to work together: a name and a purpose",
@@ -35,6 +36,9 @@ WORDS = {
 }
 """What each type of message says, in the order in which they come in a run."""
 
+COUNTED = ("runs", "turns", "ids", "votes", "bits")
+"""What is counted of each initiator, as the limits under ``[allow]`` are."""
+
 
 def audit(
     agent: Annotated[Path, typer.Argument(metavar="FILE", help="The agent's TOML file, or its ledger.")],
@@ -42,12 +46,13 @@ def audit(
     json: Json = False,
 ) -> None:
     """Print what left this organisation, in words and bytes, and verify that the record of it is whole."""
-    from assistlearn.protocol.ledger import read, verify
+    from assistlearn.protocol.ledger import followed, read
 
     path = _ledger(agent)
-    count = verify(path)
+    chain = followed(path)
     entries = [entry for entry in read(path) if not run or entry.run == run]
-    facts = {"ledger": str(path), "whole": True, "entries": count} | _summary(entries) | {"totals": _totals(entries)}
+    facts = {"ledger": str(path), "whole": True, "entries": chain.number} | _summary(entries)
+    facts |= {"totals": _totals(entries), "counted": {} if run else _counted(chain.tally)}
     if json:
         say_json(facts)
     else:
@@ -92,6 +97,11 @@ def _totals(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     ]
 
 
+def _counted(tally: Tally) -> dict[str, dict[str, int]]:
+    """Return what each other agent has asked for and been sent since the first entry, forgotten runs included."""
+    return {peer: {unit: count.units.get(unit, 0) for unit in COUNTED} for peer, count in sorted(tally.peers.items())}
+
+
 def _show(facts: dict[str, Any], run: str) -> None:
     if not facts["totals"]:
         say(f"No message{f' of run {plain(run)}' if run else ''} has left this organisation or come in.")
@@ -102,6 +112,9 @@ def _show(facts: dict[str, Any], run: str) -> None:
             say_table(_view(facts["totals"], "refused", "What was turned away at the door", "from"))
         runs = ", ".join(map(plain, facts["runs"])) or "none"
         say(f"Runs: {runs}. From {_moment(facts['first'])} to {_moment(facts['last'])}, UTC.")
+    for peer, counts in facts["counted"].items():
+        told = ", ".join(f"{n:,} {unit}" for unit, n in counts.items())
+        say(f"Counted for {plain(peer)}, for good: {told}.")
     if facts["entries"]:
         entries = "1 entry" if facts["entries"] == 1 else f"{facts['entries']:,} entries"
         say(f"[green]The ledger is whole:[/] {entries}, none changed or removed. ({plain(facts['ledger'])})")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -13,6 +13,7 @@ from rich.table import Table
 from assistlearn.cli.output import Json, plain, say, say_json, say_table
 
 if TYPE_CHECKING:
+    from assistlearn.service.holdings import Holdings
     from assistlearn.tables import AgentSummary
 
 NO_SECRET = (
@@ -29,17 +30,33 @@ def check(
     from assistlearn.tables import describe, load_agent
 
     agent = load_agent(file)
-    from_loaded(agent)  # ids that cannot be aligned, or a secret that cannot be read, are found here
+    holdings = from_loaded(agent)  # ids that cannot be aligned, or a secret that cannot be read, are found here
     summary = describe(agent, datetime.now(UTC))
     if agent.description.secret is None:
         summary = replace(summary, notes=(*summary.notes, NO_SECRET))
+    limits = _limits(holdings, datetime.now(UTC))
     if json:
-        say_json(summary.to_dict())
+        say_json(summary.to_dict() | {"limits": limits})
     else:
-        _show(summary)
+        _show(summary, limits)
 
 
-def _show(summary: AgentSummary) -> None:
+def _limits(holdings: Holdings, now: datetime) -> dict[str, Any] | None:
+    """Return what each initiator has used of what the owner allows; None where the owner says nothing about it."""
+    from assistlearn.protocol.ledger import counted
+
+    if holdings.limits is None:
+        return None
+    tally, day = counted(holdings.home / "ledger.jsonl"), now.date().isoformat()
+    used = [
+        row
+        for initiator in holdings.limits.initiators
+        for row in holdings.limits.standing(initiator, tally.of(initiator), day)
+    ]
+    return {"used": used, "of_one_run": holdings.limits.of_one_run()}
+
+
+def _show(summary: AgentSummary, limits: dict[str, Any] | None) -> None:
     say(f"[bold]{plain(summary.name)}[/] ({summary.role}): {summary.rows:,} rows from {plain(summary.source)}")
     say(f"learner: {plain(summary.learner)}")
     for step in summary.preprocessing:
@@ -56,6 +73,20 @@ def _show(summary: AgentSummary) -> None:
         say(f"[bold]{title}[/]")
         for line in lines:
             say(f"  - {plain(line)}")
+    if limits is not None:
+        _show_limits(limits)
     for note in summary.notes:
         say(f"[yellow]Note:[/] {plain(note)}")
     say("[green]All is well.[/]")
+
+
+def _show_limits(limits: dict[str, Any]) -> None:
+    view = Table("initiator", "limit", "counts", title="What others may ask for, and have", title_justify="left")
+    for title in ("used", "allowed", "left"):
+        view.add_column(title, justify="right")
+    for row in limits["used"]:
+        numbers = (f"{row[name]:,}" for name in ("used", "allowed", "left"))
+        view.add_row(plain(row["initiator"]), row["limit"], row["counts"], *numbers)
+    say_table(view)
+    each = ", ".join(f"{key} {'none' if most is None else f'{most:,}'}" for key, most in limits["of_one_run"].items())
+    say(f"In each run: {each}. The limits are keys under {plain('[allow]')}.")

@@ -21,7 +21,7 @@ _ALLOW = f"""
 [allow]
 initiators = ["clinic"]
 purpose = "{PURPOSE}"
-max_runs = 10
+max_runs = 100
 """
 
 _TASK = """\

@@ -13,6 +13,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+KEPT = "\n\t\u200c\u200d"
+"""What is not printable and yet shown as it is: ends of lines, and what some scripts join their letters with."""
+
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object, for scripts.")]
 
 
@@ -37,12 +40,13 @@ def complaints() -> Console:
 
 
 def plain(value: object) -> str:
-    r"""Return a value's text such that rich takes nothing in it for markup.
+    r"""Return a value's text such that rich takes nothing in it for markup, and a terminal nothing for a command.
 
-    >>> print(plain("[bold] runs"))
-    \[bold] runs
+    >>> print(plain("[bold] runs\x1b[2J"))
+    \[bold] runs\x1b[2J
     """
-    return escape(str(value))
+    seen = (letter if letter.isprintable() or letter in KEPT else ascii(letter)[1:-1] for letter in str(value))
+    return escape("".join(seen))
 
 
 def command(*parts: str | Path) -> str:

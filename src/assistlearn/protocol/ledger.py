@@ -6,67 +6,35 @@ The content of messages is not in the ledger, only its digest.
 
 A ledger that was tampered with is not gone on with: that would cover the traces. Whoever can write both files can still
 write a new ledger from the start; compare digests with the other agents' ledgers to find that.
+
+To open a ledger verifies it from its checkpoint on (:mod:`assistlearn.protocol.checkpoint`); :func:`verify` does it
+from the start. What the entries add up to, agent by agent, is its tally (:mod:`assistlearn.protocol.tally`).
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeAlias
+from typing import BinaryIO
 
 from assistlearn.errors import LedgerError
+from assistlearn.protocol.checkpoint import (
+    EVERY,
+    Checkpoint,
+    chain_from_checkpoint,
+    checkpoint_path,
+    read_checkpoint,
+    write_checkpoint,
+)
+from assistlearn.protocol.entries import FIRST, Chain, Direction, Entry, entry_on, line_of, made
+from assistlearn.protocol.tally import Claim, Tally
 
-FIRST = "0" * 64
-
-Direction: TypeAlias = Literal["sent", "received", "refused"]
-"""From this agent; to it; or to it and turned away at the door, before anything looked at the content."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One message, as the ledger remembers it.
-
-    Attributes
-    ----------
-    number : int
-        Counts from 1.
-    time : str
-        When, in UTC.
-    direction : {"sent", "received", "refused"}
-        From this agent; to it; or to it and turned away at the door.
-    peer : str
-        The other agent.
-    run : str
-        The run it belongs to.
-    type : str
-        The message's type.
-    bytes : int
-        Its size on the wire.
-    digest : str
-        SHA-256 of its bytes.
-    previous : str
-        The hash of the entry before.
-    hash : str
-        SHA-256 of everything above.
-    """
-
-    number: int
-    time: str
-    direction: Direction
-    peer: str
-    run: str
-    type: str
-    bytes: int
-    digest: str
-    previous: str
-    hash: str
+__all__ = ["FIRST", "Direction", "Entry", "Ledger", "counted", "followed", "read", "verify"]
 
 
 class Ledger:
@@ -77,7 +45,7 @@ class Ledger:
     Parameters
     ----------
     path : path
-        The file; made if it is not there, verified and gone on with if it is.
+        The file; made if it is not there, verified from its checkpoint and gone on with if it is.
     clock : callable, optional
         Returns the present time.
     """
@@ -85,37 +53,71 @@ class Ledger:
     def __init__(self, path: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.path = path
         self._clock = clock
-        self._number, self._last, self._size = 0, FIRST, 0
         path.parent.mkdir(parents=True, exist_ok=True)
         with self._locked() as file:
             if not path.stat().st_size and not _head(path).exists():
                 _write_head(path, 0, FIRST)
+            self._chain = chain_from_checkpoint(path)
+            self._kept = self._chain.number
             self._catch_up(file)
-            _check_head(path, _verified(path))
+            _check_head(path, self._chain)
+            self._keep_checkpoint()
 
-    def record(self, direction: Direction, peer: str, run: str, type: str, content: bytes) -> Entry:
-        """Append an entry for a message and return it once it is on disk."""
+    def record(
+        self, direction: Direction, peer: str, run: str, type: str, content: bytes, claim: Claim | None = None
+    ) -> Entry:
+        """Append an entry for a message and return it once it is on disk.
+
+        Parameters
+        ----------
+        direction, peer, run, type : str
+            As in the entry.
+        content : bytes
+            The message.
+        claim : Claim, optional
+            What the message is to be counted for. It is checked and counted in one step, whoever else writes at the
+            same time; what its check raises is raised, and no entry is written.
+        """
+        digest = hashlib.sha256(content).hexdigest()
         with self._locked() as file:
             self._catch_up(file)
-            facts = {
-                "number": self._number + 1,
-                "time": self._clock().isoformat(timespec="milliseconds"),
-                "direction": direction,
-                "peer": peer,
-                "run": run,
-                "type": type,
-                "bytes": len(content),
-                "digest": hashlib.sha256(content).hexdigest(),
-                "previous": self._last,
-            }
-            entry = Entry(**facts, hash=_hash(facts))  # type: ignore[arg-type]
-            line = _line(entry)
+            now = self._clock().isoformat(timespec="milliseconds")
+            amount = None if claim is None else self._granted(claim, peer, run, type, digest, now[:10])
+            entry = made(
+                {
+                    "number": self._chain.number + 1,
+                    "time": now,
+                    "direction": direction,
+                    "peer": peer,
+                    "run": run,
+                    "type": type,
+                    "bytes": len(content),
+                    "digest": digest,
+                    "amount": amount,
+                    "turn": None if claim is None else claim.turn,
+                    "previous": self._chain.last,
+                }
+            )
+            line = line_of(entry)
             file.write(line)
             file.flush()
             os.fsync(file.fileno())  # before the head: a head that is ahead of the entries would look like a removal
-            self._number, self._last, self._size = entry.number, entry.hash, self._size + len(line)
+            self._chain.follow(line, f"{self.path}, entry {entry.number}")
             _write_head(self.path, entry.number, entry.hash)
+            self._keep_checkpoint()
         return entry
+
+    def _granted(self, claim: Claim, peer: str, run: str, type: str, digest: str, day: str) -> int:
+        """Return what a message counts for, once it is clear that so much may be counted."""
+        tally = self._chain.tally
+        amount = 0 if tally.repeated(peer, run, type, digest, claim.turn) else claim.amount
+        claim.check(tally.of(peer), amount, day)
+        return amount
+
+    def _keep_checkpoint(self) -> None:
+        if self._chain.number - self._kept >= EVERY:
+            write_checkpoint(self.path, self._chain)
+            self._kept = self._chain.number
 
     @contextmanager
     def _locked(self) -> Iterator[BinaryIO]:
@@ -128,82 +130,81 @@ class Ledger:
 
         The message of such a line was never sent.
         """
+        chain = self._chain
         size = file.seek(0, os.SEEK_END)
-        if size < self._size:
-            raise LedgerError(f"{self.path} has shrunk from {self._size:,} to {size:,} bytes: entries were removed.")
-        file.seek(self._size)
-        fresh = file.read()
-        whole = fresh.rfind(b"\n") + 1
-        if whole < len(fresh):
-            file.truncate(self._size + whole)
-        if whole:
-            last = _entry(fresh[: whole - 1].rpartition(b"\n")[2], f"{self.path}, last line")
-            self._number, self._last = last.number, last.hash
-        self._size += whole
+        if size < chain.size:
+            raise LedgerError(f"{self.path} has shrunk from {chain.size:,} to {size:,} bytes: entries were removed.")
+        if size == chain.size:
+            return
+        file.seek(chain.size)
+        for line in file:
+            if not line.endswith(b"\n"):
+                file.truncate(chain.size)
+                return
+            chain.follow(line, f"{self.path}, line {chain.number + 1}")
 
 
 def read(path: Path) -> Iterator[Entry]:
     """Yield the entries of a ledger, unverified."""
-    for _, entry in _numbered(path):
-        yield entry
+    for number, line in _lines(path):
+        yield entry_on(line, f"{path}, line {number}")
 
 
 def verify(path: Path) -> int:
-    """Check the chain of a ledger and return the number of its entries; say where it breaks if it does."""
-    hashes = _verified(path)
-    _check_head(path, hashes)
-    return len(hashes) - 1
+    """Check a ledger from its start and return the number of its entries; say where it breaks if it does."""
+    return followed(path).number
 
 
-def _verified(path: Path) -> list[str]:
-    """Return the hashes of a chain that holds, the first of which stands for nothing."""
-    hashes = [FIRST]
-    for line, entry in _numbered(path):
-        number = len(hashes)
-        facts = asdict(entry)
-        stated = facts.pop("hash")
-        where = f"{path}, line {number}"
-        if entry.number != number or entry.previous != hashes[-1]:
+def followed(path: Path) -> Chain:
+    """Return the chain of a ledger, verified from its first entry to its head, and its checkpoint with it."""
+    chain, checkpoint = Chain(), read_checkpoint(path)
+    for number, line in _lines(path):
+        chain.follow(line, f"{path}, line {number}")
+        if checkpoint is not None and checkpoint.number == number and checkpoint != Checkpoint.of(chain):
             raise LedgerError(
-                f"{where}: entry {entry.number} does not follow the one before. Entries were removed, added or moved."
+                f"{checkpoint_path(path)} says something else of entry {number} than the ledger: it was changed. "
+                "Remove it; the next one is made from the ledger."
             )
-        if _hash(facts) != stated or _line(entry) != line:
-            raise LedgerError(f"{where}: entry {entry.number} was changed after it was written.")
-        hashes.append(stated)
-    return hashes
+    _check_head(path, chain)
+    if checkpoint is not None and checkpoint.number > chain.number:
+        raise LedgerError(f"{checkpoint_path(path)} names entry {checkpoint.number}; the last is {chain.number}.")
+    return chain
 
 
-def _numbered(path: Path) -> Iterator[tuple[bytes, Entry]]:
-    """Yield each line with the entry on it."""
+def counted(path: Path) -> Tally:
+    """Return what was counted in a ledger, verified from its checkpoint on; nothing is written."""
     if not path.exists():
-        return
+        return Tally()
+    chain = chain_from_checkpoint(path)
     with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            yield line, _entry(line, f"{path}, line {number}")
+        file.seek(chain.size)
+        for line in file:
+            if line.endswith(b"\n"):
+                chain.follow(line, f"{path}, line {chain.number + 1}")
+    return chain.tally
 
 
-def _entry(line: bytes, where: str) -> Entry:
-    try:
-        return Entry(**json.loads(line.decode()))
-    except (ValueError, TypeError, RecursionError):
-        raise LedgerError(f"{where}: this is not an entry of a ledger. It was changed, or cut off.") from None
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    if path.exists():
+        with path.open("rb") as file:
+            yield from enumerate(file, start=1)
 
 
-def _check_head(path: Path, hashes: list[str]) -> None:
+def _check_head(path: Path, chain: Chain) -> None:
     """Compare the last entry with the head file, which is at most one entry behind."""
-    head, last = _head(path), len(hashes) - 1
+    head, last = _head(path), chain.number
     if not head.exists():
         if last:
             raise LedgerError(f"{head} is missing: it cannot be told whether the last entries were removed.")
         return
     text, _, stated = head.read_bytes().decode(errors="replace").strip().partition(" ")
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
-    if not 0 <= number <= last or hashes[number] != stated:
+    if 0 <= number < last - 1:
+        raise LedgerError(f"{path} has {last - number} entries more than {head.name} says: entries were added.")
+    if {last: chain.last, last - 1: chain.before}.get(number) != stated or number < 0:
         raise LedgerError(
             f"{path} ends at entry {last}, but {head.name} says {text[:20]!r}: entries were removed or changed."
         )
-    if last - number > 1:
-        raise LedgerError(f"{path} has {last - number} entries more than {head.name} says: entries were added.")
 
 
 def _write_head(path: Path, number: int, hash: str) -> None:
@@ -214,11 +215,3 @@ def _write_head(path: Path, number: int, hash: str) -> None:
 
 def _head(path: Path) -> Path:
     return path.with_name(path.name + ".head")
-
-
-def _line(entry: Entry) -> bytes:
-    return (json.dumps(asdict(entry), ensure_ascii=False) + "\n").encode()
-
-
-def _hash(facts: dict[str, object]) -> str:
-    return hashlib.sha256(json.dumps(facts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()

@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from typing import TypeVar
 
+import msgspec
+
 from assistlearn.errors import ProtocolError, RefusedError, StartedAnewError
 from assistlearn.events import Answered, Asked, EventLog
 from assistlearn.protocol import Encoded, Ledger, Transport, decode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import Direction
 from assistlearn.protocol.messages import Message, type_of
+from assistlearn.protocol.words import check_words, shown
 
 Expected = TypeVar("Expected", bound=Message)
 
@@ -62,8 +65,12 @@ class Correspondent:
             reply = decode(answer)
         except ProtocolError as error:
             self._record("received", request.run, "unreadable", answer, seconds)
-            raise ProtocolError(f"The answer of agent {self.agent!r} cannot be read: {error}") from None
+            words = shown(str(error))
+            raise ProtocolError(f"The answer of agent {self.agent!r} cannot be read: {words}") from None
         self._record("received", request.run, type_of(reply), answer, seconds)
+        if isinstance(reply, m.Problem):  # its words will be logged and printed
+            return Encoded(msgspec.structs.replace(reply, text=shown(reply.text)), answer)
+        check_words(reply)
         return Encoded(reply, answer)
 
     def _record(self, direction: Direction, run: str, type_: str, content: bytes, seconds: float = 0.0) -> None:

@@ -14,6 +14,7 @@ from assistlearn.alignment import Ids
 from assistlearn.errors import DescriptionError, RefusedError, TableChangedError
 from assistlearn.protocol import messages as m
 from assistlearn.service.holdings import Holdings
+from assistlearn.service.limits import OwnerLimits
 from assistlearn.tables import LoadedAgent, Schema, load_agent
 from assistlearn.tables.distribution import distributions
 
@@ -28,7 +29,7 @@ def holdings_of(file: Path) -> Holdings:
 
 def from_loaded(agent: LoadedAgent) -> Holdings:
     """Return what an agent has whose table is read already."""
-    description = agent.description
+    description, allowance = agent.description, agent.description.allow
     return Holdings(
         name=description.name,
         estimator=agent.estimator,
@@ -41,9 +42,9 @@ def from_loaded(agent: LoadedAgent) -> Holdings:
         read_as=partial(_read_as, agent),
         columns=partial(distributions, agent.table.features),
         accepts_moved_columns=description.moved_columns == "accept",
-        max_samples=None if description.allow is None else description.allow.max_samples,
-        min_effective=MIN_EFFECTIVE if description.allow is None else description.allow.min_effective,
-        allow=None if description.allow is None else gate(description.name, description.allow),
+        min_effective=MIN_EFFECTIVE if allowance is None else allowance.min_effective,
+        allow=None if allowance is None else gate(description.name, allowance),
+        limits=None if allowance is None else OwnerLimits(description.name, allowance, len(agent.table)),
     )
 
 
@@ -74,22 +75,17 @@ def _secret(description: AgentDescription) -> bytes:
 
 def gate(
     name: str, allowance: Allowance, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
-) -> Callable[[m.Open, int], None]:
+) -> Callable[[m.Open], None]:
     """Return what raises ``RefusedError`` for an opening that the agent's owner does not allow."""
 
-    def check(opening: m.Open, n_runs: int) -> None:
+    def check(opening: m.Open) -> None:
         if opening.initiator not in allowance.initiators:
             raise RefusedError(
-                f"Agent {name!r} does not work for {opening.initiator!r}, but for {list(allowance.initiators)}."
+                f"Agent {name!r} does not work for {opening.initiator!a}, but for {list(allowance.initiators)}."
             )
         if allowance.purpose is not None and opening.purpose != allowance.purpose:
             raise RefusedError(
                 f"Agent {name!r} works for the purpose {allowance.purpose!r} only, not {opening.purpose!r}."
-            )
-        if allowance.max_runs is not None and n_runs >= allowance.max_runs:
-            raise RefusedError(
-                f"Agent {name!r} has taken part in {n_runs} runs; its owner allows {allowance.max_runs}. "
-                "A run that is forgotten makes room."
             )
         if allowance.expired(clock()):
             raise RefusedError(f"Agent {name!r}: its owner's permission expired on {allowance.expires}.")

@@ -10,6 +10,7 @@ from typing import Any
 from assistlearn.agent_files.allowance import MIN_EFFECTIVE
 from assistlearn.alignment import Ids
 from assistlearn.protocol import messages as m
+from assistlearn.service.limits import OwnerLimits
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,10 @@ class Holdings:
     secret : bytes, optional
         What it shares with the other agents for alignment by keyed hashes.
     allow : callable, optional
-        Raises ``RefusedError`` for a run that it does not allow, given its opening and how many other runs there are;
-        asked before every answer, except to ``Forget``.
-    max_samples : int, optional
-        How many samples a run may have.
+        Raises ``RefusedError`` for a run that it does not allow, given its opening; asked before every answer, except
+        to ``Forget``.
+    limits : OwnerLimits, optional
+        How much may be asked of it. None: any amount, as where all agents are on one machine of one owner.
     min_effective : float, default=MIN_EFFECTIVE
         On how many people the ignorance must lie for the agent to take a turn: the effective sample size.
     fingerprint : str, default=""
@@ -55,8 +56,8 @@ class Holdings:
     features: Any
     home: Path
     secret: bytes | None = None
-    allow: Callable[[m.Open, int], None] | None = None
-    max_samples: int | None = None
+    allow: Callable[[m.Open], None] | None = None
+    limits: OwnerLimits | None = None
     min_effective: float = MIN_EFFECTIVE
     fingerprint: str = ""
     schema: Mapping[str, Any] | None = None

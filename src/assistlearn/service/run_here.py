@@ -9,7 +9,7 @@ from assistlearn.alignment.matching import Rows
 from assistlearn.protocol import messages as m
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.part import Part
-from assistlearn.service.store import RunStore, runs_at
+from assistlearn.service.store import RunStore
 
 Purpose: TypeAlias = Literal["train", "predict"]
 
@@ -30,6 +30,8 @@ class RunHere:
         The alignments that are under way, by what they are for.
     rows_to_predict : ndarray or None
         The agent's rows of the samples that were aligned for prediction.
+    voted_on : tuple of int or None
+        Which of these were voted on last: from where, up to where.
     """
 
     def __init__(self, own: Holdings, store: RunStore) -> None:
@@ -37,20 +39,20 @@ class RunHere:
         self.store = store
         self.aligning: dict[Purpose, Helper] = {}
         self.rows_to_predict: Rows | None = None
+        self.voted_on: tuple[int, int] | None = None
         self._part: Part | None = None
 
     def check_allowed(self, opening: m.Open) -> None:
         """Raise if the agent's owner does not allow the run, or no longer does."""
         if self.own.allow is not None:
-            others = set(runs_at(self.own.home)) - {opening.run}
-            self.own.allow(opening, len(others))
+            self.own.allow(opening)
 
     def place(self, rows: Rows, purpose: Purpose) -> None:
         """Settle the agent's rows of the samples."""
         if purpose == "train":
             self.store.keep_rows(rows, self.own.fingerprint, self.own.schema)
         else:
-            self.rows_to_predict = rows
+            self.rows_to_predict, self.voted_on = rows, None
 
     def part(self) -> Part:
         """Return the agent's part in the run, as it remembers it."""

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from assistlearn.errors import (
     AlignmentError,
@@ -20,18 +24,27 @@ from assistlearn.errors import (
 )
 from assistlearn.learners.models_on_disk import packages_of
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.codec import Encoded, Limits, VersionError, decode, encode
+from assistlearn.protocol.codec import Encoded, Limits, VersionError, encode
 from assistlearn.protocol.ledger import Direction, Ledger
 from assistlearn.protocol.messages import Message, type_of
+from assistlearn.protocol.tally import Claim
+from assistlearn.protocol.words import LONGEST_NAME, shown
+from assistlearn.service.door import Door
 from assistlearn.service.exchanges import exchange_of
+from assistlearn.service.exchanges.exchange import Demand
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.run_here import RunHere
 from assistlearn.service.store import RunStore, run_folder, sweep
 
 logger = logging.getLogger("assistlearn.service")
 
-LONGEST_NAME = 80
-"""How many letters of a name that came from outside are written down."""
+COUNTED_ANSWERS = (m.TurnTaken, m.Scores)
+"""The answers whose bits are counted."""
+
+LARGEST_LOG = 1_000_000
+"""Bytes of ``problems.log`` before it is put aside, as ``problems.log.1``, and another begun."""
+
+Result = TypeVar("Result")
 
 
 class AgentService:
@@ -54,8 +67,8 @@ class AgentService:
     """
 
     def __init__(self, holdings: Holdings, limits: Limits | None = None, ledger: bool = True) -> None:
-        self._own = holdings
-        self._limits = limits or Limits()
+        self._own = holdings if ledger else replace(holdings, limits=None)
+        self._door = Door(limits or Limits(), self._own.limits)
         self._ledger = Ledger(holdings.home / "ledger.jsonl") if ledger else None
         self._runs: dict[str, RunHere] = {}
         sweep(holdings.home)
@@ -98,25 +111,55 @@ class AgentService:
             self._runs.pop(name, None)
 
     def _answer(self, request: bytes, asker: str | None) -> bytes:
-        message: Message | None = None
         try:
-            message = decode(request, self._limits)
+            message = self._door.read(request, asker)
         except ProtocolError as error:
             kind: m.ProblemKind = "version" if isinstance(error, VersionError) else "malformed"
-            reply: Message | Encoded = m.Problem(run="", kind=kind, text=f"Agent {self._own.name!r}: {error}")
-        run, type_ = ("", "unreadable") if message is None else (message.run[:LONGEST_NAME], type_of(message))
+            problem = m.Problem(run="", kind=kind, text=f"Agent {self._own.name!r}: {shown(str(error))}")
+            self._record("received", asker or "unknown", "", "unreadable", request)
+            return self._say(asker or "unknown", "", problem)
         peer = asker or self._initiator(message) or "unknown"
-        self._record("received", peer, run, type_, request)
-        if message is not None:
-            reply = self._reply(message, request, asker)
-        answer = reply if isinstance(reply, Encoded) else Encoded.of(reply)
-        self._record("sent", peer, run, type_of(answer.message), answer.content)
-        return answer.content
+        reply: Message | Encoded | None = self._receive(message, request, asker, peer)
+        if reply is None:
+            reply = self._tried(message, self._perform, message, request)
+        return self._say(peer, _name(message), reply)
 
-    def _reply(self, message: Message, request: bytes, asker: str | None) -> Message | Encoded:
+    def _receive(self, message: Message, request: bytes, asker: str | None, peer: str) -> m.Problem | None:
+        """Record a request, counted for what it asks; return why it is refused, if it is."""
+        type_, run = type_of(message), _name(message)
+        demand = self._tried(message, self._admit, message, asker)
+        if demand is None or isinstance(demand, m.Problem):
+            self._record("received", peer, run, type_, request)
+            return demand
         try:
-            self._check_asker(message, asker)
-            return self._handle(message, request)
+            self._record("received", peer, run, type_, request, self._claim(peer, run, type_, *demand))
+        except RefusedError as error:
+            self._record("received", peer, run, type_, request)
+            return self._problem(message, "refused", error)
+        return None
+
+    def _say(self, peer: str, run: str, reply: Message | Encoded) -> bytes:
+        """Record an answer and return its bytes; where no more bits may be sent, the answer is that."""
+        answer = reply if isinstance(reply, Encoded) else Encoded.of(reply)
+        type_, content = type_of(answer.message), answer.content
+        if not isinstance(answer.message, COUNTED_ANSWERS):
+            self._record("sent", peer, run, type_, content)
+            return content
+        try:
+            self._record("sent", peer, run, type_, content, self._claim(peer, run, type_, 8 * len(content)))
+        except RefusedError as error:
+            return self._say(peer, run, self._problem(answer.message, "refused", error))
+        return content
+
+    def _claim(self, peer: str, run: str, type_: str, amount: int, turn: int | None = None) -> Claim:
+        if self._own.limits is None:
+            return Claim(amount, lambda count, fresh, day: None, turn)
+        return self._own.limits.claim(peer, type_, run, amount, turn)
+
+    def _tried(self, message: Message, work: Callable[..., Result], *arguments: Any) -> Result | m.Problem:
+        """Return what some work gives, or the problem that it ends in."""
+        try:
+            return work(*arguments)
         except (RefusedError, MissingExtraError) as error:
             return self._problem(message, "too-few" if isinstance(error, TooFewError) else "refused", error)
         except OutOfOrderError as error:
@@ -130,7 +173,9 @@ class AgentService:
         except Exception as error:  # a fault of ours or of the disk must reach the initiator as a reply, not as silence
             return self._failed(message, error)
 
-    def _handle(self, message: Message, request: bytes) -> Message | Encoded:
+    def _admit(self, message: Message, asker: str | None) -> Demand | m.Problem | None:
+        """Return what a request asks for, if it may be asked at all; nothing has changed then."""
+        self._check_asker(message, asker)
         run = self.run(message.run)
         exchange = exchange_of(message)
         if not run.store.exists and (exchange is None or exchange.needs_open_run):
@@ -140,6 +185,11 @@ class AgentService:
             raise OutOfOrderError(f"{type_of(message)!r} is a reply, not a request.")
         if exchange.needs_open_run and exchange.needs_permission:
             run.check_allowed(m.Open(**run.store.opened()))
+        return exchange.demand(run, message)
+
+    def _perform(self, message: Message, request: bytes) -> Message | Encoded:
+        run, exchange = self.run(message.run), exchange_of(message)
+        assert exchange is not None
         reply = exchange.answer(run, message, request)
         self._keep(message.run, run)
         return reply
@@ -147,7 +197,7 @@ class AgentService:
     def _initiator(self, message: Message | None) -> str | None:
         """Return the initiator of the run that a message is about; None where no such run is known."""
         if isinstance(message, m.Open):
-            return message.initiator[:LONGEST_NAME]
+            return message.initiator
         try:
             opened = None if message is None else RunStore(run_folder(self._own.home, message.run)).opened()
         except AssistLearnError:  # the name of the run is none, or nobody has opened it: the reply will say so
@@ -162,15 +212,17 @@ class AgentService:
                 f"Agent {self._own.name!r}: run {message.run!r} is one of {initiator!r}; {asker!r} has no part in it."
             )
 
-    def _record(self, direction: Direction, peer: str, run: str, type_: str, content: bytes) -> None:
+    def _record(
+        self, direction: Direction, peer: str, run: str, type_: str, content: bytes, claim: Claim | None = None
+    ) -> None:
         if self._ledger is not None:
-            self._ledger.record(direction, peer, run, type_, content)
+            self._ledger.record(direction, peer, run, type_, content, claim)
 
     def _problem(self, message: Message, kind: m.ProblemKind, error: Exception) -> m.Problem:
         text = str(error) or type(error).__name__
         if self._own.name not in text:
             text = f"Agent {self._own.name!r}: {text}"
-        return m.Problem(run=message.run[:LONGEST_NAME], kind=kind, text=text)
+        return m.Problem(run=_name(message), kind=kind, text=text)
 
     def _failed(self, message: Message, error: Exception) -> m.Problem:
         """Return what others may know of a failure; the rest is for the agent's owner."""
@@ -180,8 +232,7 @@ class AgentService:
             return self._problem(message, "failed", error)
         type_ = type_of(message)
         logger.error("Request %s failed", type_, exc_info=error)
-        with suppress(OSError), (self._own.home / "problems.log").open("a", encoding="utf-8") as file:
-            file.write(f"Run {message.run!r}, {type_}:\n{''.join(traceback.format_exception(error))}\n")
+        self._note(f"Run {message.run!r}, {type_}:\n{''.join(traceback.format_exception(error))}\n")
         text = (
             f"Agent {self._own.name!r} failed at {type_!r} ({type(error).__name__}). Its owner finds the reason in "
             "problems.log, beside its ledger."
@@ -192,4 +243,18 @@ class AgentService:
                 f"Agent {self._own.name!r} cannot write to its disk ({why}). Its owner must make room there, or put it "
                 "right; then go on. Nothing is lost."
             )
-        return m.Problem(run=message.run[:LONGEST_NAME], kind="failed", text=text)
+        return m.Problem(run=_name(message), kind="failed", text=text)
+
+    def _note(self, text: str) -> None:
+        """Write something down for the agent's owner; the file does not grow without end."""
+        path = self._own.home / "problems.log"
+        with suppress(OSError):
+            if path.exists() and path.stat().st_size > LARGEST_LOG:
+                os.replace(path, path.with_name("problems.log.1"))
+            with path.open("a", encoding="utf-8") as file:
+                file.write(text[:LARGEST_LOG])
+
+
+def _name(message: Message) -> str:
+    """Return the name of the run that a message is about, as it may be written down."""
+    return shown(message.run, LONGEST_NAME)

@@ -142,6 +142,10 @@ class RunStore:
             files[folder / "model.skops"] = dump_model(model, self._packages)
         self._files.write(files | {folder / "request.msg": request, folder / "reply.msg": reply})
 
+    def has_turn(self, number: int) -> bool:
+        """Whether a turn is done."""
+        return (self._turn(number) / "reply.msg").exists()
+
     def past_turns(self) -> Iterator[PastTurn]:
         """Yield the turns that are done, in order."""
         folders = [folder for folder in (self.folder / "turns").glob("*") if folder.name.isdecimal()]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistlearn.alignment import HashHelper, Helper, Minimum, PsiHelper
+import numpy as np
+
+from assistlearn.alignment import HashHelper, Helper, Minimum, PsiHelper, ids_asked
 from assistlearn.errors import OutOfOrderError, RefusedError
 from assistlearn.protocol import messages as m
-from assistlearn.service.exchanges.exchange import Exchange
+from assistlearn.service.exchanges.exchange import Demand, Exchange
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.run_here import RunHere
 
@@ -18,21 +20,39 @@ class Aligning(Exchange):
     requests = (m.Align,)
     replies = (m.Aligned,)
 
-    def answer(self, run: RunHere, message: Any, request: bytes) -> m.Aligned:
-        """Take a step of the alignment."""
+    def demand(self, run: RunHere, message: Any) -> Demand | None:
+        """Ask about ids, in the first step; too many at once, or too few for training, are not even compared."""
         if message.purpose == "train" and run.store.task() is not None:
             raise OutOfOrderError("Training has begun: its samples cannot be aligned again.")
+        if message.step != 1:
+            return None
+        n_ids = ids_asked(message.data, run.store.opened()["alignment"])
+        if run.own.limits is not None:
+            run.own.limits.check_samples(n_ids)
+        _check_people(run, message, n_ids)
+        return Demand(n_ids)
+
+    def answer(self, run: RunHere, message: Any, request: bytes) -> m.Aligned:
+        """Take a step of the alignment; nothing is told of too few people to train on."""
         if message.step == 1:
             helper = helper_of(run.own, run.store.opened()["alignment"], message.purpose)
             data = helper.answer(message.data)
+            _check_people(run, message, helper.n_found)
             run.aligning[message.purpose] = helper
         else:
             if message.purpose not in run.aligning:
                 raise OutOfOrderError("No alignment is under way here. Start it again.")
             helper = run.aligning[message.purpose]
             data = helper.agree(message.data)
+            _check_people(run, message, int(np.count_nonzero(helper.rows >= 0)))
             run.place(helper.rows, message.purpose)
         return m.Aligned(run=message.run, step=message.step, data=data)
+
+
+def _check_people(run: RunHere, message: m.Align, n_people: int | None) -> None:
+    """Refuse samples to train on of which the agent holds too few, as far as it can tell yet."""
+    if run.own.limits is not None and message.purpose == "train" and n_people is not None:
+        run.own.limits.check_people(n_people)
 
 
 def helper_of(own: Holdings, alignment: str, purpose: str) -> Helper:

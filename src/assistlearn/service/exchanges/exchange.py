@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from assistlearn.protocol.codec import Encoded
 from assistlearn.protocol.messages import Message
 from assistlearn.service.run_here import RunHere
+
+
+class Demand(NamedTuple):
+    """What a request asks for, of what is counted: how much, and in which turn where it is one."""
+
+    amount: int
+    turn: int | None = None
 
 
 class Exchange(ABC):
@@ -27,6 +34,13 @@ class Exchange(ABC):
     replies: ClassVar[tuple[type[Message], ...]] = ()
     needs_open_run: ClassVar[bool] = True
     needs_permission: ClassVar[bool] = True
+
+    def demand(self, run: RunHere, message: Any) -> Demand | None:
+        """Return what a request asks for, before any work; None: nothing that is counted.
+
+        Raise where it cannot be answered at all, so that it is not counted.
+        """
+        return None
 
     @abstractmethod
     def answer(self, run: RunHere, message: Any, request: bytes) -> Message | Encoded:

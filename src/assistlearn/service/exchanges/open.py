@@ -6,7 +6,7 @@ from typing import Any
 
 from assistlearn.errors import OutOfOrderError
 from assistlearn.protocol import messages as m
-from assistlearn.service.exchanges.exchange import Exchange
+from assistlearn.service.exchanges.exchange import Demand, Exchange
 from assistlearn.service.run_here import RunHere
 
 
@@ -17,12 +17,19 @@ class Opening(Exchange):
     replies = (m.Opened,)
     needs_open_run = False
 
-    def answer(self, run: RunHere, message: Any, request: bytes) -> m.Opened:
-        """Remember the run; one that was opened with the same facts before is opened again."""
-        facts = {name: getattr(message, name) for name in ("run", "initiator", "purpose", "alignment", "overlap")}
-        if run.store.exists and run.store.opened() != facts:
+    def demand(self, run: RunHere, message: Any) -> Demand:
+        """Ask for one more run, or for none where it is here already."""
+        if run.store.exists and run.store.opened() != _facts(message):
             raise OutOfOrderError(f"Run {message.run!r} was opened here before, with other facts.")
         run.check_allowed(message)
+        return Demand(0 if run.store.exists else 1)
+
+    def answer(self, run: RunHere, message: Any, request: bytes) -> m.Opened:
+        """Remember the run; one that was opened with the same facts before is opened again."""
         if not run.store.exists:
-            run.store.open(facts)
+            run.store.open(_facts(message))
         return m.Opened(run=message.run, agent=run.own.name, n_rows=len(run.own.ids))
+
+
+def _facts(message: m.Open) -> dict[str, Any]:
+    return {name: getattr(message, name) for name in ("run", "initiator", "purpose", "alignment", "overlap")}

@@ -10,7 +10,7 @@ from assistlearn.errors import OutOfOrderError, ProtocolError
 from assistlearn.learners.weighting import take_rows
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, pack_numbers
-from assistlearn.service.exchanges.exchange import Exchange
+from assistlearn.service.exchanges.exchange import Demand, Exchange
 from assistlearn.service.run_here import RunHere
 
 MAX_PREDICTED = 1_000_000
@@ -26,8 +26,8 @@ class Predicting(Exchange):
     requests = (m.Predict,)
     replies = (m.Scores,)
 
-    def answer(self, run: RunHere, message: Any, request: bytes) -> m.Scores:
-        """Return the votes on the samples that the agent holds, of those asked for."""
+    def demand(self, run: RunHere, message: Any) -> Demand:
+        """Ask for votes, or for none where they are those of the last answer."""
         rows = run.rows_to_predict
         if rows is None:
             raise OutOfOrderError("The samples to predict are not aligned yet.")
@@ -40,12 +40,20 @@ class Predicting(Exchange):
                 f"Samples {message.start} to {message.stop} were asked for; {len(rows)} are aligned, and at most "
                 f"{most:,} are answered at once."
             )
-        asked = rows[message.start : message.stop]
+        again = run.voted_on == (message.start, message.stop)
+        return Demand(0 if again else message.stop - message.start)
+
+    def answer(self, run: RunHere, message: Any, request: bytes) -> m.Scores:
+        """Return the votes on the samples that the agent holds, of those asked for."""
+        part = run.part()
+        assert run.rows_to_predict is not None
+        asked = run.rows_to_predict[message.start : message.stop]
         held = asked >= 0
         scores = np.zeros((0, part.n_classes))
         if held.any():
             table = take_rows(part.features(), asked[held])
             scores = part.agent.scores(table, int(held.sum()), part.n_classes)
+        run.voted_on = (message.start, message.stop)
         return m.Scores(
             run=message.run,
             known=pack_bits(held),

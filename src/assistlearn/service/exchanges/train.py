@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistlearn.errors import RefusedError
+import numpy as np
+
 from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import unpack_bits
 from assistlearn.protocol.codec import Encoded
-from assistlearn.service.exchanges.exchange import Exchange
+from assistlearn.service.exchanges.exchange import Demand, Exchange
 from assistlearn.service.run_here import RunHere
 
 
@@ -16,6 +18,14 @@ class Training(Exchange):
 
     requests = (m.Begin, m.TakeTurn, m.End)
     replies = (m.Ready, m.TurnTaken, m.Ended)
+
+    def demand(self, run: RunHere, message: Any) -> Demand | None:
+        """Ask for a turn, or for none where it is done already; check how many samples a task has."""
+        if isinstance(message, m.Begin):
+            _check_size(run, message)
+        if isinstance(message, m.TakeTurn):
+            return Demand(0 if run.store.has_turn(message.turn) else 1, message.turn)
+        return None
 
     def answer(self, run: RunHere, message: Any, request: bytes) -> m.Message | Encoded:
         """Take the task, take a turn, or end."""
@@ -26,11 +36,20 @@ class Training(Exchange):
         return run.part().end(message)
 
     def _begin(self, run: RunHere, message: m.Begin, request: bytes) -> m.Ready:
-        limit = run.own.max_samples
-        if limit is not None and message.n_samples > limit:
-            raise RefusedError(
-                f"Agent {run.own.name!r}: the run has {message.n_samples:,} samples; its owner allows {limit:,}."
-            )
         ready = run.part().begin(message, request)
         run.aligning.pop("train", None)
         return ready
+
+
+def _check_size(run: RunHere, message: m.Begin) -> None:
+    """Refuse a task of too many samples, or with too few people that the agent would train on."""
+    if run.own.limits is None:
+        return
+    run.own.limits.check_samples(message.n_samples)
+    rows = run.store.rows()
+    if rows is None or len(rows) != message.n_samples:
+        return  # no task at all, as will be said
+    held = rows >= 0
+    if message.holdout is not None:
+        held &= ~unpack_bits(message.holdout, len(rows))
+    run.own.limits.check_people(int(np.count_nonzero(held)))

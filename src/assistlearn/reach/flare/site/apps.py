@@ -145,7 +145,7 @@ class Site:
 def _guarded(holdings: Holdings) -> Holdings:
     """Return holdings that answer nobody where its owner has not said who may ask; an initiator's, mostly."""
 
-    def nobody(opening: m.Open, n_runs: int) -> None:
+    def nobody(opening: m.Open) -> None:
         raise RefusedError(
             f"Agent {holdings.name!r} works for nobody: its file does not say who may start runs with it ([allow])."
         )

@@ -1,0 +1,152 @@
+"""The entries of a ledger: what one says, the line it stands on, and the chain that they form."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from assistlearn.errors import LedgerError
+from assistlearn.protocol.tally import Tally
+
+FIRST = "0" * 64
+
+Direction: TypeAlias = Literal["sent", "received", "refused"]
+"""From this agent; to it; or to it and turned away at the door, before anything looked at the content."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One message, as the ledger remembers it.
+
+    Attributes
+    ----------
+    number : int
+        Counts from 1.
+    time : str
+        When, in UTC.
+    direction : {"sent", "received", "refused"}
+        From this agent; to it; or to it and turned away at the door.
+    peer : str
+        The other agent.
+    run : str
+        The run it belongs to.
+    type : str
+        The message's type.
+    bytes : int
+        Its size on the wire.
+    digest : str
+        SHA-256 of its bytes.
+    previous : str
+        The hash of the entry before.
+    hash : str
+        SHA-256 of everything else.
+    amount : int or None
+        What the message was counted for, in the unit of its type (:mod:`assistlearn.protocol.tally`); 0 where it
+        repeats one that was counted. None where nothing is counted, as in ledgers of earlier releases: the line has no
+        such key then.
+    turn : int or None
+        The turn that was asked for, where turns are counted.
+    """
+
+    number: int
+    time: str
+    direction: Direction
+    peer: str
+    run: str
+    type: str
+    bytes: int
+    digest: str
+    previous: str
+    hash: str
+    amount: int | None = None
+    turn: int | None = None
+
+
+_OPTIONAL = ("amount", "turn")
+_ORDER = ("number", "time", "direction", "peer", "run", "type", "bytes", "digest", *_OPTIONAL, "previous", "hash")
+_as_written = json.JSONEncoder(ensure_ascii=False)
+_sorted = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+
+
+@dataclass
+class Chain:
+    """The chain of a ledger, as far as it was followed; every entry is verified on the way.
+
+    Attributes
+    ----------
+    number, last, before : int, str, str
+        The number and the hash of the last entry, and the hash of the one before it.
+    start, size : int
+        Where in the file the last entry begins, and ends.
+    tally : Tally
+        What was counted so far.
+    """
+
+    number: int = 0
+    last: str = FIRST
+    before: str = FIRST
+    start: int = 0
+    size: int = 0
+    tally: Tally = field(default_factory=Tally)
+
+    def follow(self, line: bytes, where: str) -> Entry:
+        """Take the next line of the file, and return its entry; raise if it does not belong there."""
+        entry = entry_on(line, where)
+        if entry.number != self.number + 1 or entry.previous != self.last:
+            raise LedgerError(
+                f"{where}: entry {entry.number} does not follow the one before. Entries were removed, added or moved."
+            )
+        check_unchanged(entry, line, where)
+        self.number, self.last, self.before = entry.number, entry.hash, entry.previous
+        self.start, self.size = self.size, self.size + len(line)
+        self.tally.take(entry)
+        return entry
+
+
+def made(facts: dict[str, Any]) -> Entry:
+    """Return the entry with these facts, and its hash."""
+    known = {name: value for name, value in facts.items() if value is not None}
+    return Entry(**known, hash=_hash(known))
+
+
+def line_of(entry: Entry) -> bytes:
+    """Return the line that an entry stands on."""
+    return _line(_facts(entry))
+
+
+def entry_on(line: bytes, where: str) -> Entry:
+    """Return the entry on a line, unverified."""
+    try:
+        entry = Entry(**json.loads(line.decode()))
+    except (ValueError, TypeError, RecursionError):
+        entry = None
+    if entry is None or not isinstance(entry.amount, int | None):
+        raise LedgerError(f"{where}: this is not an entry of a ledger. It was changed, or cut off.")
+    return entry
+
+
+def check_unchanged(entry: Entry, line: bytes, where: str) -> None:
+    """Raise if an entry is not as it was written."""
+    facts = _facts(entry)
+    same = _line(facts) == line
+    del facts["hash"]
+    if not same or _hash(facts) != entry.hash:
+        raise LedgerError(f"{where}: entry {entry.number} was changed after it was written.")
+
+
+def _facts(entry: Entry) -> dict[str, Any]:
+    facts = {name: getattr(entry, name) for name in _ORDER}
+    for name in _OPTIONAL:
+        if facts[name] is None:
+            del facts[name]
+    return facts
+
+
+def _line(facts: dict[str, Any]) -> bytes:
+    return (_as_written.encode(facts) + "\n").encode()
+
+
+def _hash(facts: dict[str, Any]) -> str:
+    return hashlib.sha256(_sorted.encode(facts).encode()).hexdigest()

@@ -1,0 +1,136 @@
+"""What a ledger adds up to: how much each other agent has asked of this one, and been told, since the first entry.
+
+A message counts for one thing, by its type:
+
+========== ======== =================================================================
+message    counts   its amount
+========== ======== =================================================================
+open       runs     1 for a run that is not open; forgetting closes it
+take-turn  turns    1 for a turn that was not the last one asked for
+align      ids      how many ids are asked about, found or not
+predict    votes    how many samples are asked for, held or not
+turn-taken bits     8 times its bytes on the wire
+scores     bits     8 times its bytes on the wire
+========== ======== =================================================================
+
+A request whose bytes are those of the last one counted in its run counts nothing again, nor does such an answer (votes
+on the same samples, as long as these are aligned): a network that repeats a message, or a crash after which it is sent
+once more, costs nothing. What was counted stays
+counted; nothing but a run's own turns ends with the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+
+from assistlearn.protocol.messages import Align, Forget, Open, Predict, Scores, TakeTurn, TurnTaken, type_of
+
+if TYPE_CHECKING:
+    from assistlearn.protocol.entries import Entry
+
+UNITS: dict[str, str] = {
+    type_of(Open): "runs",
+    type_of(TakeTurn): "turns",
+    type_of(Align): "ids",
+    type_of(Predict): "votes",
+    type_of(TurnTaken): "bits",
+    type_of(Scores): "bits",
+}
+"""What each type of message counts for."""
+
+Span: TypeAlias = Literal["all", "day", "run"]
+"""Since the first entry; on one day, in UTC; in one run."""
+
+
+class RunCount(msgspec.Struct, forbid_unknown_fields=True):
+    """One run that is open: what was counted in it, and what was counted last."""
+
+    units: dict[str, int] = {}
+    turn: int | None = None
+    asked: str = ""
+    said: str = ""
+
+
+class PeerCount(msgspec.Struct, forbid_unknown_fields=True):
+    """One other agent: what was counted in all and on the last day, and its runs that are open."""
+
+    units: dict[str, int] = {}
+    day: str = ""
+    today: dict[str, int] = {}
+    runs: dict[str, RunCount] = {}
+
+    def used(self, unit: str, span: Span, day: str, run: str) -> int:
+        """Return how much was counted; ``day`` is today, as in 2030-12-31."""
+        if span == "run":
+            return self.runs[run].units.get(unit, 0) if run in self.runs else 0
+        if span == "day":
+            return self.today.get(unit, 0) if day == self.day else 0
+        return self.units.get(unit, 0)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a message is to be counted for.
+
+    Attributes
+    ----------
+    amount : int
+        How much.
+    check : callable
+        Raises where that is too much, given what was counted before, the amount, and the day.
+    turn : int or None
+        The turn asked for, where it is one.
+    """
+
+    amount: int
+    check: Callable[[PeerCount, int, str], None]
+    turn: int | None = None
+
+
+class Tally(msgspec.Struct, forbid_unknown_fields=True):
+    """What was counted, by the name of the other agent.
+
+    >>> Tally().of("clinic").used("runs", "all", "2030-12-31", "")
+    0
+    """
+
+    peers: dict[str, PeerCount] = {}
+
+    def of(self, peer: str) -> PeerCount:
+        """Return what was counted of one agent."""
+        return self.peers.get(peer, PeerCount())
+
+    def take(self, entry: Entry) -> None:
+        """Count one more entry."""
+        if entry.amount is None:
+            return
+        peer = self.peers.setdefault(entry.peer, PeerCount())
+        if entry.type == type_of(Forget):
+            peer.runs.pop(entry.run, None)
+            return
+        run, unit = peer.runs.setdefault(entry.run, RunCount()), UNITS.get(entry.type, entry.type)
+        if entry.time[:10] != peer.day:
+            peer.day, peer.today = entry.time[:10], {}
+        for counts in (peer.units, peer.today, run.units):
+            counts[unit] = counts.get(unit, 0) + entry.amount
+        if not entry.amount:
+            return  # it repeats what was counted before
+        if entry.direction == "sent":
+            run.said = entry.digest
+        elif entry.type != type_of(Open):
+            run.asked, run.turn = entry.digest, entry.turn
+
+    def repeated(self, peer: str, run: str, type: str, digest: str, turn: int | None) -> bool:
+        """Return whether a message repeats what was counted last, so that it tells or asks nothing new."""
+        known = self.of(peer).runs.get(run)
+        if known is None:
+            return False
+        if type == type_of(Open):
+            return True
+        if type == type_of(Predict):
+            return False  # the same bytes may mean other samples, which only whoever has aligned them can tell
+        return digest in (known.asked, known.said) or (turn is not None and turn == known.turn)

@@ -1,0 +1,71 @@
+"""The door of an agent: what is too large, no message, or no plain words is turned away before anything is done."""
+
+from __future__ import annotations
+
+import re
+
+from assistlearn.errors import ProtocolError
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.codec import HEADER_BYTES, Limits, decode
+from assistlearn.protocol.messages import Message, type_of
+from assistlearn.protocol.words import check_words
+from assistlearn.service.limits import OwnerLimits
+
+SMALL = 2**16
+"""Bytes of a message that anybody may send, and that a request without samples needs at the most."""
+
+BYTES_PER_SAMPLE = {type_of(m.Align): 64, type_of(m.Begin): 32}
+"""What a sample takes in a request, generously; more where others' rewards come with it."""
+
+MANY = 4_096
+
+WITHOUT_SAMPLES = {type_of(kind) for kind in (m.Open, m.End, m.Predict, m.Forget)}
+
+_TYPE_FIRST = re.compile(rb"(?:[\x80-\x8f]|\xde..)\xa4type[\xa1-\xbf]", re.DOTALL)
+
+
+class Door:
+    """Reads requests.
+
+    Parameters
+    ----------
+    largest : Limits
+        The largest message that is read at all.
+    limits : OwnerLimits or None
+        What the agent's owner allows; None: nothing is said about it.
+    """
+
+    def __init__(self, largest: Limits, limits: OwnerLimits | None) -> None:
+        self._largest = largest
+        self._limits = limits
+
+    def read(self, request: bytes, asker: str | None) -> Message:
+        """Return the message that bytes stand for, if it may come in; ``asker`` as in ``AgentService.answer``."""
+        most = self._most(_type(request), asker)
+        if most is not None and len(request) > HEADER_BYTES + most:
+            raise ProtocolError(
+                f"The message has {len(request) - HEADER_BYTES:,} bytes; at most {most:,} of this kind are taken here."
+            )
+        message = decode(request, self._largest)
+        check_words(message)
+        return message
+
+    def _most(self, type: str, asker: str | None) -> int | None:
+        """Return how many bytes a message of this type may have; None: as many as any."""
+        if type in WITHOUT_SAMPLES:
+            return SMALL
+        if self._limits is None:
+            return None
+        if not type or (asker is not None and asker not in self._limits.initiators):
+            return SMALL
+        samples = self._limits.most_samples
+        return None if samples is None else SMALL + BYTES_PER_SAMPLE.get(type, MANY) * samples
+
+
+def _type(request: bytes) -> str:
+    """Return the type that a message says first, without decoding it; nothing where it says something else first."""
+    found = _TYPE_FIRST.match(request, HEADER_BYTES)
+    if found is None:
+        return ""
+    length = request[found.end() - 1] & 0x1F
+    return request[found.end() : found.end() + length].decode(errors="replace")

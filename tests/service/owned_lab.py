@@ -1,0 +1,145 @@
+"""A helper with an owner: a small table, an ``[allow]`` table with some limits, and messages to ask it with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+
+from assistlearn.agent_files import Allowance
+from assistlearn.alignment import HashInitiator, Ids, Initiator, Minimum, PsiInitiator
+from assistlearn.plan import Plan
+from assistlearn.protocol import decode, encode
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import pack_bits, pack_codes
+from assistlearn.protocol.ledger import counted
+from assistlearn.protocol.tally import PeerCount
+from assistlearn.service.agent_from_file import gate
+from assistlearn.service.holdings import Holdings
+from assistlearn.service.limits import OwnerLimits
+from assistlearn.service.service import AgentService
+
+SECRET = b"a secret that all agents share"
+BANK, SHOP = "bank", "shop"
+PEOPLE = [f"p-{i:05d}" for i in range(0, 6_000, 100)]
+"""Sixty people, one in a hundred of all numbers that there are."""
+
+X = np.random.RandomState(0).rand(len(PEOPLE), 3)
+CODES = (X[:, 0] + 0.3 * np.random.RandomState(1).rand(len(PEOPLE)) > 0.6).astype(int)
+
+
+@dataclass
+class Lab:
+    """The helper, as one who asks it sees it; what is limited is what its owner wrote."""
+
+    home: Path
+    allowance: Allowance | None = field(default_factory=lambda: Allowance((BANK, SHOP)))
+    service: AgentService = field(init=False)
+    taken: dict[str, m.TurnTaken] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.restart()
+
+    def restart(self, **changed: Any) -> None:
+        """Start the helper anew, as every job does; its owner may have changed ``[allow]``."""
+        if changed and self.allowance is not None:
+            self.allowance = Allowance(**({"initiators": self.allowance.initiators} | changed))
+        owner = self.allowance
+        self.service = AgentService(
+            Holdings(
+                name="lab",
+                estimator=DecisionTreeClassifier(max_depth=1),
+                ids=Ids(PEOPLE, "Agent 'lab'"),
+                features=X,
+                home=self.home,
+                secret=SECRET,
+                allow=None if owner is None else gate("lab", owner),
+                limits=None if owner is None else OwnerLimits("lab", owner, len(PEOPLE)),
+            )
+        )
+
+    def ask(self, message: m.Message | bytes, asker: str | None = BANK) -> Any:
+        """Return the helper's answer."""
+        return decode(self.service.answer(message if isinstance(message, bytes) else encode(message), asker))
+
+    def count(self, peer: str = BANK) -> PeerCount:
+        """Return what its ledger has counted."""
+        return counted(self.home / "ledger.jsonl").of(peer)
+
+    def open(self, run: str = "r1", asker: str = BANK, alignment: Any = "hash") -> Any:
+        """Open a run."""
+        return self.ask(opening(run, asker, alignment=alignment), asker)
+
+    def find(self, ids: Sequence[str], run: str = "r1", purpose: Any = "predict", psi: bool = False) -> Any:
+        """Ask which of some ids the helper holds: an array, or the problem."""
+        side = initiator_of(ids, psi)
+        reply = self.ask(m.Align(run=run, purpose=purpose, step=1, data=side.start()))
+        return reply if isinstance(reply, m.Problem) else side.finish(reply.data)
+
+    def align(self, ids: Sequence[str], run: str = "r1", purpose: Any = "train", psi: bool = False) -> Any:
+        """Take both steps of an alignment; return the last answer."""
+        side = initiator_of(ids, psi)
+        reply = self.ask(m.Align(run=run, purpose=purpose, step=1, data=side.start()))
+        if isinstance(reply, m.Problem):
+            return reply
+        side.finish(reply.data)
+        return self.ask(m.Align(run=run, purpose=purpose, step=2, data=side.settle()))
+
+    def begin(self, run: str = "r1", n: int = len(PEOPLE), aside: np.ndarray | None = None) -> Any:
+        """Set the task."""
+        return self.ask(
+            m.Begin(
+                run=run,
+                n_samples=n,
+                n_classes=2,
+                labels=pack_codes(np.resize(CODES, n), 2),
+                seed=3,
+                weights=None,
+                holdout=None if aside is None else pack_bits(aside),
+                **Plan().told(),
+            )
+        )
+
+    def take(self, number: int, run: str = "r1") -> Any:
+        """Ask for a turn; nobody else has kept a model since the last."""
+        last = self.taken.get(run)
+        kept = last is not None and last.turn < number and last.model_weight > 0.0
+        news = [m.News(last.turn, last.turn, last.model_weight, None)] if last is not None and kept else []
+        reply = self.ask(turn(number, run, 0 if last is None else last.turn, news))
+        if isinstance(reply, m.TurnTaken):
+            self.taken[run] = reply
+        return reply
+
+    def ready(self, run: str = "r1") -> None:
+        """Open a run and go as far as the first turn."""
+        for reply in (self.open(run), self.align(PEOPLE, run), self.begin(run)):
+            assert not isinstance(reply, m.Problem), reply
+
+
+def initiator_of(ids: Sequence[str], psi: bool = False) -> Initiator:
+    """The initiator's side of an alignment of any overlap."""
+    if psi:
+        return PsiInitiator(Ids(ids, "bank"), "lab", Minimum(0, 0.0), n_jobs=1)
+    return HashInitiator(Ids(ids, "bank"), SECRET, "lab", Minimum(0, 0.0))
+
+
+def opening(run: str = "r1", initiator: str = BANK, purpose: str = "a test", alignment: Any = "hash") -> m.Open:
+    """The message that opens a run."""
+    return m.Open(run=run, initiator=initiator, purpose=purpose, alignment=alignment, overlap="abstain")
+
+
+def turn(number: int, run: str = "r1", since: int = 0, news: Sequence[m.News] = ()) -> m.TakeTurn:
+    """The message that asks for a turn."""
+    return m.TakeTurn(run=run, turn=number, round=number, seed=5, since=since, news=list(news))
+
+
+def refused(reply: Any, *words: str) -> None:
+    """Assert that a request was refused, in these words."""
+    assert isinstance(reply, m.Problem), reply
+    assert reply.kind == "refused", reply
+    for word in words:
+        assert word in reply.text, reply.text
