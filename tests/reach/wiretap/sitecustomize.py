@@ -28,10 +28,10 @@ def tap_relay() -> None:
 
 
 def tap_site() -> None:
-    from assistlearn.reach.flare.site import apps
+    from assistlearn.reach.flare.site import sealing
     from assistlearn.service.service import AgentService
 
-    apps.SECURE = not ((TAPS / "plain").exists() or (TAPS / f"plain-{SITE}").exists())
+    sealing.SECURE = not ((TAPS / "plain").exists() or (TAPS / f"plain-{SITE}").exists())
     answer = AgentService.answer
 
     def tapped(self, request, asker=None):
@@ -47,5 +47,5 @@ def tap_site() -> None:
 if SITE and TAPS.is_dir():
     if SITE == "localhost":
         tap_relay()
-    elif any("worker_process" in word for word in sys.orig_argv):
+    elif "job" in sys.orig_argv:
         tap_site()
