@@ -77,7 +77,7 @@ class Refusals:
 
     def _work(self) -> None:
         while True:
-            self._news.wait(QUIET / 10)
+            self._news.wait(max(QUIET / 10, 0.5))
             self._news.clear()
             self.write()
 

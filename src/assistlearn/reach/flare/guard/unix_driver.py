@@ -14,7 +14,7 @@ import socket
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from socketserver import BaseServer, ThreadingMixIn, UnixStreamServer
+from socketserver import ThreadingMixIn, UnixStreamServer
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -33,7 +33,7 @@ class UnixDriver(BaseDriver):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
-        self._server: BaseServer | None = None
+        self._server: _Server | None = None
 
     @staticmethod
     def supported_transports() -> list[str]:
@@ -61,18 +61,19 @@ class UnixDriver(BaseDriver):  # type: ignore[misc]
         with _reachable(path) as short:
             path.unlink(missing_ok=True)  # of a process that was killed; a kit is started once at a time
             self._server = _Server(short, self, connector)
-        self._server.serve_forever()
+        with contextlib.closing(self._server.socket):
+            self._server.serve_forever()
 
     def connect(self, connector: ConnectorInfo) -> None:
         """Connect, and read until the connection is closed."""
         self.connector = connector
-        line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        with _reachable(_path(connector)) as short:
-            line.connect(short)
-        connection = SocketConnection(line, connector)
-        self.add_connection(connection)
-        connection.read_loop()
-        self.close_connection(connection)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+            with _reachable(_path(connector)) as short:
+                line.connect(short)
+            connection = SocketConnection(line, connector)
+            self.add_connection(connection)
+            connection.read_loop()
+            self.close_connection(connection)
 
     def shutdown(self) -> None:
         """Close all connections, and listen no more."""
