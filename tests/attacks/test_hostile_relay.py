@@ -148,6 +148,17 @@ def test_a_job_is_signed_by_the_initiators_admin(organisations, relay, door, tmp
     assert not (organisations.network.kit(SCANS) / NUMBER).exists()
 
 
+@attack("relay", "says that the initiator is reached at another member, which then asks as the initiator", "refused")
+@pytest.mark.parametrize("key", ["fqcn", "fqsn"])
+@pytest.mark.parametrize("topic", ["train.deploy", "train.start_job"])
+def test_no_site_answers_under_anothers_name(relay, door, tmp_path, key, topic):
+    members = [{"name": name} for name in NAMES]
+    members[0][key] = SHOP
+    said = meta(INITIATOR, NAMES) | {"job_id": NUMBER, "study": "default", "job_clients": members}
+    relay.say(command(SCANS, topic, {}, job_id=NUMBER, job_meta=said, app_name="site", origin="server"))
+    door.refused(f"FLARE admin/{topic}", peer="server")
+
+
 @attack("relay", "speaks to a site in that site's own name", "refused: its own processes do not come over the network")
 def test_nobody_outside_bears_a_sites_own_name(relay, door, job):
     own = f"{SCANS}.{job}"

@@ -14,9 +14,12 @@ pytest.importorskip("nvflare", reason="needs the extra [flare]")
 
 from nvflare.fuel.f3.drivers.connector_info import ConnectorInfo, Mode
 from nvflare.fuel.f3.drivers.net_utils import parse_url
+from nvflare.private.admin_defs import Message as AdminMessage
 
+from assistlearn.reach.flare.carrying.job_definition import meta
 from assistlearn.reach.flare.guard.cell_names import CellName, parsed, plain
 from assistlearn.reach.flare.guard.envelope import read as read_envelope
+from assistlearn.reach.flare.guard.job_requests import refused
 from assistlearn.reach.flare.guard.judging import TAKE, Judge
 from assistlearn.reach.flare.guard.lists import CALL, METHODS, TAKEN
 from assistlearn.reach.flare.guard.refusals import Refusals
@@ -159,3 +162,28 @@ def connect_when_it_listens(driver: UnixDriver, end: ConnectorInfo) -> None:
             return driver.connect(end)
         except (FileNotFoundError, ConnectionRefusedError):
             time.sleep(0.01)
+
+
+def request(topic: str, body: object = b"", **headers: object) -> AdminMessage:
+    made = AdminMessage(topic=topic, body=body)
+    for key, value in headers.items():
+        made.set_header(key, value)
+    return made
+
+
+def test_a_job_of_ours_is_taken_and_started_and_one_whose_members_are_misnamed_is_not():
+    said = meta("bank", ["bank", "shop"]) | {"job_id": JOB, "study": "default", "status": "SUBMITTED"}
+    for members, taken in (
+        ([{"name": "bank", "site_config": {}}, {"name": "shop", "fqcn": "shop"}], True),
+        ([{"name": "bank", "fqcn": "shop"}, {"name": "shop"}], False),
+        ([{"name": "bank", "fqsn": "shop"}], False),
+        ([{"name": "mallory"}], False),
+        ([{"name": ["bank"]}], False),
+        ([{"name": "bank", "token": "x"}], False),
+        ("bank", False),
+    ):
+        start = request("train.start_job", {}, job_id=JOB, job_meta=said | {"job_clients": members})
+        assert (refused(start, RELAY, "shop") == "") == taken, members
+    assert refused(request("train.start_job", {}, job_id=JOB, job_meta=said), RELAY, "lab") != ""
+    assert refused(request("train.abort", job_id=JOB), RELAY, "shop") == ""
+    assert refused(request("train.abort", job_id=JOB), BANK, "shop") != ""

@@ -82,6 +82,20 @@ def _foreign(facts: Any, job: str, me: str) -> str:
     wanted = job_definition.meta(initiators[0], sites) | {"job_id": job, "study": "default"}
     if any(facts.get(key) != value for key, value in wanted.items()):
         return "the job is another than ours"
+    return _misnamed(facts.get("job_clients", []), sites)
+
+
+def _misnamed(members: Any, sites: list[str]) -> str:
+    """Return whether a site is said to be reached under another's name.
+
+    FLARE believes it: what is for one site would go to another, sealed for that one, and be taken from it.
+    """
+    for member in members if isinstance(members, list) else [None]:
+        if not isinstance(member, dict) or not {*member} <= {"name", "fqcn", "fqsn", "is_leaf", "site_config"}:
+            return "it cannot be told who takes part in the job"
+        name = member.get("name")
+        if name not in sites or {member.get("fqcn", name), member.get("fqsn", name)} != {name}:
+            return f"the job has {plain(name)!r} answer under another's name"
     return ""
 
 
