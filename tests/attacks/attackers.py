@@ -13,6 +13,7 @@ from nvflare.apis.fl_context import FLContext
 from nvflare.apis.signal import Signal
 from nvflare.fuel.f3.cellnet.cell import Cell
 from nvflare.fuel.f3.cellnet.core_cell import CoreCell
+from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey
 from nvflare.fuel.f3.drivers.driver_params import DriverParams
 from nvflare.fuel.f3.message import Message
 from nvflare.private.defs import CellMessageHeaderKeys
@@ -100,6 +101,13 @@ class Member:
         core = self.cell.core_cell
         sent = Message(message.headers | self._headers, message.payload)
         core.communicator.send(core.agents["server"].endpoint, CoreCell.APP_ID, sent)
+
+    def ask(self, to: str, channel: str, topic: str, content: Any, seconds: float) -> tuple[str, Any]:
+        """Return how a request ended, in FLARE's words, and what came back."""
+        reply = self.cell.core_cell.send_request(
+            channel, topic, to, Message(dict(self._headers), content), timeout=seconds, optional=True
+        )
+        return reply.get_header(MessageHeaderKey.RETURN_CODE), reply.payload
 
     def close(self) -> None:
         """Leave."""
