@@ -14,6 +14,8 @@ import pytest
 
 pytest.importorskip("nvflare", reason="needs the extra [flare]")
 
+from nvflare.private.admin_defs import Message as AdminMessage
+
 from tests.attacks.attack import attack
 from tests.attacks.attackers import Door, HostileRelay, Member, relay_log, said_by_relay
 from tests.attacks.forging import Forged, command, forged, streamed
@@ -36,13 +38,16 @@ def tried_both_ways(made, member: Member, message: Forged, *what: str, at: str =
         door.refused(*what)
 
 
-@attack(
-    "member", "runs a command in the shell of another's site", "refused by the relay and by the site; in the ledger"
-)
-def test_a_member_has_no_shell_at_a_site(organisations, stranger, tmp_path):
-    line = f"grep -r . {organisations.files[LAB].parent} > {tmp_path / 'it ran'}"
-    tried_both_ways(organisations, stranger, command(LAB, "sys.shell", line, origin=STRANGER), "FLARE admin/admin")
-    assert not (tmp_path / "it ran").exists()
+@attack("member", "reads table, secret and key of another's site by FLARE's shell", "refused by relay and site")
+@pytest.mark.parametrize("file", ["agents/lab.csv", "agents/shared.key", "kits/lab/startup/client.key"])
+def test_a_member_reads_no_file_of_a_site(organisations, stranger, file):
+    """FLARE's shell runs ``cat``, ``grep``, ``head``, ``tail`` and ``ls``, and sends what they say back."""
+    message = AdminMessage(topic="sys.shell", body=f"cat {organisations.folder / file}")
+    assert stranger.ask(LAB, "admin", "admin", message, 1.0) == ("timeout", None)
+    door = Door(organisations, LAB)
+    with HostileRelay(organisations):
+        assert stranger.ask(LAB, "admin", "admin", message, 1.0) == ("timeout", None)
+        door.refused("FLARE admin/admin", peer=STRANGER)
 
 
 @attack("member", "has another's site remove its models and ledger (FLARE's DELETE_RUN)", "refused; nothing is removed")

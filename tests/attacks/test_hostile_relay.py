@@ -36,11 +36,12 @@ def door(organisations) -> Door:
     return Door(organisations, SCANS)
 
 
-@attack("relay", "runs a command in the shell of a site, as FLARE lets it", "refused; in the site's ledger")
-def test_the_relay_has_no_shell_at_a_site(relay, door, tmp_path):
-    relay.say(command(SCANS, "sys.shell", f"touch {tmp_path / 'it ran'}", origin="server"))
+@attack("relay", "reads files of a site by FLARE's shell", "refused; in the site's ledger")
+def test_the_relay_has_no_shell_at_a_site(organisations, relay, door):
+    relay.say(command(SCANS, "sys.shell", f"cat {organisations.folder / 'agents' / 'shared.key'}", origin="server"))
     door.refused("FLARE admin/sys.shell", peer="server")
-    assert not (tmp_path / "it ran").exists()
+    frames = organisations.taps.glob("relay-*.frames")
+    assert not any(b"a secret that all agents share" in file.read_bytes() for file in frames)
 
 
 @attack(

@@ -2,7 +2,7 @@
 
 ::
 
-    __main__.py       starts a process of FLARE behind the guard
+    behind_guard.py   starts a process of FLARE behind the guard
     processes.py      the kinds of processes, and how each is started
     cell_names.py     what a cell is called: a site, a job at a site, an admin's session
     lists.py          which topics each kind of process takes, and from whom

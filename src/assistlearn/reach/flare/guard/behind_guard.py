@@ -1,4 +1,4 @@
-"""Starts a process of FLARE behind the guard: ``python -P -m assistlearn.reach.flare.guard site -m KIT ...``."""
+"""Starts a process of FLARE: ``python -P -m assistlearn.reach.flare.guard.behind_guard site -m KIT``."""
 
 from __future__ import annotations
 
