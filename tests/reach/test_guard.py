@@ -185,5 +185,6 @@ def test_a_job_of_ours_is_taken_and_started_and_one_whose_members_are_misnamed_i
         start = request("train.start_job", {}, job_id=JOB, job_meta=said | {"job_clients": members})
         assert (refused(start, RELAY, "shop") == "") == taken, members
     assert refused(request("train.start_job", {}, job_id=JOB, job_meta=said), RELAY, "lab") != ""
-    assert refused(request("train.abort", job_id=JOB), RELAY, "shop") == ""
+    assert "8 jobs run here already" in refused(request("scheduler.check_resource", {}, job_id=JOB), RELAY, "shop", 8)
+    assert refused(request("train.abort", job_id=JOB), RELAY, "shop", 8) == ""
     assert refused(request("train.abort", job_id=JOB), BANK, "shop") != ""

@@ -89,7 +89,7 @@ def _guard_cells(process: Process, refusals: Refusals) -> None:
             raise NetworkError(f"{plain(cell.my_info.fqcn)!r} is no name for a process of this network.")
         why = Judge(process, me).verdict(written, parsed(endpoint.name), *_way(connection))
         if why != TAKE:
-            refusals.note(_peer(message), written.what, why, bytes(message.payload or b""))
+            refusals.note(_peer(message), written.what, why, message.payload or b"")
             return None
         if envelope.is_answer(written) and written.destination == me and not _awaited(cell, message):
             logger.debug("An answer to nothing came from %s, and was dropped.", _peer(message))
@@ -145,7 +145,8 @@ def _guard_requests(refusals: Refusals) -> None:
     def answered(agent: Any, request: Message) -> Any:
         content = request.payload
         sender = parsed(request.get_header(MessageHeaderKey.ORIGIN) or "") or CellName("")
-        why = job_requests.refused(content, sender, agent.cell.core_cell.my_info.fqcn)
+        running = agent.app_ctx.get_all_job_ids()
+        why = job_requests.refused(content, sender, agent.cell.core_cell.my_info.fqcn, len(running))
         if not why:
             return answer(agent, request)
         body = content.body if isinstance(content.body, bytes) else b""

@@ -26,6 +26,9 @@ LARGEST = 1 << 16
 SIGNED = frozenset(f"{folder}{name}" for folder in ("", "config/") for name in (SIGNATURES, SIGNER))
 """What the initiator's admin kit puts beside a job's file. FLARE checks it; here it must not be missing."""
 
+MOST = 8
+"""Jobs that a site runs at once; the relay, where its software is ours, starts four."""
+
 FACTS = frozenset(
     {
         *("name", "resource_spec", "min_clients", "mandatory_clients", "deploy_map", "study", "job_id", "job_clients"),
@@ -37,7 +40,7 @@ FACTS = frozenset(
 """What FLARE says of a job of ours; a launcher, a scope or code of its own are not among it."""
 
 
-def refused(request: Any, sender: CellName, me: str) -> str:
+def refused(request: Any, sender: CellName, me: str, running: int = 0) -> str:
     """Return why a request is refused; empty where it is not.
 
     Parameters
@@ -48,6 +51,8 @@ def refused(request: Any, sender: CellName, me: str) -> str:
         The relay, or a job of this site.
     me : str
         This site.
+    running : int
+        How many jobs run here already.
     """
     topic, header = request.topic, request.headers.get
     if sender.site == me:
@@ -60,8 +65,8 @@ def refused(request: Any, sender: CellName, me: str) -> str:
     job = header(RequestHeader.JOB_ID)
     if not is_job(job):
         return f"{plain(job)!r} does not name a job"
-    if topic in ("scheduler.check_resource", "train.start_job") and request.body:
-        return "it names resources"
+    if topic in ("scheduler.check_resource", "train.start_job") and (request.body or running >= MOST):
+        return "it names resources" if request.body else f"{running} jobs run here already"
     if topic in ("train.deploy", "train.start_job") and (wrong := _foreign(header(RequestHeader.JOB_META), job, me)):
         return wrong
     if topic == "train.deploy":

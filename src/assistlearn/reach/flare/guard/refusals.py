@@ -25,6 +25,9 @@ REFILL = 30.0
 MANY = 512
 """Of how many senders and topics a count is kept; the others are counted together."""
 
+KEPT = 1 << 20
+"""Bytes of a content that are kept until it is written down; of a longer one, the first."""
+
 Record: TypeAlias = Callable[[str, str, bytes], None]
 """Writes a refusal down: who sent what, with which content."""
 
@@ -61,13 +64,13 @@ class Refusals:
         self._lock = threading.Lock()
         self._news = threading.Event()
 
-    def note(self, peer: str, what: str, why: str, content: bytes) -> None:
+    def note(self, peer: str, what: str, why: str, content: bytes | bytearray | memoryview) -> None:
         """Take note of a refusal; returns at once."""
         with self._lock:
             key = (peer, what) if (peer, what) in self._counts or len(self._counts) < MANY else SEVERAL
-            count = self._counts.setdefault(key, _Count(why, content))
+            count = self._counts.setdefault(key, _Count(why, b""))
             if not count.times:
-                count.why, count.content = why, content
+                count.why, count.content = why, bytes(content[:KEPT])
             count.times += 1
         self._news.set()
 
