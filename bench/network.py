@@ -40,7 +40,9 @@ SIZES = (10_000, 1_000_000, 10_000_000)
 
 def hops(folder: Path, small: bool) -> dict[str, Any]:
     """Our hop against a bare call with as many bytes, in turn, in one job."""
-    with mock.patch.multiple(policy, SITE_CLASS=ECHO, CLASSES=(*policy.CLASSES, ECHO)):
+    path = {"PYTHONPATH": os.pathsep.join([str(ROOT / "bench" / "echo"), os.environ["PYTHONPATH"]])}
+    echoing = mock.patch.multiple(policy, SITE_CLASS=ECHO, CLASSES=(*policy.CLASSES, ECHO))
+    with echoing, mock.patch.dict(os.environ, path):
         return _hops(folder, small)
 
 

@@ -16,6 +16,9 @@ from assistlearn.reach.flare.local import LocalNetwork
 
 NAMES = ("clinic", "lab", "scans", "shop")
 INITIATOR, HELPERS = NAMES[0], NAMES[1:]
+STRANGER = "stranger"
+"""A member of the network that nobody allows anything: it has a kit, and no site."""
+
 PURPOSE = "a test"
 ALLOW = f'[allow]\ninitiators = ["{INITIATOR}"]\npurpose = "{PURPOSE}"\n'
 STUMP = '[learner]\nkind = "sklearn.tree.DecisionTreeClassifier"\n[learner.parameters]\nmax_depth = 1\n'
@@ -47,7 +50,8 @@ class Organisations:
             "site",
             "start",
         ]
-        self.network = LocalNetwork(folder, self.files, [*command, "--quiet"])
+        members = self.files | {STRANGER: folder / "agents" / "stranger.toml"}
+        self.network = LocalNetwork(folder, members, [*command, "--quiet"])
 
     def write(
         self, name: str, table: pl.DataFrame, label: str | None = None, learner: str = STUMP, allow: str = ALLOW

@@ -4,6 +4,7 @@
 
     provisioning/   who takes part, the startup kits of all, and what a kit allows
     site/           what runs at an organisation's site and at the relay: FLARE's process, our part of a job, checks
+    guard/          what each process of FLARE takes from others, and how it is started
     carrying/       how a message of the initiator gets to another site and back: transport, jobs, the command's socket
     task_file.py    task.toml: what to train, with whom
     reach_flare.py  runs over a network: created, and opened to train, to predict or to forget

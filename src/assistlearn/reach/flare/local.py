@@ -43,7 +43,7 @@ class LocalNetwork:
     def __init__(self, folder: Path, agent_files: Mapping[str, Path], command: Sequence[str] | None = None) -> None:
         self.folder = folder
         self._agent_files = dict(agent_files)
-        self._command = list(command or (sys.executable, "-m", "assistlearn", "site", "start", "--quiet"))
+        self._command = list(command or (sys.executable, "-P", "-m", "assistlearn", "site", "start", "--quiet"))
         self.initiator = next(iter(agent_files))
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         if not (folder / "kits").exists():

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from assistlearn.reach.flare.provisioning import policy
+
+SITE_APP, SITE_FILE = "site", "config/config_fed_client.json"
+"""A site's part of a job, and the only file in it."""
+
+COMMAND = re.compile(r"[0-9a-f]{32}")
+"""How the number of a command is written."""
 
 SYNC = 30
 """Seconds that the sites have to say hello when a job starts."""
@@ -27,17 +34,36 @@ def write_job(folder: Path, command: str, initiator: str, sites: Sequence[str]) 
     sites : sequence of str
         All sites that take part, the initiator among them.
     """
-    meta = {
+    _write(folder / "meta.json", meta(initiator, sites))
+    _write(folder / "relay" / "config" / "config_fed_server.json", _relay(initiator))
+    _write(folder / SITE_APP / SITE_FILE, _site(command))
+    return folder
+
+
+def meta(initiator: str, sites: Sequence[str]) -> dict[str, Any]:
+    """Return what is said of a job."""
+    return {
         "name": "assistlearn",
         "resource_spec": {},
         "min_clients": 1,
         "mandatory_clients": [initiator],
-        "deploy_map": {"relay": ["server"], "site": list(sites)},
+        "deploy_map": {"relay": ["server"], SITE_APP: list(sites)},
     }
-    _write(folder / "meta.json", meta)
-    _write(folder / "relay" / "config" / "config_fed_server.json", _relay(initiator))
-    _write(folder / "site" / "config" / "config_fed_client.json", _site(command))
-    return folder
+
+
+def is_site_part(values: Any) -> bool:
+    """Return whether this is a site's part of a job of ours, whichever command waits.
+
+    >>> is_site_part(_site("0" * 32))
+    True
+    >>> is_site_part(_site("../agent.toml"))
+    False
+    """
+    try:
+        command = values["components"][0]["args"]["command"]
+    except (TypeError, KeyError, IndexError):
+        return False
+    return isinstance(command, str) and COMMAND.fullmatch(command) is not None and bool(values == _site(command))
 
 
 def _relay(initiator: str) -> dict[str, Any]:

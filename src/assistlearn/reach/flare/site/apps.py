@@ -23,16 +23,13 @@ from assistlearn.protocol import messages as m
 from assistlearn.reach.flare.carrying.asking import CALL, Asking
 from assistlearn.reach.flare.carrying.command_socket import Errand, JobSocket, Outcome
 from assistlearn.reach.flare.carrying.pieces import PIECE, Arrivals
+from assistlearn.reach.flare.site import sealing
 from assistlearn.reach.flare.site.environment import AGENT_FILE, COMMANDS, SITE
 from assistlearn.reach.flare.site.flare_marks import main, published
 from assistlearn.reach.flare.site.polled_work import PolledWork
-from assistlearn.reach.flare.site.sealing import seal
 from assistlearn.service.agent_from_file import holdings_of
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.service import AgentService
-
-SECURE = True
-"""Whether calls between sites are encrypted from end to end."""
 
 WATCH = 2.0
 """Seconds between two looks of the relay at the initiator's site."""
@@ -41,7 +38,6 @@ MISSES = 5
 """How many looks in a row may fail before the relay ends the job."""
 
 logger = logging.getLogger("assistlearn.reach.flare")
-seal(lambda: SECURE)  # before any message can come: FLARE imports this module when it builds the job's parts
 
 
 class Relay:
@@ -166,7 +162,7 @@ def _outcomes(errand: Errand, sites: dict[str, Any]) -> Iterator[Outcome]:
         yield Outcome("failed", failure=f"Organisation {errand.agent!r} is not connected to the relay.")
         return
     try:
-        yield from Asking(sites[errand.agent], errand, SECURE).outcomes()
+        yield from Asking(sites[errand.agent], errand, sealing.SECURE).outcomes()
     except Exception as error:  # FLARE raises many kinds; the command decides what to do
         logger.warning("%s does not answer: %s", errand.agent, error)
         yield Outcome("failed", failure=f"Organisation {errand.agent!r} does not answer: {_why(error)}.")

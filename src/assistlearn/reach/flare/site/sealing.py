@@ -22,15 +22,13 @@ RELAY = "server"
 """What FLARE calls the relay; its own messages carry nothing of ours, and are not encrypted from end to end."""
 
 
-def seal(wanted: Callable[[], bool]) -> None:
-    """Let this process refuse unsealed messages between sites, and certificates in another's name.
+SECURE = True
+"""Whether calls between sites are encrypted from end to end."""
 
-    Parameters
-    ----------
-    wanted : callable
-        Whether messages are to be sealed; asked for each.
-    """
-    CoreCell.decrypt_payload = _refusing_open(CoreCell.decrypt_payload, wanted)
+
+def seal() -> None:
+    """Let this process refuse unsealed messages between sites, and certificates in another's name."""
+    CoreCell.decrypt_payload = _refusing_open(CoreCell.decrypt_payload, lambda: SECURE)
     CertificateExchanger.exchange_certificate = _refusing_others(CertificateExchanger.exchange_certificate)
 
 

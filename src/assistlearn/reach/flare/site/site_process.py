@@ -17,6 +17,7 @@ from typing import IO
 
 from assistlearn.errors import NetworkError
 from assistlearn.reach.flare.carrying.command_socket import notes_folder
+from assistlearn.reach.flare.guard.processes import command
 from assistlearn.reach.flare.installed import require_flare
 from assistlearn.reach.flare.provisioning.kit import Kit
 from assistlearn.reach.flare.site.environment import AGENT_FILE, COMMANDS, SITE
@@ -73,19 +74,19 @@ def run_site(kit: Kit, agent_file: Path | None, on_log_line: Callable[[str], Non
 
 def command_of(kit: Kit) -> list[str]:
     """Return the command that starts FLARE for a kit."""
-    role = "server.server_train" if kit.kind == "relay" else "client.client_train"
     configuration = "fed_server.json" if kit.kind == "relay" else "fed_client.json"
     named = [] if kit.kind == "relay" else [f"uid={kit.name}"]
     org = "relay" if kit.kind == "relay" else kit.name.replace("-", "_")
     return [
-        *(sys.executable, "-u", "-m", f"nvflare.private.fed.app.{role}", "-m", str(kit.folder), "-s", configuration),
+        *(*command("relay" if kit.kind == "relay" else "site"), "-m", str(kit.folder), "-s", configuration),
         *("--set", "secure_train=true", "config_folder=config", f"org={org}", *named),
     ]
 
 
 def environment_of(kit: Kit, agent_file: Path | None) -> dict[str, str]:
     """Return the environment of a site's processes, those of its jobs included."""
-    environment = os.environ | {SITE: kit.name, COMMANDS: str(notes_folder(kit.folder))}
+    environment = os.environ | {SITE: kit.name, COMMANDS: str(notes_folder(kit.folder)), "PYTHONSAFEPATH": "1"}
+    environment.pop(AGENT_FILE, None)
     if agent_file is not None:
         environment[AGENT_FILE] = str(agent_file.resolve())
     return environment

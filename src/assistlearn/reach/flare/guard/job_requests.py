@@ -1,0 +1,125 @@
+"""Whether a request of the relay to a site's parent is one for our job, and nothing beside it.
+
+The relay may have been changed. It may let a site take part in a job, which is always the same one: the files that
+:mod:`~assistlearn.reach.flare.carrying.job_definition` writes, but for the number of the command that waits. It asks
+for nothing else, and a job is called by a UUID, so that no name of a folder can be one.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from typing import Any
+
+from nvflare.lighter.tool_consts import NVFLARE_SIG_FILE as SIGNATURES
+from nvflare.lighter.tool_consts import NVFLARE_SUBMITTER_CRT_FILE as SIGNER
+from nvflare.private.defs import RequestHeader
+
+from assistlearn.reach.flare.carrying import job_definition
+from assistlearn.reach.flare.guard.cell_names import RELAY, CellName, is_job, plain
+from assistlearn.reach.flare.guard.lists import REQUESTS
+
+LARGEST = 1 << 16
+"""Bytes of a job's files, packed or unpacked, at the most."""
+
+SIGNED = frozenset(f"{folder}{name}" for folder in ("", "config/") for name in (SIGNATURES, SIGNER))
+"""What the initiator's admin kit puts beside a job's file. FLARE checks it; here it must not be missing."""
+
+MOST = 8
+"""Jobs that a site runs at once; the relay, where its software is ours, starts four."""
+
+FACTS = frozenset(
+    {
+        *("name", "resource_spec", "min_clients", "mandatory_clients", "deploy_map", "study", "job_id", "job_clients"),
+        *("submitter_name", "submitter_org", "submitter_role", "job_folder_name", "submit_time", "submit_time_iso"),
+        *("start_time", "duration", "data_storage_format", "status", "schedule_history", "schedule_count"),
+        "last_schedule_time",
+    }
+)
+"""What FLARE says of a job of ours; a launcher, a scope or code of its own are not among it."""
+
+
+def refused(request: Any, sender: CellName, me: str, running: int = 0) -> str:
+    """Return why a request is refused; empty where it is not.
+
+    Parameters
+    ----------
+    request : Message
+        FLARE's, decoded.
+    sender : CellName
+        The relay, or a job of this site.
+    me : str
+        This site.
+    running : int
+        How many jobs run here already.
+    """
+    topic, header = request.topic, request.headers.get
+    if sender.site == me:
+        ours = topic == "train.notify_job_status" and header(RequestHeader.JOB_ID) == sender.job
+        return "" if ours else "a job says nothing but how it stands"
+    if sender != (RELAY, "") or topic not in REQUESTS:
+        return "a site's parent does nothing but take, start and end jobs"
+    if topic == "scheduler.cancel_resource":
+        return "" if not request.body else "it names resources"
+    job = header(RequestHeader.JOB_ID)
+    if not is_job(job):
+        return f"{plain(job)!r} does not name a job"
+    if topic in ("scheduler.check_resource", "train.start_job") and (request.body or running >= MOST):
+        return "it names resources" if request.body else f"{running} jobs run here already"
+    if topic in ("train.deploy", "train.start_job") and (wrong := _foreign(header(RequestHeader.JOB_META), job, me)):
+        return wrong
+    if topic == "train.deploy":
+        return _other_app(header(RequestHeader.APP_NAME), request.body)
+    return ""
+
+
+def _foreign(facts: Any, job: str, me: str) -> str:
+    """Return what is said of a job that is not said of ours."""
+    if not isinstance(facts, dict) or not isinstance(facts.get("deploy_map", {}), dict):
+        return "nothing is said of the job"
+    if strange := [plain(key) for key in facts if key not in FACTS]:
+        return f"the job has {', '.join(strange[:3])}"
+    places = facts.get("deploy_map")
+    initiators, sites = _texts(facts.get("mandatory_clients")), _texts(places.get("site") if places else None)
+    if len(initiators) != 1 or me not in sites:
+        return "the job is not one with this site"
+    wanted = job_definition.meta(initiators[0], sites) | {"job_id": job, "study": "default"}
+    if any(facts.get(key) != value for key, value in wanted.items()):
+        return "the job is another than ours"
+    return _misnamed(facts.get("job_clients", []), sites)
+
+
+def _misnamed(members: Any, sites: list[str]) -> str:
+    """Return whether a site is said to be reached under another's name.
+
+    FLARE believes it: what is for one site would go to another, sealed for that one, and be taken from it.
+    """
+    for member in members if isinstance(members, list) else [None]:
+        if not isinstance(member, dict) or not {*member} <= {"name", "fqcn", "fqsn", "is_leaf", "site_config"}:
+            return "it cannot be told who takes part in the job"
+        name = member.get("name")
+        if name not in sites or {member.get("fqcn", name), member.get("fqsn", name)} != {name}:
+            return f"the job has {plain(name)!r} answer under another's name"
+    return ""
+
+
+def _texts(values: Any) -> list[str]:
+    return values if isinstance(values, list) and all(isinstance(value, str) for value in values) else []
+
+
+def _other_app(name: Any, content: Any) -> str:
+    """Return how the files of a job differ from ours."""
+    if name != job_definition.SITE_APP or not isinstance(content, bytes) or len(content) > LARGEST:
+        return "the job has another part for a site than ours"
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = [entry.filename for entry in archive.infolist() if entry.filename != "config/"]
+            if sorted(names) != sorted({*SIGNED, job_definition.SITE_FILE}):
+                return f"the job has other files than ours: {plain(', '.join(sorted({*names} - SIGNED)))}"
+            if sum(entry.file_size for entry in archive.infolist()) > LARGEST:
+                return "the job's files are too long"
+            values = json.loads(archive.read(job_definition.SITE_FILE))
+    except (zipfile.BadZipFile, ValueError, OSError, RuntimeError, NotImplementedError, EOFError) as error:
+        return f"the job's files cannot be read ({type(error).__name__})"
+    return "" if job_definition.is_site_part(values) else "the job's file is another than ours"
