@@ -19,7 +19,7 @@ from assistlearn.errors import NetworkError
 from assistlearn.reach.flare.carrying.command_socket import notes_folder
 from assistlearn.reach.flare.installed import require_flare
 from assistlearn.reach.flare.provisioning.kit import Kit
-from assistlearn.reach.flare.site.environment import AGENT_FILE, COMMANDS, SITE
+from assistlearn.reach.flare.site.environment import AGENT_FILE, COMMANDS, KIT, SITE
 
 STOPPING = 10.0
 """Seconds that FLARE's processes have to end by themselves."""
@@ -28,6 +28,9 @@ RESTARTS = 5
 """How often a process that dies is started again, at the most within :data:`PERIOD` seconds."""
 
 PERIOD = 600.0
+
+FLARE_PROCESS = "assistlearn.reach.flare.site.flare_process"
+"""What runs FLARE's programs."""
 
 PARENT_DEATH_SIGNAL = 1
 """Linux's name for it in ``prctl``."""
@@ -78,14 +81,14 @@ def command_of(kit: Kit) -> list[str]:
     named = [] if kit.kind == "relay" else [f"uid={kit.name}"]
     org = "relay" if kit.kind == "relay" else kit.name.replace("-", "_")
     return [
-        *(sys.executable, "-u", "-m", f"nvflare.private.fed.app.{role}", "-m", str(kit.folder), "-s", configuration),
+        *(sys.executable, "-u", "-m", FLARE_PROCESS, role, "-m", str(kit.folder), "-s", configuration),
         *("--set", "secure_train=true", "config_folder=config", f"org={org}", *named),
     ]
 
 
 def environment_of(kit: Kit, agent_file: Path | None) -> dict[str, str]:
     """Return the environment of a site's processes, those of its jobs included."""
-    environment = os.environ | {SITE: kit.name, COMMANDS: str(notes_folder(kit.folder))}
+    environment = os.environ | {SITE: kit.name, KIT: str(kit.folder), COMMANDS: str(notes_folder(kit.folder))}
     if agent_file is not None:
         environment[AGENT_FILE] = str(agent_file.resolve())
     return environment
