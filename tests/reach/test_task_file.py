@@ -88,7 +88,9 @@ def test_kits_are_where_a_member_that_joined_has_them_unless_the_task_says_other
 
 def test_a_task_without_helpers_is_told_so_with_an_example(tmp_path):
     file = written(tmp_path, "helpers")
-    with pytest.raises(DescriptionError, match=rf"^{file}: the key 'helpers' is missing. Add a line such as: helpers ="):
+    with pytest.raises(
+        DescriptionError, match=rf"^{file}: the key 'helpers' is missing. Add a line such as: helpers ="
+    ):
         load_task(file)
 
 

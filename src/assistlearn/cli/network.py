@@ -67,5 +67,5 @@ def _whose(name: str, network: Network) -> str:
     if name == "relay":
         return f"the relay, {plain(network.relay)}"
     if admin == "admin":
-        return f"{plain(organisation or network.leaders[0])}, who starts runs with it"
+        return f"{plain(organisation or network.all_initiators[0])}, who starts runs with it"
     return f"organisation {plain(name)}"

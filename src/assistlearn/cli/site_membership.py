@@ -47,9 +47,9 @@ def join(
     json: Json = False,
 ) -> None:
     """Complete a kit with the certificates that the authority has signed; or renew those of a kit, even one in use."""
+    from assistlearn.reach.flare.provisioning.completing import join as join_network
+    from assistlearn.reach.flare.provisioning.completing import root_of
     from assistlearn.reach.flare.provisioning.fingerprint import fingerprint as fingerprint_of
-    from assistlearn.reach.flare.provisioning.joining import join as join_network
-    from assistlearn.reach.flare.provisioning.joining import root_of
     from assistlearn.reach.flare.provisioning.membership import read_membership
 
     membership = read_membership(file)

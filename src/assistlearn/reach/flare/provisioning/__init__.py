@@ -14,7 +14,7 @@
     issuing.py           its key at work: certificates, lists of revoked ones
     locked_key.py        its key under a passphrase
     membership.py        what a member gets from it
-    joining.py           a member completes its kit, or renews it
+    completing.py        a member completes its kit, or renews it
     revoked_list.py      the list of revoked certificates, checked and put in its place
     fingerprint.py       what is read over the telephone
     safe_files.py        files of others, read with a bound; files for their owner alone

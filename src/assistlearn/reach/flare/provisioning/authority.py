@@ -22,7 +22,7 @@ from assistlearn.reach.flare.provisioning.locked_key import locked, unlocked
 from assistlearn.reach.flare.provisioning.membership import FORMAT, Membership
 from assistlearn.reach.flare.provisioning.network_file import Network, admin_name, load_network
 from assistlearn.reach.flare.provisioning.safe_files import read_small, write_secret
-from assistlearn.reach.flare.provisioning.signing_request import BITS, Requested
+from assistlearn.reach.flare.provisioning.signing_request import Requested
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 AUTHORITY_DAYS = 3650
 """How long the authority of a network is valid."""
+
+AUTHORITY_BITS = 3072
+"""Of its key."""
 
 SHORTEST = 12
 """Letters of a passphrase."""
@@ -47,7 +50,7 @@ def found(file: Path, folder: Path, passphrase: str) -> Authority:
         raise SettingsError(f"The passphrase has {len(passphrase)} letters; use at least {SHORTEST}.")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.chmod(folder, 0o700)
-    issuer = Issuer.new(network.name, AUTHORITY_DAYS, BITS)
+    issuer = Issuer.new(network.name, AUTHORITY_DAYS, AUTHORITY_BITS)
     write_secret(folder / KEY, locked(issuer.key, passphrase))
     write_secret(folder / CERTIFICATE, _pem(issuer.certificate).encode())
     shutil.copyfile(file, folder / FILE)
@@ -116,7 +119,7 @@ class Authority:
 
     def renew(self, issuer: Issuer, name: str) -> Membership:
         """Sign new certificates for the keys that a member has."""
-        names = [name, admin_name(name)] if name in self.network.leaders else [name]
+        names = [name, admin_name(name)] if name in self.network.all_initiators else [name]
         latest = {one.signed.name: one for one in self.record.standings() if one.signed.name in names}
         for one in names:
             if one not in latest or latest[one].revoked is not None:

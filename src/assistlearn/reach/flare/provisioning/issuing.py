@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
     from cryptography.x509 import Certificate, CertificateRevocationList
 
+BITS = 2048
+"""Of a member's key: what FLARE writes between sites has room for keys of this size, and of no other."""
+
 EARLIER = timedelta(minutes=5)
 """How long before its making a certificate begins to be valid: clocks differ a little."""
 
@@ -35,7 +38,7 @@ class Issuer:
     key: RSAPrivateKey
 
     @classmethod
-    def new(cls, network: str, days: int, bits: int) -> Issuer:
+    def new(cls, network: str, days: int, bits: int = BITS) -> Issuer:
         """Return the authority of a new network."""
         from nvflare.lighter.utils import Identity, generate_cert
 
@@ -83,7 +86,7 @@ class Issuer:
         return builder.sign(self.key, hashes.SHA256())
 
 
-def new_key(bits: int) -> RSAPrivateKey:
+def new_key(bits: int = BITS) -> RSAPrivateKey:
     """Return a new private key. It is an RSA key: FLARE encrypts with it from one site to the other."""
     from cryptography.hazmat.primitives.asymmetric import rsa
 

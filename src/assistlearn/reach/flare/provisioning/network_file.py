@@ -44,7 +44,7 @@ class Network(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Examples
     --------
-    >>> Network("credit", "relay.example.org", ("bank", "shop"), "bank").leaders
+    >>> Network("credit", "relay.example.org", ("bank", "shop"), "bank").all_initiators
     ('bank',)
     """
 
@@ -64,7 +64,7 @@ class Network(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         _check_initiators(self)
 
     @property
-    def leaders(self) -> tuple[str, ...]:
+    def all_initiators(self) -> tuple[str, ...]:
         """The organisations that start runs."""
         return self.initiators if self.initiator is None else (self.initiator,)
 
@@ -123,15 +123,15 @@ def _check_initiators(network: Network) -> None:
     key = "initiators" if network.initiator is None else "initiator"
     if network.initiator is not None and network.initiators:
         raise WrongKeyError("initiators", "give initiator, for one, or initiators, for several; not both.")
-    if not network.leaders:
+    if not network.all_initiators:
         raise WrongKeyError("", "the key 'initiator' is missing. Add a line such as: initiator = \"bank\"")
-    for name in network.leaders:
+    for name in network.all_initiators:
         if name not in network.organisations:
             raise WrongKeyError(key, f"{key}: {name!r} is none of the organisations {list(network.organisations)}.")
         if len(name) > LONGEST_INITIATOR:
             raise WrongKeyError(key, f"the initiator's name has {len(name)} letters; use at most {LONGEST_INITIATOR}.")
-    if len(set(map(admin_name, network.leaders))) < len(network.leaders):
+    if len(set(map(admin_name, network.all_initiators))) < len(network.all_initiators):
         raise WrongKeyError(
             key,
-            f"two of the initiators {list(network.leaders)} have one name, but for '_' and '-'. Name each once.",
+            f"two of the initiators {list(network.all_initiators)} have one name, but for '_' and '-'. Name each once.",
         )

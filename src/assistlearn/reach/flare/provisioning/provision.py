@@ -27,9 +27,6 @@ RELAY = "relay"
 HEARTBEAT_TIMEOUT = 40
 """Seconds after which the relay counts a site as gone; sites send a sign of life every ten."""
 
-QUICK_BITS = 2048
-"""Of the keys of kits that are made all at once."""
-
 
 @dataclass(frozen=True)
 class Place:
@@ -75,8 +72,8 @@ def create_kits(network: Network, out: Path) -> dict[str, Path]:
         if out.exists():
             out.rmdir()
         os.replace(ready, out)
-    kits = {RELAY: out / RELAY, ADMIN: out / network.leaders[0] / ADMIN}
-    kits |= {f"{name}/{ADMIN}": out / name / ADMIN for name in network.leaders[1:]}
+    kits = {RELAY: out / RELAY, ADMIN: out / network.all_initiators[0] / ADMIN}
+    kits |= {f"{name}/{ADMIN}": out / name / ADMIN for name in network.all_initiators[1:]}
     return kits | {name: out / name for name in network.organisations}
 
 
@@ -85,16 +82,16 @@ def _fill(network: Network, work: Path, ready: Path) -> None:
     from cryptography.hazmat.primitives.serialization import Encoding
 
     place = Place(network.name, network.relay, network.port)
-    issuer = Issuer.new(network.name, network.valid_days, QUICK_BITS)
+    issuer = Issuer.new(network.name, network.valid_days)
     nobody = issuer.revocation_list({}, 1).public_bytes(Encoding.PEM)
-    made = _provision(place, network.organisations, network.leaders, work)
+    made = _provision(place, network.organisations, network.all_initiators, work)
     kits: list[tuple[Kind, str, str, Path]] = [("relay", network.relay, RELAY, ready / RELAY)]
     kits += [("site", name, name, ready / name) for name in network.organisations]
-    kits += [("admin", admin_name(name), name, ready / name / ADMIN) for name in network.leaders]
+    kits += [("admin", admin_name(name), name, ready / name / ADMIN) for name in network.all_initiators]
     for kind, name, owner, folder in kits:
         shutil.copytree(made / name, folder)
         _finish(folder, kind)
-        key = new_key(QUICK_BITS)
+        key = new_key()
         certificate = issuer.issue(kind, name, org_of(owner), key.public_key(), network.valid_days)
         write_secret(key_in(folder, kind), key_bytes(key))
         write_secret(key_in(folder, kind).with_suffix(".crt"), certificate.public_bytes(Encoding.PEM))
@@ -193,6 +190,6 @@ def _readme(network: Network) -> str:
     ]
     lines += [
         f"{name + '/' + ADMIN:16} stays with {name}, an initiator: whoever has it can start runs."
-        for name in network.leaders
+        for name in network.all_initiators
     ]
     return "\n".join([*lines, ""])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from assistlearn.errors import NetworkError, SettingsError
 from assistlearn.reach.flare.provisioning.fingerprint import fingerprint
-from assistlearn.reach.flare.provisioning.issuing import key_bytes, new_key
+from assistlearn.reach.flare.provisioning.issuing import BITS, key_bytes, new_key
 from assistlearn.reach.flare.provisioning.kit import ADMIN, key_in
 from assistlearn.reach.flare.provisioning.network_file import HOST, NAME, RESERVED, admin_name
 from assistlearn.reach.flare.provisioning.safe_files import read_small, write_secret
@@ -19,12 +19,6 @@ if TYPE_CHECKING:
     from cryptography.x509 import CertificateSigningRequest
 
 Role = Literal["member", "initiator", "relay"]
-
-BITS = 3072
-"""Of a new key."""
-
-FEWEST_BITS, MOST_BITS = 2048, 8192
-"""Of a key that is signed."""
 
 HASHES = ("sha256", "sha384", "sha512")
 
@@ -123,10 +117,10 @@ def _strong(request: CertificateSigningRequest, path: Path) -> RSAPublicKey:
     key = request.public_key()
     if not isinstance(key, RSAPublicKey):
         raise NetworkError(f"{path} holds a {type(key).__name__}; FLARE encrypts with RSA keys only.")
-    if not FEWEST_BITS <= key.key_size <= MOST_BITS or key.public_numbers().e != 65537:
+    if key.key_size != BITS or key.public_numbers().e != 65537:
         raise NetworkError(
-            f"{path} holds a key of {key.key_size} bits with exponent {key.public_numbers().e}; it must have "
-            f"{FEWEST_BITS} to {MOST_BITS} bits and the exponent 65537."
+            f"{path} holds a key of {key.key_size} bits with exponent {key.public_numbers().e}. It must have {BITS} "
+            "bits, for which FLARE's messages have room, and the exponent 65537."
         )
     return key
 
