@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import socket
 import ssl
+import tempfile
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,17 +22,20 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from assistlearn.errors import NetworkError
 from assistlearn.reach.flare.provisioning.issuing import Issuer, key_bytes, kind_of, new_key
 from assistlearn.reach.flare.provisioning.kit import load_kit
+from assistlearn.reach.flare.provisioning.membership import read_membership
 from assistlearn.reach.flare.provisioning.signing_request import read_request
 from assistlearn.reach.flare.site import revocation, sealing
 from assistlearn.reach.flare.site.certificates import check_certificate
 from assistlearn.reach.flare.site.environment import KIT
 from assistlearn.reach.flare.site.revocation import Revocations
 from tests.attacks.attack import attack
-from tests.attacks.member_network import RELAY, Authority, joined, ok
+from tests.attacks.member_network import PASSPHRASE, RELAY, Authority, joined, ok
 from tests.cli.program import assistlearn
 
 LIKE_OTHERS = [
@@ -69,6 +74,12 @@ def kits(authority, tmp_path_factory) -> dict[str, Path]:
     """The kits of all that have joined."""
     folder = tmp_path_factory.mktemp("kits")
     return {name: joined(authority, folder / name, name) for name in (RELAY, "bank", "shop", "lab")}
+
+
+@pytest.fixture(scope="module")
+def member_bytes(authority, kits) -> bytes:
+    """What the authority has sent to a member."""
+    return (authority.folder / "lab.member").read_bytes()
 
 
 @pytest.fixture
@@ -314,6 +325,9 @@ def test_a_membership_brings_no_paths_and_no_files_and_has_a_bounded_size(waitin
 )
 def test_an_expired_certificate_is_refused_until_it_is_renewed(waiting, fresh, monkeypatch):
     kit, member = waiting
+    said = joining(kit, member, certificates={"site": expired(fresh, kit)})
+    assert said.code == 3
+    assert "not now" in said.json["message"]
     ok("site", "join", kit, member, "--yes")
     later = datetime.now(UTC) + timedelta(days=31)
     with pytest.raises(NetworkError, match=r"expired on .* Have it renewed"):
@@ -325,6 +339,44 @@ def test_an_expired_certificate_is_refused_until_it_is_renewed(waiting, fresh, m
     ok("site", "join", kit, member)  # the authority is known already: nobody is asked
     assert (kit / "startup" / "client.crt").read_bytes() != old
     assert "valid until" in check_certificate(load_kit(kit), later)
+
+
+def expired(authority: Authority, kit: Path) -> str:
+    """Return a certificate for a kit's key that the authority signed a year ago."""
+    from nvflare.lighter.utils import Identity, generate_cert
+
+    from assistlearn.reach.flare.provisioning.authority import Authority as Folder
+    from assistlearn.reach.flare.provisioning.issuing import _limits
+
+    key = load_pem_private_key((kit / "startup" / "client.key").read_bytes(), None)
+    then = datetime.now(UTC) - timedelta(days=365)
+    certificate = generate_cert(
+        *(Identity("lab", "lab"), Identity("credit"), Folder(authority.place).opened(PASSPHRASE).key, key.public_key()),
+        **{"not_valid_before": then, "not_valid_after": then + timedelta(days=30), "extra_extensions": _limits("site")},
+    )
+    return certificate.public_bytes(Encoding.PEM).decode()
+
+
+def test_a_kit_is_not_renewed_for_a_relay_at_another_place(waiting):
+    kit, member = waiting
+    ok("site", "join", kit, member, "--yes")
+    said = joining(kit, member, port=8003)
+    assert said.code == 3
+    assert "for the relay localhost:8003" in said.json["message"]
+
+
+@given(st.binary(max_size=200), st.integers(0, 4000))
+@settings(max_examples=150, deadline=None)
+def test_whatever_comes_in_place_of_a_membership_or_a_request_is_refused_in_words(member_bytes, noise, at):
+    changed = member_bytes[:at] + noise + member_bytes[at + len(noise) :]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x"
+        for content in (noise, changed):
+            path.write_bytes(content)
+            with contextlib.suppress(NetworkError):  # and nothing else may be raised
+                read_membership(path).loaded()
+            with contextlib.suppress(NetworkError):
+                read_request(path)
 
 
 # -- lists --
@@ -390,6 +442,10 @@ def test_a_certificate_that_is_revoked_meanwhile_is_not_found_any_more(fresh, tm
         ok("site", "revoked", kit, fresh.revoked)
         with pytest.raises(NetworkError, match="of 'lab' was revoked; nothing is exchanged with it"):
             kept(None, "lab.job")
+        shown = x509.load_pem_x509_certificate((lab / "startup" / "client.crt").read_bytes())
+        registers = revocation._refusing_revoked(lambda verifier, **facts: True)
+        with pytest.raises(NetworkError, match="CN=lab was revoked"):
+            registers(None, asserter_cert=shown)
     finally:
         revocation.revocations.cache_clear()
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from assistlearn.cli.output import plain, say
+from assistlearn.cli.output import complaints, plain
 from assistlearn.errors import SettingsError
 
 VARIABLE = "ASSISTLEARN_PASSPHRASE"
@@ -40,7 +40,7 @@ def passphrase(file: Path | None, new: bool = False) -> str:
             f"The authority's passphrase cannot be asked for here. Use --passphrase-file or {VARIABLE}."
         )
     words = "Passphrase of the authority's key, at least 12 letters" if new else "Passphrase of the authority's key"
-    return str(typer.prompt(words, hide_input=True, confirmation_prompt=new))
+    return str(typer.prompt(words, hide_input=True, confirmation_prompt=new, err=True))
 
 
 def confirm(what: str, shown: str, wanted: str | None, yes: bool) -> None:
@@ -53,9 +53,8 @@ def confirm(what: str, shown: str, wanted: str | None, yes: bool) -> None:
         return
     if yes:
         return
-    say(plain(what))
-    say(f"Fingerprint: [bold]{shown}[/]")
     if not sys.stdin.isatty():
-        raise SettingsError("Nobody is here to compare the fingerprint. Give it with --fingerprint.")
-    if not typer.confirm("Is it the same as its owner reads to you, by telephone or face to face?"):
+        raise SettingsError(f"{what} Nobody is here to compare the fingerprint, {shown}. Give it with --fingerprint.")
+    complaints().print(f"{plain(what)}\nFingerprint: [bold]{shown}[/]")
+    if not typer.confirm("Is it the same as its owner reads to you, by telephone or face to face?", err=True):
         raise SettingsError("Nothing was done: the fingerprint was not confirmed.")

@@ -140,7 +140,5 @@ def _hand_out(membership: Membership, name: str, out: Path | None, json: bool) -
     if json:
         say_json({"member": name, "file": str(path), "kinds": sorted(membership.certificates)})
         return
-    say(
-        f"[bold]{plain(path)}[/] is for {plain(name)}; it holds no secret. There: ",
-    )
+    say(f"[bold]{plain(path)}[/] is for {plain(name)}; it holds no secret. There:")
     say("  " + command("site", "join", "KIT", path.name))

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from assistlearn.cli.confirming import Fingerprint, Yes, confirm
-from assistlearn.cli.output import Json, command, plain, say, say_json
+from assistlearn.cli.output import Json, command, counted, plain, say, say_json
 
 Kit = Annotated[Path, typer.Argument(metavar="KIT", help="The kit's folder.")]
 
@@ -86,4 +86,5 @@ def revoked(
     if json:
         say_json({"kit": str(kit), "revoked": number, "new": new})
         return
-    say(f"{number} revoked certificates are known to {plain(kit)}" + ("." if new else "; it knew the list already."))
+    known = f"{counted(number, 'revoked certificate')} in the list of {plain(kit)}"
+    say(known + ("." if new else ", which was there already."))

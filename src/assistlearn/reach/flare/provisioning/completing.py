@@ -46,6 +46,7 @@ def join(folder: Path, membership: Membership) -> Kit:
     require_flare()
     authority, own = membership.loaded()
     names = _names(folder, own)
+    _check_same_relay(folder, membership)
     for kind, certificate in own.items():
         place = _place(folder, kind)
         _check_known(place / "startup" / "rootCA.pem", authority)
@@ -79,6 +80,18 @@ def _names(folder: Path, own: Mapping[Kind, Certificate]) -> dict[Kind, str]:
     if len(names) != len(kinds):
         raise NetworkError(f"{folder} asked for {names}; the membership has certificates for {sorted(own)}.")
     return dict(zip(kinds, names, strict=True))
+
+
+def _check_same_relay(folder: Path, membership: Membership) -> None:
+    """Refuse to renew a kit whose relay has moved: its other files would still name the old place."""
+    if not (folder / "startup" / "rootCA.pem").is_file():
+        return
+    kit = load_kit(folder)
+    if (kit.network, kit.host, kit.port) != (membership.network, membership.relay, membership.port):
+        raise NetworkError(
+            f"The membership is for the relay {membership.relay}:{membership.port} of {membership.network!r}, the kit "
+            f"for {kit.host}:{kit.port} of {kit.network!r}. Begin with a new folder ('assistlearn site request')."
+        )
 
 
 def _check_known(there: Path, authority: Certificate) -> None:
