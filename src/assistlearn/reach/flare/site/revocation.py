@@ -85,9 +85,13 @@ def is_revoked(certificate: bytes | x509.Certificate) -> bool:
     known = revocations()
     if known is None:
         return False
-    if isinstance(certificate, bytes):
-        certificate = x509.load_pem_x509_certificate(certificate)
-    return certificate.serial_number in known
+    return (_serial(certificate) if isinstance(certificate, bytes) else certificate.serial_number) in known
+
+
+@lru_cache(maxsize=256)
+def _serial(certificate: bytes) -> int:
+    """Return the number of a certificate; it is asked for with every message."""
+    return x509.load_pem_x509_certificate(certificate).serial_number
 
 
 def install_revocation() -> None:
