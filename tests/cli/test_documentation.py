@@ -14,15 +14,26 @@ from tests.cli.program import assistlearn
 PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
 SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")}
 COMMANDS = ("init", "check", "simulate", "predict", "show", "audit", "forget")
+NESTED = (
+    *(f"network {verb}" for verb in ("found", "sign", "renew", "revoke", "members", "create", "demo")),
+    *(f"site {verb}" for verb in ("request", "join", "revoked", "check")),
+)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+def named(command: str):
+    found = get_command(app)
+    for word in command.split():
+        found = found.commands[word]
+    return found
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *NESTED])
 def test_every_option_is_explained(command):
-    options = {name for option in get_command(app).commands[command].params for name in option.opts if "--" in name}
+    options = {name for option in named(command).params for name in option.opts if "--" in name}
     assert options - {"--help"} <= set(re.findall(r"--[\w-]+", SECTIONS[command])) | {"--json"}
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [*COMMANDS, *NESTED])
 def test_every_command_has_an_example_and_its_json_keys(command):
     assert f"assistlearn {command}" in SECTIONS[command]
     assert "\nJSON: " in SECTIONS[command]

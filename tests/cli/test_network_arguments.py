@@ -31,7 +31,10 @@ def made(tmp_path_factory) -> Path:
         said = assistlearn("network", "create", folder / f"{name}.toml", "--out", folder / name, "--json").json
         assert said == {
             "network": name,
-            "kits": {kit: str(folder / name / kit) for kit in ("relay", "admin", "clinic", "lab")},
+            "kits": {
+                **{kit: str(folder / name / kit) for kit in ("relay", "clinic", "lab")},
+                "admin": str(folder / name / "clinic" / "admin"),
+            },
         }
     return folder
 
@@ -45,7 +48,7 @@ def folder(made, agents, tmp_path) -> Path:
 
 
 def task(folder: Path, **changed: object) -> Path:
-    values = {"site": "kits/clinic", "admin": "kits/admin", "agent": "clinic.toml", "helpers": ["lab"]} | changed
+    values = {"site": "kits/clinic", "admin": "kits/clinic/admin", "agent": "clinic.toml", "helpers": ["lab"]} | changed
     file = folder / "task.toml"
     file.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items() if value is not None))
     return file
@@ -94,7 +97,7 @@ def test_a_folder_that_is_no_kit_is_said_so(tmp_path, verb):
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"admin": "others/admin"}, ["of the network 'kits'", "of 'others'", "Name two kits of one network"]),
+        ({"admin": "others/clinic/admin"}, ["of the network 'kits'", "of 'others'", "Name two kits of one network"]),
         ({"agent": "lab.toml"}, ["describes agent 'lab', but the kit is that of 'clinic'"]),
         ({"agent": None}, ["agent.toml"]),
         ({"site": "kits/lab", "agent": "lab.toml", "helpers": ["clinic"]}, ["names no label column"]),
@@ -113,9 +116,11 @@ def test_a_task_that_cannot_be_is_refused_and_leaves_no_run(folder, changed, wor
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"site": "kits/admin"}, "is the kit of the initiator's admin. Name that of a site"),
+        ({"site": "kits/clinic/admin"}, "is the kit of the initiator's admin. Name that of a site"),
         ({"admin": "kits/clinic"}, "is the kit of a site. Name that of the initiator's admin"),
-        ({"site": "nowhere"}, "is not a startup kit"),
+        ({"site": "nowhere"}, "nowhere is not a startup kit: there is no such folder"),
+        ({"site": None}, "/kit is not a startup kit: there is no such folder"),
+        ({"site": "kits/lab", "admin": None}, "kits/lab/admin is not a startup kit: there is no such folder"),
     ],
 )
 def test_a_kit_that_is_not_the_right_one_ends_with_3_and_leaves_no_run(folder, changed, words):
@@ -173,7 +178,7 @@ def site(folder: Path, verb: str, kit: str, name: str, more: str):
     [
         ("lab", "scans", ALLOW, 2, "describes agent 'scans', but the kit is that of 'lab'"),
         ("lab", "lab", "", 2, "does not say who may start runs with this agent"),
-        ("admin", "lab", ALLOW, 3, "is the kit of the initiator's admin. Name that of a site or the relay"),
+        ("clinic/admin", "lab", ALLOW, 3, "is the kit of the initiator's admin. Name that of a site or the relay"),
     ],
 )
 def test_a_site_whose_files_do_not_fit_does_not_start(folder, kit, name, more, code, words):

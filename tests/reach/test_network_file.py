@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistlearn.errors import DescriptionError
+from assistlearn.reach.flare.provisioning.kit import load_kit
 from assistlearn.reach.flare.provisioning.network_file import Network, load_network
 from assistlearn.reach.flare.provisioning.provision import create_kits
 
@@ -56,6 +57,7 @@ def test_a_key_that_is_missing_is_named_with_an_example(tmp_path, key):
         ("relay", 'relay = "https://relay.example.org"', "must be a host name"),
         ("relay", 'relay = "10.0.0.1"', "must be a host name"),
         ("relay", 'relay = "-relay.org"', "must be a host name"),
+        ("relay", f'relay = "{"r" * 61}.org"', "has 65 letters; a certificate has room for 64"),
         ("relay", 'relay = "SHOP"', "is the name of an organisation, too"),
         ("port", "port = 65536", "at most 65535"),
         ("port", "port = 0", "port"),
@@ -78,6 +80,30 @@ def test_a_value_that_cannot_be_is_named_with_its_line(tmp_path, key, line, word
         load_network(file)
     assert str(raised.value).startswith(f"{file}, line {list(LINES).index(key) + 1}: ")
     assert words in str(raised.value)
+
+
+def test_several_initiators_are_listed_and_each_gets_an_admin_kit(tmp_path):
+    network = load_network(written(tmp_path, initiator='initiators = ["bank", "shop"]'))
+    assert network.all_initiators == ("bank", "shop")
+    kits = create_kits(network, tmp_path / "kits")
+    names = [load_kit(kits[name], "admin").name for name in ("admin", "shop/admin")]
+    assert names == ["admin@bank.org", "admin@shop.org"]
+    assert not (tmp_path / "kits" / "phone-co" / "admin").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('initiators = ["bank", "baker"]', "'baker' is none of the organisations"),
+        ('initiators = ["bank", "bank"]', "Name each once"),
+        ('initiators = ["phone-co", "phone_co"]', "'phone_co' is none of the organisations"),
+        ("initiators = []", "the key 'initiator' is missing"),
+        ('initiator = "bank"\ninitiators = ["shop"]', "not both"),
+    ],
+)
+def test_initiators_that_cannot_be_are_refused(tmp_path, line, words):
+    with pytest.raises(DescriptionError, match=words):
+        load_network(written(tmp_path, initiator=line))
 
 
 def test_an_initiators_name_fits_into_the_certificate_of_its_admin(tmp_path):

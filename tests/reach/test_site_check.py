@@ -99,13 +99,13 @@ def test_a_valid_certificate_is_said_to_be_valid_until_its_last_day(shop):
 
 def test_a_certificate_that_ends_soon_is_said_to(shop):
     assert "soon" not in check_certificate(shop, HERE + timedelta(days=69))
-    assert "soon: have new kits made" in check_certificate(shop, HERE + timedelta(days=71))
+    assert "soon: have it renewed" in check_certificate(shop, HERE + timedelta(days=71))
 
 
 def test_a_certificate_is_expired_from_its_last_instant_on(shop):
     end = x509.load_pem_x509_certificate(shop.certificate.read_bytes()).not_valid_after_utc
     check_certificate(shop, end - timedelta(seconds=1))
-    with pytest.raises(NetworkError, match=rf"of 'shop' expired on {end:%d %B %Y}. Get a new kit"):
+    with pytest.raises(NetworkError, match=rf"of 'shop' expired on {end:%d %B %Y}. Have it renewed"):
         check_certificate(shop, end)
 
 

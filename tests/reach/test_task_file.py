@@ -14,7 +14,7 @@ TOP = {
     "run": 'run = "pilot"',
     "purpose": 'purpose = "credit pilot"',
     "site": 'site = "kits/bank"',
-    "admin": 'admin = "kits/admin"',
+    "admin": 'admin = "kits/bank/admin"',
     "agent": 'agent = "data/bank.toml"',
     "helpers": 'helpers = ["shop", "phone-co"]',
     "alignment": 'alignment = "psi"',
@@ -49,7 +49,7 @@ def written(folder: Path, *without: str, **lines: str) -> Path:
 def test_every_key_is_read_and_paths_are_those_beside_the_file(tmp_path):
     assert load_task(written(tmp_path)) == TaskFile(
         site=tmp_path / "kits/bank",
-        admin=tmp_path / "kits/admin",
+        admin=tmp_path / "kits/bank/admin",
         agent=tmp_path / "data/bank.toml",
         helpers=("shop", "phone-co"),
         plan=Plan(
@@ -75,15 +75,22 @@ def test_every_key_is_read_and_paths_are_those_beside_the_file(tmp_path):
     )
 
 
-def test_three_keys_are_enough_and_the_rest_is_as_for_simulate(tmp_path):
-    task = load_task(written(tmp_path, *(set(KEYS) - {"site", "admin", "helpers"})))
+def test_one_key_is_enough_and_the_rest_is_as_for_simulate(tmp_path):
+    task = load_task(written(tmp_path, *(set(KEYS) - {"helpers"})))
     assert (task.plan, task.run, task.agent, task.give_up_after) == (Plan(), None, None, GIVE_UP_AFTER)
 
 
-@pytest.mark.parametrize("key", ["site", "admin", "helpers"])
-def test_a_key_that_is_missing_is_named_with_an_example(tmp_path, key):
-    file = written(tmp_path, key)
-    with pytest.raises(DescriptionError, match=rf"^{file}: the key '{key}' is missing. Add a line such as: {key} = "):
+def test_kits_are_where_a_member_that_joined_has_them_unless_the_task_says_otherwise(tmp_path):
+    task = load_task(written(tmp_path, "site", "admin"))
+    assert (task.site, task.admin) == (tmp_path / "kit", tmp_path / "kit" / "admin")
+    assert load_task(written(tmp_path, "admin")).admin == tmp_path / "kits" / "bank" / "admin"
+
+
+def test_a_task_without_helpers_is_told_so_with_an_example(tmp_path):
+    file = written(tmp_path, "helpers")
+    with pytest.raises(
+        DescriptionError, match=rf"^{file}: the key 'helpers' is missing. Add a line such as: helpers ="
+    ):
         load_task(file)
 
 

@@ -1,15 +1,24 @@
-"""``assistlearn network``: make the kits of a network, or try one on this machine."""
+"""``assistlearn network``: found a network and certify its members, or try one on this machine."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assistlearn.cli import network_members
 from assistlearn.cli.output import Json, command, plain, say, say_json
 
-app = typer.Typer(no_args_is_help=True, help="Make the startup kits of a network, or try one on this machine.")
+if TYPE_CHECKING:
+    from assistlearn.reach.flare.provisioning.network_file import Network
+
+app = typer.Typer(no_args_is_help=True, help="Found a network and certify its members, or try one on this machine.")
+app.command("found")(network_members.found)
+app.command("sign")(network_members.sign)
+app.command("renew")(network_members.renew)
+app.command("revoke")(network_members.revoke)
+app.command("members")(network_members.members)
 
 
 @app.command("create")
@@ -18,9 +27,10 @@ def create(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the kits go.")] = Path("kits"),
     json: Json = False,
 ) -> None:
-    """Make one startup kit per organisation, one for the relay, and one for the initiator's admin.
+    """Make all kits of a network at once, with everybody's private key: the quick way, to try it or for one owner.
 
-    Each holds a private key: hand it to its owner by a way that only the two of you can read.
+    Whoever runs this could act as any of the members. No authority is kept, so nobody can be added, renewed or revoked.
+    Among organisations use 'network found', where each makes its own key.
     """
     from assistlearn.reach.flare.provisioning.network_file import load_network
     from assistlearn.reach.flare.provisioning.provision import create_kits
@@ -33,7 +43,7 @@ def create(
     days = network.valid_days
     say(f"Network [bold]{plain(network.name)}[/]: {len(kits)} kits in {plain(out)}, valid for {days} days.")
     for name, path in kits.items():
-        say(f"  {plain(path)}  for {_whose(name, network.initiator, network.relay)}")
+        say(f"  {plain(path)}  for {_whose(name, network)}")
     say("Each holds a private key: hand it to its owner alone, by a way that only the two of you can read.")
     say("Then, at the relay and at every organisation: " + command("site", "start", "KIT"))
 
@@ -52,9 +62,10 @@ def demo(
     run_demo(out, rounds, json)
 
 
-def _whose(name: str, initiator: str, relay: str) -> str:
+def _whose(name: str, network: Network) -> str:
+    organisation, _, admin = name.rpartition("/")
     if name == "relay":
-        return f"the relay, {plain(relay)}"
-    if name == "admin":
-        return f"{plain(initiator)}, who starts runs with it"
+        return f"the relay, {plain(network.relay)}"
+    if admin == "admin":
+        return f"{plain(organisation or network.all_initiators[0])}, who starts runs with it"
     return f"organisation {plain(name)}"

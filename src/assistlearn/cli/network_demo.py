@@ -29,7 +29,6 @@ _TASK = """\
 run = "demo"
 purpose = {purpose}
 site = "kits/clinic"
-admin = "kits/admin"
 agent = "data/clinic.toml"
 helpers = {helpers}
 

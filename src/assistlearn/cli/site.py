@@ -9,9 +9,13 @@ from typing import Annotated
 
 import typer
 
+from assistlearn.cli import site_membership
 from assistlearn.cli.output import Json, command, plain, say, say_json
 
-app = typer.Typer(no_args_is_help=True, help="Run or check an organisation's site, or the relay.")
+app = typer.Typer(no_args_is_help=True, help="Join a network; run or check an organisation's site, or the relay.")
+app.command("request")(site_membership.request)
+app.command("join")(site_membership.join)
+app.command("revoked")(site_membership.revoked)
 
 Folder = Annotated[Path, typer.Argument(metavar="KIT", help="The startup kit's folder.")]
 AgentFile = Annotated[

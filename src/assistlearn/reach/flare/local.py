@@ -16,9 +16,9 @@ from typing import Self
 
 from assistlearn.errors import NetworkError
 from assistlearn.reach.flare.carrying.control import Control, missing
-from assistlearn.reach.flare.provisioning.kit import load_kit
+from assistlearn.reach.flare.provisioning.kit import ADMIN, load_kit
 from assistlearn.reach.flare.provisioning.network_file import Network
-from assistlearn.reach.flare.provisioning.provision import ADMIN, RELAY, create_kits
+from assistlearn.reach.flare.provisioning.provision import RELAY, create_kits
 
 STARTING = 180.0
 """Seconds until all sites must be connected."""
@@ -51,8 +51,8 @@ class LocalNetwork:
             create_kits(network, folder / "kits")
 
     def kit(self, name: str) -> Path:
-        """Return the folder of a kit: an organisation's, ``relay`` or ``admin``."""
-        return self.folder / "kits" / name
+        """Return the folder of a kit: an organisation's, ``relay`` or, of the first initiator, ``admin``."""
+        return self.folder / "kits" / (f"{self.initiator}/{ADMIN}" if name == ADMIN else name)
 
     def start(self, name: str) -> None:
         """Start an organisation's site, or the relay."""

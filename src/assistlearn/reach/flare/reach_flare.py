@@ -6,12 +6,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from assistlearn.agent_files import load_description
-from assistlearn.errors import SettingsError
+from assistlearn.errors import NetworkError, SettingsError
 from assistlearn.events import EventLog
 from assistlearn.protocol import Transport
 from assistlearn.reach.flare.carrying.flare_transport import FlareTransport
 from assistlearn.reach.flare.installed import require_flare
-from assistlearn.reach.flare.provisioning.kit import load_kit
+from assistlearn.reach.flare.provisioning.kit import Kind, Kit, load_kit
 from assistlearn.reach.flare.site.findings import check_named
 from assistlearn.reach.flare.task_file import GIVE_UP_AFTER, check_helpers, load_task
 from assistlearn.reach.opening import new_folder
@@ -52,7 +52,7 @@ def create_run(folder: Path, run: str, task_file: Path) -> RunFolder:
     require_flare()
     made = new_folder(folder)
     task = load_task(task_file)
-    site, admin = load_kit(task.site, "site"), load_kit(task.admin, "admin")
+    site, admin = _kit(task_file, task.site, "site"), _kit(task_file, task.admin, "admin")
     check_helpers(task_file, task.helpers, site.name)
     if site.network != admin.network:
         raise SettingsError(
@@ -78,3 +78,11 @@ def create_run(folder: Path, run: str, task_file: Path) -> RunFolder:
         patience_seconds=task.give_up_after,
     )
     return made
+
+
+def _kit(task_file: Path, folder: Path, kind: Kind) -> Kit:
+    try:
+        return load_kit(folder, kind)
+    except NetworkError as error:
+        error.add_note(f"It is what {task_file} names with the key {kind!r}, or means where it has no such key.")
+        raise

@@ -14,12 +14,16 @@ from assistlearn.agent_files.suggestion import did_you_mean
 from assistlearn.agent_files.toml_file import Text, read_toml_file
 from assistlearn.errors import DescriptionError, WrongKeyError
 from assistlearn.plan import SETTINGS, Plan
+from assistlearn.reach.flare.provisioning.kit import ADMIN
 
 TABLE = "training"
 """The table that most settings stand in."""
 
 OLDER_NAMES = {"holdout_patience": "patience"}
 """What settings were called in task files before; they are understood."""
+
+SITE = "kit"
+"""Where the initiator's site kit is, unless the task says otherwise."""
 
 GIVE_UP_AFTER = 120.0
 Seconds = Annotated[float, Meta(gt=5.0, lt=86_400.0)]
@@ -33,7 +37,7 @@ class TaskFile:
     Attributes
     ----------
     site, admin : path
-        The initiator's kits.
+        The initiator's kits: ``kit`` beside the task, and ``admin`` in the site kit, unless it says otherwise.
     agent : path or None
         Its agent file; None: the one in its kit.
     helpers : tuple of str
@@ -75,7 +79,8 @@ def load_task(file: Path) -> TaskFile:
     keys: Any = read_toml_file(file, _TaskKeys, "task's file")[0]
     given = _given(keys, _settings("")) | _given(keys.training, _settings(TABLE))
     seconds = next((given for given in (keys.give_up_after, keys.patience) if given is not None), GIVE_UP_AFTER)
-    return TaskFile(keys.site, keys.admin, keys.agent, keys.helpers, Plan(**given), keys.run, seconds)
+    site = keys.site or file.parent / SITE
+    return TaskFile(site, keys.admin or site / ADMIN, keys.agent, keys.helpers, Plan(**given), keys.run, seconds)
 
 
 def check_helpers(file: Path, helpers: Sequence[str], initiator: str) -> None:
@@ -147,9 +152,9 @@ _Training = _table("Training", [], TABLE, _check_training)
 _TaskKeys = _table(
     "TaskKeys",
     [
-        ("site", Annotated[Path, Meta(examples=["kits/bank"])]),
-        ("admin", Annotated[Path, Meta(examples=["kits/admin"])]),
         ("helpers", Names),
+        ("site", Path | None, None),
+        ("admin", Path | None, None),
         ("run", Text | None, None),
         ("agent", Path | None, None),
         ("give_up_after", Seconds | None, None),

@@ -13,5 +13,6 @@
     refusals.py       what was refused: in the log and in the agent's ledger, never so much that it fills a disk
     installing.py     puts all of that before FLARE's own doors
     unix_driver.py    a site's parent and its jobs talk over a socket that only their user can reach
+    orphans.py        ends a process whose parent is gone
     launching.py      starts the process of a job behind the guard, too
 """

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from assistlearn.reach.flare.guard.installing import install
+from assistlearn.reach.flare.guard.orphans import end_with_parent
 from assistlearn.reach.flare.guard.processes import Process
 
 MODULES = {
@@ -22,6 +23,7 @@ MODULES = {
 def main() -> int:
     """Run FLARE's program for the kind of process that the first word names, behind the guard."""
     process = sys.argv.pop(1)
+    end_with_parent()
     flare: Any = importlib.import_module(MODULES[process])
     arguments = flare.parse_arguments()
     install(cast(Process, process), Path(arguments.workspace))

@@ -30,6 +30,7 @@ from assistlearn.reach.flare.guard.processes import Process
 from assistlearn.reach.flare.guard.refusals import Refusals
 from assistlearn.reach.flare.guard.unix_driver import FOLDER, SCHEME, UnixDriver
 from assistlearn.reach.flare.site.environment import AGENT_FILE
+from assistlearn.reach.flare.site.revocation import install_revocation
 from assistlearn.reach.flare.site.sealing import seal
 
 LARGEST_STREAM = 1 << 26
@@ -51,6 +52,7 @@ def install(process: Process, kit: Path) -> None:
     refusals = Refusals(_Book() if AGENT_FILE in os.environ else None)
     refusals.start()
     seal()
+    install_revocation()
     decoding.restrict()
     _guard_cells(process, refusals)
     _guard_decoding(refusals)

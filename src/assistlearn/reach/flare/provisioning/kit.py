@@ -11,6 +11,12 @@ from assistlearn.errors import NetworkError
 
 Kind = Literal["site", "relay", "admin"]
 
+AGAIN = "Get the kit again from whoever made it, or join anew ('assistlearn site join')."
+"""What to do about a kit that is damaged."""
+
+ADMIN = "admin"
+"""The folder of an initiator's admin kit, inside of its site kit."""
+
 _CONFIGURATIONS: dict[str, Kind] = {"fed_client.json": "site", "fed_server.json": "relay", "fed_admin.json": "admin"}
 
 
@@ -47,12 +53,12 @@ class Kit:
     @property
     def certificate(self) -> Path:
         """The kit's certificate."""
-        return self.startup / ("server.crt" if self.kind == "relay" else "client.crt")
+        return key_in(self.folder, self.kind).with_suffix(".crt")
 
     @property
     def key(self) -> Path:
         """The kit's private key."""
-        return self.certificate.with_suffix(".key")
+        return key_in(self.folder, self.kind)
 
     @property
     def authority(self) -> Path:
@@ -60,9 +66,24 @@ class Kit:
         return self.startup / "rootCA.pem"
 
     @property
+    def revoked(self) -> Path:
+        """The list of revoked certificates."""
+        return revoked_in(self.folder)
+
+    @property
     def agent_file(self) -> Path:
         """Where the organisation's agent file is expected."""
         return self.folder / "agent.toml"
+
+
+def key_in(folder: Path, kind: Kind) -> Path:
+    """Return where the private key of a kit is, or will be."""
+    return folder / "startup" / ("server.key" if kind == "relay" else "client.key")
+
+
+def revoked_in(folder: Path) -> Path:
+    """Return where a kit's list of revoked certificates is."""
+    return folder / "startup" / "revoked.crl"
 
 
 def load_kit(folder: Path, *kinds: Kind) -> Kit:
@@ -77,22 +98,17 @@ def load_kit(folder: Path, *kinds: Kind) -> Kit:
     found = [(folder / "startup" / file, kind) for file, kind in _CONFIGURATIONS.items()]
     path, kind = next((pair for pair in found if pair[0].is_file()), (folder, None))
     if kind is None:
-        raise NetworkError(
-            f"{folder} is not a startup kit: it has no startup/fed_client.json, fed_server.json or fed_admin.json. "
-            "Name one of the folders that 'assistlearn network create' made."
-        )
+        raise NetworkError(f"{folder} is not a startup kit: {_why_not(folder)}")
     if kinds and kind not in kinds:
         wanted = " or ".join(map(_article, kinds))
         raise NetworkError(f"{folder} is the kit of {_article(kind)}. Name that of {wanted}.")
     try:
         kit = _read(folder, kind, json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
-        raise NetworkError(f"{path} cannot be read: {error!r}. Get the kit again from whoever made it.") from None
+        raise NetworkError(f"{path} cannot be read: {error!r}. {AGAIN}") from None
     for part in (kit.certificate, kit.key, kit.authority):
         if not part.is_file():
-            raise NetworkError(
-                f"The kit of {kit.name!r} is not complete: {part} is missing. Get the kit again from whoever made it."
-            )
+            raise NetworkError(f"The kit of {kit.name!r} is not complete: {part} is missing. {AGAIN}")
     return kit
 
 
@@ -104,6 +120,17 @@ def _read(folder: Path, kind: Kind, values: dict[str, Any]) -> Kit:
     host, _, port = server["service"]["target"].rpartition(":")
     name = values["client"]["fqsn"] if kind == "site" else host
     return Kit(folder, kind, name, server["name"], host, int(port))
+
+
+def _why_not(folder: Path) -> str:
+    if not folder.is_dir():
+        return "there is no such folder. Check the path."
+    if any(folder.glob("*.csr")):
+        return "its certificate is still missing. Take what the authority has sent: assistlearn site join KIT FILE"
+    return (
+        "it has no startup/fed_client.json, fed_server.json or fed_admin.json. Name one of the folders that "
+        "'assistlearn site join' or 'assistlearn network create' made."
+    )
 
 
 def _article(kind: Kind) -> str:

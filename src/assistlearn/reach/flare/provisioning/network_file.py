@@ -15,6 +15,9 @@ from assistlearn.errors import WrongKeyError
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 HOST = re.compile(r"(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*")
 RESERVED = ("server", "relay", "admin")
+LONGEST_HOST = 64
+"""Letters of the relay's host name, which is in its certificate."""
+
 LONGEST_INITIATOR = 54
 """Letters of the initiator's name: its admin's, which is made of it, must fit into a certificate."""
 
@@ -31,26 +34,48 @@ class Network(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     organisations : tuple of str
         Their names; each is the name of the organisation's agent, too.
     initiator : str
-        Which of them starts runs.
+        Which of them starts runs, where it is one.
     port : int
         The relay's only port.
     valid_days : int
         How long certificates are valid.
+    initiators : tuple of str
+        Which of them start runs, where they are several.
+
+    Examples
+    --------
+    >>> Network("credit", "relay.example.org", ("bank", "shop"), "bank").all_initiators
+    ('bank',)
     """
 
     name: Annotated[Text, Meta(examples=["credit"])]
     relay: Annotated[Text, Meta(examples=["relay.example.org"])]
     organisations: Annotated[tuple[str, ...], Meta(examples=[["bank", "shop"]])]
-    initiator: Annotated[Text, Meta(examples=["bank"])]
+    initiator: Text | None = None
     port: Annotated[int, Meta(ge=1, le=65535)] = 8002
     valid_days: Count = 360
+    initiators: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_organisations(self.organisations)
         if not NAME.fullmatch(self.name):
             raise WrongKeyError("name", f"name = {self.name!r}: use at most 63 letters, digits, '_' and '-'.")
         _check_relay(self.relay, self.organisations)
-        _check_initiator(self.initiator, self.organisations)
+        _check_initiators(self)
+
+    @property
+    def all_initiators(self) -> tuple[str, ...]:
+        """The organisations that start runs."""
+        return self.initiators if self.initiator is None else (self.initiator,)
+
+
+def admin_name(initiator: str) -> str:
+    """Return the name in the certificate of an initiator's admin kit, in the form of an address, as FLARE wants it.
+
+    >>> admin_name("Data_Shop")
+    'admin@data-shop.org'
+    """
+    return f"admin@{initiator.lower().replace('_', '-')}.org"
 
 
 def load_network(file: Path) -> Network:
@@ -84,18 +109,29 @@ def _check_organisations(organisations: tuple[str, ...]) -> None:
 def _check_relay(host: str, organisations: tuple[str, ...]) -> None:
     if host.lower() in [name.lower() for name in organisations]:
         raise WrongKeyError("relay", f"relay = {host!r} is the name of an organisation, too. Rename the organisation.")
+    if len(host) > LONGEST_HOST:
+        raise WrongKeyError(
+            "relay", f"the relay's name has {len(host)} letters; a certificate has room for {LONGEST_HOST}."
+        )
     if not HOST.fullmatch(host) or host.replace(".", "").isdecimal():
         raise WrongKeyError(
             "relay", f"relay = {host!r} must be a host name, such as relay.example.org; the port has a key of its own."
         )
 
 
-def _check_initiator(initiator: str, organisations: tuple[str, ...]) -> None:
-    if initiator not in organisations:
+def _check_initiators(network: Network) -> None:
+    key = "initiators" if network.initiator is None else "initiator"
+    if network.initiator is not None and network.initiators:
+        raise WrongKeyError("initiators", "give initiator, for one, or initiators, for several; not both.")
+    if not network.all_initiators:
+        raise WrongKeyError("", "the key 'initiator' is missing. Add a line such as: initiator = \"bank\"")
+    for name in network.all_initiators:
+        if name not in network.organisations:
+            raise WrongKeyError(key, f"{key}: {name!r} is none of the organisations {list(network.organisations)}.")
+        if len(name) > LONGEST_INITIATOR:
+            raise WrongKeyError(key, f"the initiator's name has {len(name)} letters; use at most {LONGEST_INITIATOR}.")
+    if len(set(map(admin_name, network.all_initiators))) < len(network.all_initiators):
         raise WrongKeyError(
-            "initiator", f"initiator = {initiator!r} is none of the organisations {list(organisations)}."
-        )
-    if len(initiator) > LONGEST_INITIATOR:
-        raise WrongKeyError(
-            "initiator", f"the initiator's name has {len(initiator)} letters; use at most {LONGEST_INITIATOR}."
+            key,
+            f"two of the initiators {list(network.all_initiators)} have one name, but for '_' and '-'. Name each once.",
         )

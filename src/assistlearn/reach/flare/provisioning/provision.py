@@ -1,4 +1,4 @@
-"""Startup kits: FLARE makes the certificates, we write what the sites allow."""
+"""Startup kits: FLARE writes its files, we write what the sites allow; the quick way makes all keys at once."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -15,17 +16,39 @@ from typing import Any
 from assistlearn.errors import NetworkError, SettingsError
 from assistlearn.reach.flare.installed import require_flare
 from assistlearn.reach.flare.provisioning import policy
-from assistlearn.reach.flare.provisioning.network_file import Network
+from assistlearn.reach.flare.provisioning.issuing import Issuer, key_bytes, new_key, org_of
+from assistlearn.reach.flare.provisioning.kit import ADMIN, Kind, key_in, revoked_in
+from assistlearn.reach.flare.provisioning.network_file import Network, admin_name
+from assistlearn.reach.flare.provisioning.safe_files import write_secret
 
-RELAY, ADMIN = "relay", "admin"
-"""The folders of the relay's kit and of the initiator's admin kit; the others are named after the organisations."""
+RELAY = "relay"
+"""The folder of the relay's kit; the others are named after the organisations."""
 
 HEARTBEAT_TIMEOUT = 40
 """Seconds after which the relay counts a site as gone; sites send a sign of life every ten."""
 
 
+@dataclass(frozen=True)
+class Place:
+    """What every kit of a network says.
+
+    Attributes
+    ----------
+    network : str
+        Its name.
+    relay, port : str, int
+        Where the relay is.
+    """
+
+    network: str
+    relay: str
+    port: int
+
+
 def create_kits(network: Network, out: Path) -> dict[str, Path]:
-    """Make all kits of a network, and return their folders by name.
+    """Make all kits of a network, with all keys, and return their folders by name.
+
+    The first initiator's admin kit is called ``admin``; it lies inside of its site kit, as every admin kit does.
 
     Parameters
     ----------
@@ -42,73 +65,97 @@ def create_kits(network: Network, out: Path) -> dict[str, Path]:
         )
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".kits-") as work:
-        made = _provision(network, Path(work))
         ready = Path(work) / "ready"
         ready.mkdir()
-        names = {network.relay: RELAY, admin_name(network): ADMIN} | {name: name for name in network.organisations}
-        for flare_name, name in names.items():
-            shutil.copytree(made / flare_name, ready / name)
-            _finish(ready / name, name)
+        _fill(network, Path(work), ready)
         (ready / "README.txt").write_text(_readme(network), encoding="utf-8")
         if out.exists():
             out.rmdir()
         os.replace(ready, out)
-    return {name: out / name for name in names.values()}
+    kits = {RELAY: out / RELAY, ADMIN: out / network.all_initiators[0] / ADMIN}
+    kits |= {f"{name}/{ADMIN}": out / name / ADMIN for name in network.all_initiators[1:]}
+    return kits | {name: out / name for name in network.organisations}
 
 
-def admin_name(network: Network) -> str:
-    """Return the name in the admin kit's certificate, in the form of an address, as FLARE wants it."""
-    return f"admin@{network.initiator.lower().replace('_', '-')}.org"
+def _fill(network: Network, work: Path, ready: Path) -> None:
+    """Make kits, each with a key and a certificate; the authority exists only meanwhile."""
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    place = Place(network.name, network.relay, network.port)
+    issuer = Issuer.new(network.name, network.valid_days)
+    nobody = issuer.revocation_list({}, 1).public_bytes(Encoding.PEM)
+    made = _provision(place, network.organisations, network.all_initiators, work)
+    kits: list[tuple[Kind, str, str, Path]] = [("relay", network.relay, RELAY, ready / RELAY)]
+    kits += [("site", name, name, ready / name) for name in network.organisations]
+    kits += [("admin", admin_name(name), name, ready / name / ADMIN) for name in network.all_initiators]
+    for kind, name, owner, folder in kits:
+        shutil.copytree(made / name, folder)
+        _finish(folder, kind)
+        key = new_key()
+        certificate = issuer.issue(kind, name, org_of(owner), key.public_key(), network.valid_days)
+        write_secret(key_in(folder, kind), key_bytes(key))
+        write_secret(key_in(folder, kind).with_suffix(".crt"), certificate.public_bytes(Encoding.PEM))
+        write_secret(folder / "startup" / "rootCA.pem", issuer.certificate.public_bytes(Encoding.PEM))
+        write_secret(revoked_in(folder), nobody)
 
 
-def _provision(network: Network, work: Path) -> Path:
+def blank_kit(place: Place, kind: Kind, organisation: str, work: Path) -> Path:
+    """Make a kit without keys and certificates in a folder, and return where it is.
+
+    Parameters
+    ----------
+    place : Place
+        What every kit of the network says.
+    kind : {"site", "relay", "admin"}
+        What it is for.
+    organisation : str
+        Whose it is; empty for the relay's.
+    work : path
+        An empty folder.
+    """
+    made = _provision(place, [organisation or "nobody"], [organisation] if kind == "admin" else [], work)
+    name = {"relay": place.relay, "site": organisation, "admin": admin_name(organisation)}[kind]
+    _finish(made / name, kind)
+    return made / name
+
+
+def _provision(place: Place, organisations: Sequence[str], initiators: Sequence[str], work: Path) -> Path:
+    """Let FLARE write its files of a kit for each; return the folder with them, by the names in the certificates."""
     from nvflare.lighter.constants import CtxKey
+    from nvflare.lighter.impl.static_file import StaticFileBuilder
+    from nvflare.lighter.impl.workspace import WorkspaceBuilder
     from nvflare.lighter.provision import prepare_project
     from nvflare.lighter.provisioner import Provisioner
 
+    builders = [WorkspaceBuilder(template_file=["master_template.yml"]), StaticFileBuilder(config_folder="config")]
     said = StringIO()
     with redirect_stdout(said), redirect_stderr(said):
-        context = Provisioner(str(work), _builders(network)).provision(prepare_project(_project(network)))
+        project = prepare_project(_project(place, organisations, initiators))
+        context = Provisioner(str(work), builders).provision(project)
     made = context.get(CtxKey.CURRENT_PROD_DIR)
     if context.get(CtxKey.BUILD_ERROR) or not made:
         raise NetworkError(f"NVIDIA FLARE could not make the kits. It said: {said.getvalue().strip()[-2000:]}")
     return Path(made)
 
 
-def _builders(network: Network) -> list[Any]:
-    from nvflare.lighter.impl.cert import CertBuilder
-    from nvflare.lighter.impl.signature import SignatureBuilder
-    from nvflare.lighter.impl.static_file import StaticFileBuilder
-    from nvflare.lighter.impl.workspace import WorkspaceBuilder
-
-    return [
-        WorkspaceBuilder(template_file=["master_template.yml"]),
-        StaticFileBuilder(config_folder="config"),
-        CertBuilder(root_valid_days=network.valid_days),
-        SignatureBuilder(),
+def _project(place: Place, organisations: Sequence[str], initiators: Sequence[str]) -> dict[str, Any]:
+    relay = {"name": place.relay, "type": "server", "org": "relay", "fed_learn_port": place.port}
+    sites = [{"name": name, "type": "client", "org": org_of(name)} for name in organisations]
+    admins = [
+        {"name": admin_name(name), "type": "admin", "org": org_of(name), "role": policy.ROLE} for name in initiators
     ]
-
-
-def _project(network: Network) -> dict[str, Any]:
-    relay = {"name": network.relay, "type": "server", "org": "relay", "fed_learn_port": network.port}
-    sites = [{"name": name, "type": "client", "org": _org(name)} for name in network.organisations]
-    admin = {"name": admin_name(network), "type": "admin", "org": _org(network.initiator), "role": policy.ROLE}
     return {
         "api_version": 3,
-        "name": network.name,
+        "name": place.network,
         "description": "assistlearn",
-        "participants": [relay, *sites, admin],
+        "participants": [relay, *sites, *admins],
     }
 
 
-def _org(name: str) -> str:
-    return name.replace("-", "_")
-
-
-def _finish(kit: Path, name: str) -> None:
+def _finish(kit: Path, kind: Kind) -> None:
     """Write the kit's policy, and keep its keys from other users of the machine."""
     local = kit / "local"
-    if name != ADMIN:
+    if kind != "admin":
         _write_json(local / "authorization.json", policy.AUTHORIZATION)
         resources = json.loads((local / "resources.json.default").read_text())
         resources["class_list_enforcement_mode"] = "enforce"
@@ -141,5 +188,8 @@ def _readme(network: Network) -> str:
         f"{name:16} organisation {name}:  put its agent.toml into this folder, then  assistlearn site start {name}"
         for name in network.organisations
     ]
-    lines += [f"{ADMIN:16} stays with {network.initiator}, the initiator: whoever has it can start runs.", ""]
-    return "\n".join(lines)
+    lines += [
+        f"{name + '/' + ADMIN:16} stays with {name}, an initiator: whoever has it can start runs."
+        for name in network.all_initiators
+    ]
+    return "\n".join([*lines, ""])

@@ -3,6 +3,7 @@
 ::
 
     site_process.py   a site or the relay, in the foreground
+    revocation.py     the list of revoked certificates, and connections of those on it refused and ended
     environment.py    what a site tells its jobs' processes
     apps.py           what FLARE runs in a job: at the relay (which only starts it) and at a site
     flare_marks.py    FLARE's marks for the methods that it may call, typed

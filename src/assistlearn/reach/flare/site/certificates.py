@@ -1,4 +1,4 @@
-"""Whether a kit's certificate is valid, and belongs to its key and its network."""
+"""Whether a kit's certificate is valid, not revoked, and belongs to its key and its network."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from assistlearn.errors import NetworkError
 from assistlearn.reach.flare.provisioning.kit import Kit
+from assistlearn.reach.flare.provisioning.revoked_list import LARGEST_LIST, read_list
+from assistlearn.reach.flare.provisioning.safe_files import read_small
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
@@ -14,8 +16,11 @@ if TYPE_CHECKING:
 SOON = timedelta(days=30)
 """How long before its end a certificate is said to end soon."""
 
-NEW_KIT = "Get a new kit from whoever made the network ('assistlearn network create')."
+NEW_KIT = "Get a new kit, or a new certificate to join with, from whoever made the network."
 """What to do about a kit that cannot be used."""
+
+RENEW = "Have it renewed by the network's authority ('assistlearn network renew'), and join with what it sends."
+"""What to do about a certificate that has ended."""
 
 
 def check_certificate(kit: Kit, now: datetime) -> str:
@@ -24,7 +29,8 @@ def check_certificate(kit: Kit, now: datetime) -> str:
     for what, certificate in (("certificate", own), ("network's authority", authority)):
         _check_dates(kit, what, certificate, now)
     end = min(own.not_valid_after_utc, authority.not_valid_after_utc)
-    soon = " - soon: have new kits made" if end - now < SOON else ""
+    _check_revoked(kit, own, authority)
+    soon = " - soon: have it renewed ('assistlearn network renew')" if end - now < SOON else ""
     return f"of {kit.name!r}, network {kit.network!r}, valid until {end:%d %B %Y}{soon}"
 
 
@@ -52,10 +58,22 @@ def _certificates(kit: Kit) -> tuple[Certificate, Certificate]:
     return own, authority
 
 
+def _check_revoked(kit: Kit, own: Certificate, authority: Certificate) -> None:
+    if not kit.revoked.is_file():
+        return
+    found = read_list(read_small(kit.revoked, LARGEST_LIST), authority, kit.revoked)
+    entry = found.get_revoked_certificate_by_serial_number(own.serial_number)
+    if entry is not None:
+        raise NetworkError(
+            f"The certificate of {kit.name!r} was revoked on {entry.revocation_date_utc:%d %B %Y}. To take part again, "
+            "make a new key ('assistlearn site request') and ask the network's authority to sign it."
+        )
+
+
 def _check_dates(kit: Kit, what: str, certificate: Certificate, now: datetime) -> None:
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     if now >= end:
-        raise NetworkError(f"The {what} of {kit.name!r} expired on {end:%d %B %Y}. {NEW_KIT}")
+        raise NetworkError(f"The {what} of {kit.name!r} expired on {end:%d %B %Y}. {RENEW}")
     if now < begin:
         raise NetworkError(
             f"The {what} of {kit.name!r} is valid from {begin:%d %B %Y %H:%M} UTC on; here "

@@ -8,3 +8,6 @@ AGENT_FILE = "ASSISTLEARN_AGENT"
 
 COMMANDS = "ASSISTLEARN_COMMANDS"
 """Where commands of this organisation leave word of the socket they wait at."""
+
+KIT = "ASSISTLEARN_KIT"
+"""The folder of the site's kit, or the relay's."""

@@ -17,6 +17,7 @@ from nvflare.fuel.f3.cellnet.identity import get_cert_common_name_from_pem
 from nvflare.fuel.f3.streaming.stream_const import STREAM_CHANNEL, STREAM_DATA_TOPIC
 
 from assistlearn.errors import NetworkError
+from assistlearn.reach.flare.site.revocation import is_revoked
 
 RELAY = "server"
 """What FLARE calls the relay; its own messages carry nothing of ours, and are not encrypted from end to end."""
@@ -30,6 +31,7 @@ def seal() -> None:
     """Let this process refuse unsealed messages between sites, and certificates in another's name."""
     CoreCell.decrypt_payload = _refusing_open(CoreCell.decrypt_payload, lambda: SECURE)
     CertificateExchanger.exchange_certificate = _refusing_others(CertificateExchanger.exchange_certificate)
+    CertificateExchanger.get_certificate = _refusing_revoked(CertificateExchanger.get_certificate)
 
 
 def _refusing_open(decrypt: Callable[..., Any], wanted: Callable[[], bool]) -> Callable[..., Any]:
@@ -68,6 +70,19 @@ def _refusing_others(exchange: Callable[..., Any]) -> Callable[..., Any]:
         return certificate
 
     return exchanged
+
+
+def _refusing_revoked(get: Callable[..., Any]) -> Callable[..., Any]:
+    """Return FLARE's function that finds a certificate, kept or asked for, such that it finds none that is revoked."""
+
+    @wraps(get)
+    def found(exchanger: Any, target: str) -> Any:
+        certificate = get(exchanger, target)
+        if is_revoked(certificate):
+            raise NetworkError(f"The certificate of {_site(target)!r} was revoked; nothing is exchanged with it.")
+        return certificate
+
+    return found
 
 
 def _site(cell: str | None) -> str:

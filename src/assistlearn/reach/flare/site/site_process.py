@@ -20,7 +20,7 @@ from assistlearn.reach.flare.carrying.command_socket import notes_folder
 from assistlearn.reach.flare.guard.processes import command
 from assistlearn.reach.flare.installed import require_flare
 from assistlearn.reach.flare.provisioning.kit import Kit
-from assistlearn.reach.flare.site.environment import AGENT_FILE, COMMANDS, SITE
+from assistlearn.reach.flare.site.environment import AGENT_FILE, COMMANDS, KIT, SITE
 
 STOPPING = 10.0
 """Seconds that FLARE's processes have to end by themselves."""
@@ -85,7 +85,12 @@ def command_of(kit: Kit) -> list[str]:
 
 def environment_of(kit: Kit, agent_file: Path | None) -> dict[str, str]:
     """Return the environment of a site's processes, those of its jobs included."""
-    environment = os.environ | {SITE: kit.name, COMMANDS: str(notes_folder(kit.folder)), "PYTHONSAFEPATH": "1"}
+    environment = os.environ | {
+        SITE: kit.name,
+        KIT: str(kit.folder),
+        COMMANDS: str(notes_folder(kit.folder)),
+        "PYTHONSAFEPATH": "1",
+    }
     environment.pop(AGENT_FILE, None)
     if agent_file is not None:
         environment[AGENT_FILE] = str(agent_file.resolve())

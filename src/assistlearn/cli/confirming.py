@@ -1,0 +1,60 @@
+"""What a command asks its user: a passphrase, and whether a fingerprint is the right one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assistlearn.cli.output import complaints, plain
+from assistlearn.errors import SettingsError
+
+VARIABLE = "ASSISTLEARN_PASSPHRASE"
+"""The environment variable that a passphrase may come from."""
+
+PassphraseFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--passphrase-file",
+        metavar="FILE",
+        help=f"The passphrase of the authority's key; without, the variable {VARIABLE}, or it is asked for.",
+    ),
+]
+Fingerprint = Annotated[
+    str | None, typer.Option("--fingerprint", metavar="TEXT", help="What the fingerprint must be; nothing is asked.")
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Take the fingerprint unseen; for tests.")]
+
+
+def passphrase(file: Path | None, new: bool = False) -> str:
+    """Return the passphrase of an authority's key: from a file, from the environment, or typed."""
+    if file is not None:
+        return file.read_text(encoding="utf-8").strip("\r\n")
+    if VARIABLE in os.environ:
+        return os.environ[VARIABLE]
+    if not sys.stdin.isatty():
+        raise SettingsError(
+            f"The authority's passphrase cannot be asked for here. Use --passphrase-file or {VARIABLE}."
+        )
+    words = "Passphrase of the authority's key, at least 12 letters" if new else "Passphrase of the authority's key"
+    return str(typer.prompt(words, hide_input=True, confirmation_prompt=new, err=True))
+
+
+def confirm(what: str, shown: str, wanted: str | None, yes: bool) -> None:
+    """Go on only if a fingerprint is the one that was expected, or the user says so."""
+    from assistlearn.reach.flare.provisioning.fingerprint import same
+
+    if wanted is not None:
+        if not same(wanted, shown):
+            raise SettingsError(f"{what} Its fingerprint is {shown}, not {wanted}. Somebody may have changed it.")
+        return
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise SettingsError(f"{what} Nobody is here to compare the fingerprint, {shown}. Give it with --fingerprint.")
+    complaints().print(f"{plain(what)}\nFingerprint: [bold]{shown}[/]")
+    if not typer.confirm("Is it the same as its owner reads to you, by telephone or face to face?", err=True):
+        raise SettingsError("Nothing was done: the fingerprint was not confirmed.")

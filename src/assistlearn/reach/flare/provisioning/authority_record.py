@@ -1,0 +1,145 @@
+"""What an authority has done: one line for each certificate signed or revoked, only ever appended."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from assistlearn.errors import NetworkError
+from assistlearn.reach.flare.provisioning.kit import Kind
+
+
+class Signed(msgspec.Struct, frozen=True, tag_field="what", tag="signed", forbid_unknown_fields=True):
+    """A certificate was signed.
+
+    Attributes
+    ----------
+    at : datetime
+        When.
+    name, kind : str
+        For whom, and for what kind of kit.
+    serial : str
+        The certificate's number, in hexadecimal digits.
+    until : datetime
+        When it ends.
+    key : str
+        The fingerprint of the public key.
+    certificate : str
+        The certificate, in PEM.
+    """
+
+    at: datetime
+    name: str
+    kind: Kind
+    serial: str
+    until: datetime
+    key: str
+    certificate: str
+
+
+class Revoked(msgspec.Struct, frozen=True, tag_field="what", tag="revoked", forbid_unknown_fields=True):
+    """A certificate was revoked.
+
+    Attributes
+    ----------
+    at : datetime
+        When.
+    name, serial : str
+        Whose, and which.
+    """
+
+    at: datetime
+    name: str
+    serial: str
+
+
+class Listed(msgspec.Struct, frozen=True, tag_field="what", tag="listed", forbid_unknown_fields=True):
+    """A list of all revoked certificates was made.
+
+    Attributes
+    ----------
+    at : datetime
+        When.
+    number : int
+        The list's.
+    """
+
+    at: datetime
+    number: int
+
+
+Line = Signed | Revoked | Listed
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a certificate stands.
+
+    Attributes
+    ----------
+    signed : Signed
+        The certificate.
+    revoked : datetime or None
+        When it was revoked.
+    """
+
+    signed: Signed
+    revoked: datetime | None
+
+    def is_valid(self, now: datetime) -> bool:
+        """Return whether it is neither revoked nor past its end."""
+        return self.revoked is None and now < self.signed.until
+
+
+class Record:
+    """The lines of a file.
+
+    Parameters
+    ----------
+    path : path
+        Where the file is.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def append(self, *lines: Line) -> None:
+        """Add lines, on the disk when this returns."""
+        content = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+        number = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with os.fdopen(number, "ab") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def lines(self) -> list[Line]:
+        """Return all lines, oldest first."""
+        found: list[Line] = []
+        for number, text in enumerate(self.path.read_bytes().splitlines(), start=1):
+            try:
+                found.append(msgspec.json.decode(text, type=Line))
+            except msgspec.MsgspecError as error:
+                raise NetworkError(
+                    f"{self.path}, line {number} cannot be read: {error}. Bring the file back from a backup: it says "
+                    "who was certified."
+                ) from None
+        return found
+
+    def standings(self) -> Sequence[Standing]:
+        """Return how every certificate stands, oldest first."""
+        lines = self.lines()
+        revoked = {line.serial: line.at for line in lines if isinstance(line, Revoked)}
+        return [Standing(line, revoked.get(line.serial)) for line in lines if isinstance(line, Signed)]
+
+    def revoked(self) -> dict[int, datetime]:
+        """Return the serial numbers that are revoked, and when they were."""
+        return {int(line.serial, 16): line.at for line in self.lines() if isinstance(line, Revoked)}
+
+    def last_list(self) -> int:
+        """Return the number of the latest list; 0 where there is none."""
+        return max((line.number for line in self.lines() if isinstance(line, Listed)), default=0)

@@ -1,0 +1,45 @@
+"""Files that come from others, read with a bound; files that are for their owner alone, written as a whole."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from assistlearn.errors import NetworkError
+
+LARGEST = 1 << 20
+"""Bytes of a request or a membership at the most; an honest one has about ten thousand."""
+
+
+def read_small(path: Path, largest: int = LARGEST) -> bytes:
+    """Return a file's content; refuse one that is too large before it is in memory.
+
+    Raises
+    ------
+    NetworkError
+        There is none, it cannot be read, or is too large.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(largest + 1)
+    except OSError as error:
+        raise NetworkError(f"{path} cannot be read: {error.strerror}. Check the path.") from None
+    if len(content) > largest:
+        raise NetworkError(f"{path} has more than {largest:,} bytes: it is not what it should be, and was not read.")
+    return content
+
+
+def write_secret(path: Path, content: bytes) -> None:
+    """Write a file that only its owner can read; whoever looks meanwhile sees the old one or the new one."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    number, made = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")  # readable by its owner alone
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(made, path)
+    except BaseException:
+        Path(made).unlink(missing_ok=True)
+        raise
