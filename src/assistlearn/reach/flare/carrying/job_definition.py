@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assistlearn.reach.flare.provisioning import policy
+from assistlearn.storage import writing
 
 SYNC = 30
 """Seconds that the sites have to say hello when a job starts."""
@@ -62,4 +63,5 @@ def _site(command: str) -> dict[str, Any]:
 
 def _write(path: Path, values: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+    with writing(path):
+        path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
