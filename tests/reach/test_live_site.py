@@ -184,7 +184,7 @@ def test_a_relay_on_a_full_disk_goes_on_and_says_later_what_its_log_has_missed(w
     world.disk.make_room()
     call(world.shop)
     until(lambda: "No space left on device" in log.read_text())
-    assert status(world.relay.folder)["lost_lines"] > 50
+    until(lambda: status(world.relay.folder)["lost_lines"] > 50)
     assert status(world.relay.folder)["healthy"]
 
 
