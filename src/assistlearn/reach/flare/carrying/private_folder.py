@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from assistlearn.errors import NetworkError
+from assistlearn.storage import writing
 
 PREFIX = "assistlearn-"
 
@@ -87,7 +88,8 @@ def _made() -> Path:
         except OSError as error:
             failed = error
     if len(too_long) < len(list(_roots())):
-        raise failed
+        with writing(Path(failed.filename)):
+            raise failed
     raise NetworkError(
         f"The address of a socket has at most {LONGEST} bytes, and here it would be {' or '.join(too_long)}. Name a "
         "folder with a shorter path, which the site sees too: TMPDIR=/tmp"
