@@ -59,6 +59,21 @@ def test_the_relays_record_of_a_job_goes_when_it_says_that_the_job_has_ended(tmp
     assert left(tmp_path, "jobs") == {names["RUNNING"], names["SUBMITTED"], names["DISPATCHED"], unreadable, fresh}
 
 
+def test_the_relays_record_stays_until_flare_is_done_with_the_job_however_long_ago_its_process_has_ended(tmp_path):
+    """FLARE notes the end in the record, and moves the job's other folder into it; without it, it tries for ever."""
+    name = job(tmp_path, "jobs", UNKNOWN + 5, "RUNNING")
+    (tmp_path / name).mkdir()
+    sweep(tmp_path, set(), {name})
+    assert left(tmp_path, "jobs") == left(tmp_path) == {name}
+    (tmp_path / "jobs" / name / "meta").write_text(json.dumps({"status": "FINISHED:COMPLETED"}))
+    os.utime(tmp_path / "jobs" / name / "meta", (time.time() - GRACE - 5,) * 2)
+    sweep(tmp_path, set(), {name})
+    assert left(tmp_path, "jobs") == left(tmp_path) == {name}
+    (tmp_path / name).rmdir()
+    sweep(tmp_path, set(), {name})
+    assert left(tmp_path, "jobs") == set()
+
+
 def test_a_record_in_a_jobs_own_folder_does_not_shorten_its_time(tmp_path):
     """Only the relay's record counts: a folder at a site may hold what the job brought along."""
     name = job(tmp_path, idle=GRACE + 5, status="FINISHED:COMPLETED")

@@ -53,12 +53,7 @@ def sweep(kit: Path, running: Set[str], ended: Set[str]) -> list[str]:
     ended : set of str
         Jobs that are.
     """
-    over = [
-        folder
-        for folder in _folders(kit)
-        if folder.name not in running
-        and _idle(folder) >= (GRACE if folder.name in ended or _recorded_as_over(folder) else UNKNOWN)
-    ]
+    over = [folder for folder in _folders(kit) if folder.name not in running and _idle(folder) >= _wait(folder, ended)]
     return _remove(kit, over)
 
 
@@ -84,11 +79,24 @@ def _idle(folder: Path) -> float:
     return time.time() - newest
 
 
+def _wait(folder: Path, ended: Set[str]) -> float:
+    """Return for how long nothing must have happened in a folder before it is removed.
+
+    At the relay FLARE has work to do after the end of a job, and is lost without the job's record. It writes there when
+    it is done, and removes the job's other folder itself.
+    """
+    if folder.parent.name == "jobs":
+        finished = _recorded_as_over(folder) and not (folder.parents[1] / folder.name).exists()
+        return GRACE if finished else float("inf")
+    at_a_site = not (folder.parent / "jobs").exists()
+    return GRACE if at_a_site and folder.name in ended else UNKNOWN
+
+
 def _recorded_as_over(folder: Path) -> bool:
     """Return whether the relay's record of a job says that it has ended."""
     try:
         record = json.loads((folder / "meta").read_bytes())
-        return folder.parent.name == "jobs" and str(record["status"]).startswith(_OVER)
+        return str(record["status"]).startswith(_OVER)
     except (OSError, ValueError, LookupError, TypeError):  # there is none, or it is being written
         return False
 
