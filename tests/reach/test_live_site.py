@@ -21,6 +21,7 @@ pytest.importorskip("nvflare", reason="needs the extra [flare]")
 
 from assistlearn.reach.flare.local import LocalNetwork
 from assistlearn.reach.flare.provisioning.kit import Kit, load_kit
+from assistlearn.reach.flare.site.health import _said
 from assistlearn.reach.flare.site.relay_contact import knock
 from assistlearn.reach.flare.site.site_lock import holder
 from tests.reach.small_disk import SmallDisk, small_disk
@@ -39,7 +40,7 @@ sys.exit(run(sys.argv[1:]))
 """The program itself, but for its patience."""
 
 
-def until(wanted: Callable[[], Any], seconds: float = 90.0) -> Any:
+def until(wanted: Callable[[], Any], seconds: float = 240.0) -> Any:
     """Wait until something is the case, and return it."""
     end = time.monotonic() + seconds
     while not (found := wanted()):
@@ -103,7 +104,7 @@ class Service:
 
     def stop(self) -> int:
         self.process.terminate()
-        return self.process.wait(40)
+        return self.process.wait(60)
 
 
 class World:
@@ -152,7 +153,7 @@ def test_status_says_that_a_relay_is_well_in_words_and_for_scripts(world):
 def test_systemd_is_told_in_time_again_and_again_that_the_relay_lives(world):
     world.systemd.heard()
     for _ in range(3):
-        until(lambda: "WATCHDOG=1" in world.systemd.heard(), WATCHDOG)
+        until(lambda: "WATCHDOG=1" in world.systemd.heard(), 3 * WATCHDOG)  # others may use this machine, too
 
 
 def test_a_kit_that_runs_is_not_started_twice(world):
@@ -180,7 +181,7 @@ def test_a_relay_on_a_full_disk_goes_on_and_says_later_what_its_log_has_missed(w
     for _ in range(2 * 2**16 // said):
         assert b"101 Switching" in call(world.shop)
     world.systemd.heard()
-    until(lambda: "WATCHDOG=1" in world.systemd.heard(), WATCHDOG)
+    until(lambda: "WATCHDOG=1" in world.systemd.heard(), 3 * WATCHDOG)
     world.disk.make_room()
     call(world.shop)
     until(lambda: "No space left on device" in log.read_text())
@@ -191,12 +192,10 @@ def test_a_relay_on_a_full_disk_goes_on_and_says_later_what_its_log_has_missed(w
 def test_a_process_that_hangs_is_not_said_to_live_and_is_started_anew(world):
     before = status(world.relay.folder)
     os.kill(before["flare"], signal.SIGSTOP)
-    begun = time.monotonic()
-    until(lambda: status(world.relay.folder)["silent"] > SILENCE / 2, 30)
-    time.sleep(max(0.0, begun + SILENCE + 1 - time.monotonic()))
+    until(lambda: _said(world.relay.folder).flare is None)  # it is being stopped: SIGTERM first, which it does not get
     world.systemd.heard()
-    time.sleep(WATCHDOG / 2)
-    assert "WATCHDOG=1" not in world.systemd.heard()  # it is being stopped, and gives no sign
+    time.sleep(WATCHDOG)
+    assert "WATCHDOG=1" not in world.systemd.heard()
     until(lambda: "WATCHDOG=1" in world.systemd.heard())
     after = status(world.relay.folder)
     assert (after["starts"], after["pid"]) == (2, before["pid"])
@@ -232,8 +231,9 @@ def test_a_relay_that_was_killed_is_said_not_to_run_and_starts_again_without_wha
 
 
 def test_a_site_without_its_relay_lives_and_is_said_not_to_be_connected(world, tmp_path):
-    """The relay is stopped by now. Starting the site anew would not help, so it is left alone."""
+    """The relay is stopped. Starting the site anew would not help, so it is left alone."""
     systemd = Systemd(tmp_path)
+    world.service.stop()
     service = Service(world.shop, systemd, "--quiet", "--agent", world.agent)
     try:
         until(lambda: "READY=1" in systemd.heard())
