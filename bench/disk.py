@@ -26,7 +26,11 @@ from bench.network_files import write_agent, write_task
 SETTLED = GRACE + 15
 """Seconds after which what a job leaves is swept."""
 
-KINDS = {"logs": r"\.(log|out)(\.\d)?$", "ledgers": r"/ledger\.jsonl(\.\w+)?$", "models": r"^([a-z]+-models|run-\d+)(/|$)"}
+KINDS = {
+    "logs": r"\.(log|out)(\.\d)?$",
+    "ledgers": r"/ledger\.jsonl(\.\w+)?$",
+    "models": r"^([a-z]+-models|run-\d+)(/|$)",
+}
 """Files that may grow, by their paths in the network's folder."""
 
 

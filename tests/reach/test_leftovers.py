@@ -159,7 +159,9 @@ def test_where_the_kits_disk_is_full_the_error_names_the_note_and_nothing_is_lef
     with small_disk(tmp / "disk", "16k") as disk:
         (disk.path / "commands").mkdir()
         disk.fill()
-        with pytest.raises(OSError, match=f"{disk.path}/commands/[0-9a-f]{{32}} cannot be written: No space left on device"):
+        with pytest.raises(
+            OSError, match=f"{disk.path}/commands/[0-9a-f]{{32}} cannot be written: No space left on device"
+        ):
             CommandSocket(disk.path / "commands")
         assert list((disk.path / "commands").iterdir()) == []
         assert [path.name for path in tmp.iterdir()] == ["disk"]
