@@ -5,12 +5,16 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from assistlearn.cli import site_membership
-from assistlearn.cli.output import Json, command, plain, say, say_json
+from assistlearn.cli.output import Json, command, counted, plain, say, say_json
+
+if TYPE_CHECKING:
+    from assistlearn.reach.flare.site.health import Health
 
 app = typer.Typer(no_args_is_help=True, help="Join a network; run or check an organisation's site, or the relay.")
 app.command("request")(site_membership.request)
@@ -22,6 +26,9 @@ AgentFile = Annotated[
     Path | None,
     typer.Option("--agent", metavar="FILE", help="The organisation's agent file.", show_default="KIT/agent.toml"),
 ]
+
+LAST_WORDS = 2.0
+"""Seconds for which a screen that stands still is waited for in the end."""
 
 
 @app.command("start")
@@ -36,6 +43,7 @@ def start(
     from assistlearn.reach.flare.provisioning.kit import load_kit
     from assistlearn.reach.flare.site.certificates import check_certificate
     from assistlearn.reach.flare.site.findings import check_described
+    from assistlearn.reach.flare.site.log_pump import Screen
     from assistlearn.reach.flare.site.site_process import run_site
 
     require_flare()
@@ -48,8 +56,10 @@ def start(
     say(f"Log: {plain(found.folder / 'site.log')}")
     say("Stop it with Ctrl-C or SIGTERM.")
     sys.stdout.flush()
-    run_site(found, file, None if quiet else _pass_on)
-    say("Stopped.")
+    screen = Screen(sys.stdout.fileno())  # from here on: the screen may be closed, or stand still, and the site goes on
+    run_site(found, file, None if quiet else screen.show)
+    screen.show("Stopped.")
+    screen.close(LAST_WORDS)
 
 
 @app.command("check")
@@ -80,10 +90,34 @@ def check(kit: Folder = Path(), agent: AgentFile = None, json: Json = False) -> 
         raise typer.Exit(3 if wrong <= {"relay", "clocks"} else 2)
 
 
+@app.command("status")
+def status(kit: Folder = Path(), json: Json = False) -> None:
+    """Say whether a site or the relay runs with this kit, lives, and is connected. Exit code 0 if so, 3 if not."""
+    from assistlearn.reach.flare.provisioning.kit import load_kit
+    from assistlearn.reach.flare.site.health import found
+
+    asked = load_kit(kit, "site", "relay")
+    well, words, health = found(asked)
+    if json:
+        said = {} if health is None else msgspec.to_builtins(health)
+        say_json({"name": asked.name, "kit": str(asked.folder), "healthy": well, "words": words} | said)
+    else:
+        mark = "[green]ok[/]  " if well else "[red]wrong[/]"
+        say(f"{mark} {_title(asked.kind)} [bold]{plain(asked.name)}[/]: {plain(words)}")
+        if health is not None:
+            _say_more(health)
+    if not well:
+        raise typer.Exit(3)
+
+
+def _say_more(health: Health) -> None:
+    say(f"  process {health.pid}, since {health.since:%d %B %Y %H:%M:%S} UTC")
+    say(f"  FLARE's process {health.flare or '-'}, started {counted(health.starts, 'time')}")
+    say(f"  jobs: {', '.join(health.jobs) or 'none'}")
+    if health.lost_lines:
+        say(f"  {counted(health.lost_lines, 'line')} of the log could not be written: is the disk full?")
+    say(f"  last line of the log: {plain(health.last_line)}")
+
+
 def _title(kind: str) -> str:
     return "The relay" if kind == "relay" else "Site"
-
-
-def _pass_on(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()

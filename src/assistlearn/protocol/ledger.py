@@ -17,7 +17,7 @@ import fcntl
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -99,11 +99,12 @@ class Ledger:
                 }
             )
             line = line_of(entry)
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())  # before the head: a head that is ahead of the entries would look like a removal
+            with _undone_on_error(self.path, self._chain.size):
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())  # before the head: one that is ahead of the entries would look like a removal
+                _write_head(self.path, entry.number, entry.hash)
             self._chain.follow(line, f"{self.path}, entry {entry.number}")
-            _write_head(self.path, entry.number, entry.hash)
             self._keep_checkpoint()
         return entry
 
@@ -142,6 +143,20 @@ class Ledger:
                 file.truncate(chain.size)
                 return
             chain.follow(line, f"{self.path}, line {chain.number + 1}")
+
+
+@contextmanager
+def _undone_on_error(path: Path, size: int) -> Iterator[None]:
+    """Take back an entry that was not recorded as a whole, as on a full disk: its message is not sent either.
+
+    Entries without a head would look as if somebody had added them.
+    """
+    try:
+        yield
+    except OSError:
+        with suppress(OSError):
+            os.truncate(path, size)
+        raise
 
 
 def read(path: Path) -> Iterator[Entry]:

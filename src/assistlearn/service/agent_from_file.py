@@ -48,6 +48,32 @@ def from_loaded(agent: LoadedAgent) -> Holdings:
     )
 
 
+def door_of(description: AgentDescription) -> Holdings:
+    """Return holdings for answers to whoever is not allowed anything: the agent's name and home, and no table.
+
+    Requests are recorded and refused with the same words as by the agent itself; a run of the past can be forgotten.
+    """
+    return Holdings(
+        name=description.name,
+        estimator=None,
+        ids=Ids(["nobody"], f"Agent {description.name!r}"),  # there must be one; none is ever asked about here
+        features=None,
+        home=description.models,
+        allow=_nobody(description.name) if description.allow is None else gate(description.name, description.allow),
+    )
+
+
+def _nobody(name: str) -> Callable[[m.Open], None]:
+    """Return what refuses every opening: the owner has not said who may ask the agent; an initiator's, mostly."""
+
+    def refuse(opening: m.Open) -> None:
+        raise RefusedError(
+            f"Agent {name!r} works for nobody: its file does not say who may start runs with it ([allow])."
+        )
+
+    return refuse
+
+
 def _read_as(agent: LoadedAgent, schema: Mapping[str, Any]) -> Any:
     """Return the features of a table whose columns have moved, or are of other kinds, as they were in training."""
     description = agent.description

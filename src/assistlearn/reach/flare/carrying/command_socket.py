@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 import socket
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +19,9 @@ from typing import Literal, Self
 import msgspec
 
 from assistlearn.errors import NetworkError
+from assistlearn.reach.flare.carrying.private_folder import PrivateFolder, sweep_folders, sweep_notes
 from assistlearn.reach.framing import receive, send
+from assistlearn.storage import writing
 
 GRACE = 45.0
 """Seconds beyond those of an errand after which the job itself counts as gone: one call may be under way."""
@@ -56,7 +56,8 @@ class JobGoneError(NetworkError):
 class CommandSocket:
     """The command's end: it listens, then asks.
 
-    Its ``name`` is random; the note has it, and the job's definition.
+    Its ``name`` is random; the note has it, and the job's definition. What commands that were killed have left behind
+    is swept first.
 
     Parameters
     ----------
@@ -66,14 +67,26 @@ class CommandSocket:
 
     def __init__(self, notes: Path) -> None:
         self.name = secrets.token_hex(16)
-        self._folder = Path(tempfile.mkdtemp(prefix="assistlearn-"))
+        sweep_notes(notes)
+        sweep_folders()
+        self._folder = PrivateFolder()
         self._note = notes / self.name
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.bind(str(self._folder / "socket"))
-        self._listener.listen(1)
-        notes.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._note.write_text(str(self._folder / "socket"), encoding="utf-8")
         self._connection: socket.socket | None = None
+        try:
+            self._listener.bind(str(self._folder.socket))
+            self._listener.listen(1)
+            notes.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with writing(self._note):
+                self._note.write_text(str(self._folder.socket), encoding="utf-8")
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def folder(self) -> Path:
+        """A folder that only this user can enter, and that is gone when the socket is closed."""
+        return self._folder.path
 
     def wait(self, seconds: float) -> bool:
         """Return whether the site's job has connected within so many seconds."""
@@ -106,7 +119,7 @@ class CommandSocket:
             self._connection.close()
         self._listener.close()
         self._note.unlink(missing_ok=True)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.remove()
 
 
 class JobSocket:

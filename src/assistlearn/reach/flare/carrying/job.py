@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from assistlearn.errors import NetworkError
 from assistlearn.reach.flare.carrying.command_socket import CommandSocket, Errand, Outcome, notes_folder
@@ -55,9 +53,8 @@ class Job:
 
     def start(self, seconds: float) -> None:
         """Submit the job and wait until it is connected; raise where that takes longer, or the job ends before."""
-        with tempfile.TemporaryDirectory() as folder:
-            definition = write_job(Path(folder) / "job", self._socket.name, self.sites[0], self.sites)
-            self.number = self._control.submit(definition)
+        definition = write_job(self._socket.folder / "job", self._socket.name, self.sites[0], self.sites)
+        self.number = self._control.submit(definition)
         until = time.monotonic() + seconds
         while not self._socket.wait(LOOK):
             status = self._control.status(self.number)

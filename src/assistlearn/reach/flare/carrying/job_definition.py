@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assistlearn.reach.flare.provisioning import policy
+from assistlearn.storage import writing
 
 SITE_APP, SITE_FILE = "site", "config/config_fed_client.json"
 """A site's part of a job, and the only file in it."""
@@ -88,4 +89,5 @@ def _site(command: str) -> dict[str, Any]:
 
 def _write(path: Path, values: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+    with writing(path):
+        path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")

@@ -11,7 +11,10 @@ PIECE = 2**21
 """Bytes of a piece: two seconds at 10 Mbit/s."""
 
 MOST = 2**31 + 2**16
-"""Bytes of a request at the most; an agent's service takes no larger message either."""
+"""Bytes of all requests that are on their way at the most; an agent's service takes no larger message either."""
+
+LONGEST_NUMBER = 64
+"""Letters of a request's number: a SHA-256, written out."""
 
 
 @dataclass
@@ -38,11 +41,13 @@ class Arrivals:
 
     def bring(self, asker: str, number: str, at: int, total: int, piece: bytes) -> int:
         """Take a piece of a request, and return how many bytes of it are here; a piece out of turn is passed over."""
-        if not 0 <= at <= at + len(piece) <= total <= self._most:
-            raise NetworkError(f"A piece of {len(piece)} bytes at {at} cannot be of a request of {total} bytes.")
+        check_number(number)
+        _check_piece(at, total, piece)
         with self._guard:
             held = self._of.get(asker)
             if held is None or held.number != number or held.total != total:
+                self._of.pop(asker, None)  # whoever asks for something new has given up what it asked for before
+                self._check_room(asker, total)
                 held = self._of[asker] = _Arrival(number, total)
             if at == len(held.content):
                 held.content += piece
@@ -56,3 +61,34 @@ class Arrivals:
                 return None
             del self._of[asker]
             return bytes(held.content)
+
+    def _check_room(self, asker: str, total: int) -> None:
+        claimed = sum(arrival.total for arrival in self._of.values())
+        if claimed + total > self._most:
+            raise NetworkError(
+                f"A request of {total} bytes of {asker!r} is too large: requests of {claimed} bytes are on their way "
+                f"already, and at most {self._most} are taken in all."
+            )
+
+
+def check_number(number: object) -> None:
+    """Refuse what cannot be the number of a request.
+
+    >>> check_number("5f" * 40)
+    Traceback (most recent call last):
+    ...
+    assistlearn.errors.NetworkError: The number of a request has 1 to 64 letters, not 80.
+    """
+    if not isinstance(number, str):
+        raise NetworkError(f"The number of a request is a text, not of type {type(number).__name__!r}.")
+    if not 0 < len(number) <= LONGEST_NUMBER:
+        raise NetworkError(f"The number of a request has 1 to {LONGEST_NUMBER} letters, not {len(number)}.")
+
+
+def _check_piece(at: object, total: object, piece: object) -> None:
+    if not (type(at) is int and type(total) is int and isinstance(piece, bytes)):
+        raise NetworkError("A piece of a request is bytes, with the numbers of where it belongs and of all bytes.")
+    if not 0 <= at <= at + len(piece) <= total <= MOST:
+        raise NetworkError(f"A piece of {len(piece)} bytes at {at} cannot be of a request of {total} bytes.")
+    if len(piece) > PIECE:
+        raise NetworkError(f"A piece of {len(piece)} bytes is too large: one has {PIECE} at the most.")

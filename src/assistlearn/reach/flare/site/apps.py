@@ -11,25 +11,22 @@ import re
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from nvflare.collab import collab
 
-from assistlearn.errors import NetworkError, RefusedError
+from assistlearn.errors import NetworkError
 from assistlearn.protocol import encode
 from assistlearn.protocol import messages as m
 from assistlearn.reach.flare.carrying.asking import CALL, Asking
 from assistlearn.reach.flare.carrying.command_socket import Errand, JobSocket, Outcome
-from assistlearn.reach.flare.carrying.pieces import PIECE, Arrivals
+from assistlearn.reach.flare.carrying.pieces import PIECE, Arrivals, check_number
 from assistlearn.reach.flare.site import sealing
+from assistlearn.reach.flare.site.answering import Answering
 from assistlearn.reach.flare.site.environment import AGENT_FILE, COMMANDS, SITE
 from assistlearn.reach.flare.site.flare_marks import main, published
 from assistlearn.reach.flare.site.polled_work import PolledWork
-from assistlearn.service.agent_from_file import holdings_of
-from assistlearn.service.holdings import Holdings
-from assistlearn.service.service import AgentService
 
 WATCH = 2.0
 """Seconds between two looks of the relay at the initiator's site."""
@@ -87,19 +84,26 @@ class Site:
         self._command = command
         self._polled = PolledWork(self._answer)
         self._arrivals = Arrivals()
-        self._service: AgentService | None = None
+        self._agent: Answering | None = None
         self._leading: threading.Thread | None = None
 
     @published
     def ask(self, number: str, request: bytes | None) -> list[Any]:
         """Return how a request of another site stands, how long its answer is, and the answer's first piece."""
         asker = collab.caller
+        check_number(number)
+        if request is not None and not (isinstance(request, bytes) and len(request) <= PIECE):
+            raise NetworkError(f"A request of more than {PIECE} bytes comes in pieces.")
         state, answer = self._polled.ask(asker, number, request or self._arrivals.take(asker, number))
         return [state, len(answer), answer[:PIECE]]
 
     @published
     def bring(self, number: str, at: int, total: int, piece: bytes) -> int:
-        """Take a piece of a large request; return how many bytes of it are here."""
+        """Take a piece of a large request; return how many bytes of it are here.
+
+        Nothing is taken of an asker whom the agent's owner does not allow anything: it never gets as far as that.
+        """
+        self._answering().check_allowed(collab.caller)
         return self._arrivals.bring(collab.caller, number, at, total, piece)
 
     @published
@@ -126,27 +130,19 @@ class Site:
         """Return whether the command at this site is still there."""
         return self._leading is not None and self._leading.is_alive()
 
+    def _answering(self) -> Answering:
+        if self._agent is None:
+            self._agent = Answering(Path(os.environ[AGENT_FILE]))
+        return self._agent
+
     def _answer(self, asker: str, request: bytes) -> bytes:
         try:
-            if self._service is None:
-                self._service = AgentService(_guarded(holdings_of(Path(os.environ[AGENT_FILE]))))
-            return self._service.answer(request, asker)
+            return self._answering().answer(asker, request)
         except Exception as error:  # whoever asks must hear of it; the words may quote data and stay in the log
             logger.exception("The agent cannot answer")
             why = type(error).__name__
         text = f"Agent {os.environ.get(SITE, '?')!r} cannot answer ({why}). Its owner finds the reason in its site.log."
         return encode(m.Problem(run="", kind="failed", text=text))
-
-
-def _guarded(holdings: Holdings) -> Holdings:
-    """Return holdings that answer nobody where its owner has not said who may ask; an initiator's, mostly."""
-
-    def nobody(opening: m.Open) -> None:
-        raise RefusedError(
-            f"Agent {holdings.name!r} works for nobody: its file does not say who may start runs with it ([allow])."
-        )
-
-    return holdings if holdings.allow is not None else replace(holdings, allow=nobody)
 
 
 def _carry(socket: JobSocket, sites: dict[str, Any]) -> None:

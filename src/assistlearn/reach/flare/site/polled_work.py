@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from assistlearn.errors import NetworkError
+
 Standing = Literal["done", "working", "unknown"]
 """How a request stands."""
 
@@ -31,6 +33,9 @@ class PolledWork:
         From the asker's name and the request to the answer; it does not raise.
     hold : float, default=10
         Seconds that a call is held at the most.
+    most : int, default=16
+        Askers whose last answers are kept, or are at work, at the most; another one then takes the place of one whose
+        answer has been there for longest.
 
     Examples
     --------
@@ -41,9 +46,10 @@ class PolledWork:
     ('unknown', b'')
     """
 
-    def __init__(self, work: Callable[[str, bytes], bytes], hold: float = 10.0) -> None:
+    def __init__(self, work: Callable[[str, bytes], bytes], hold: float = 10.0, most: int = 16) -> None:
         self._work = work
         self._hold = hold
+        self._most = most
         self._one_at_a_time = threading.Lock()
         self._last: dict[str, _Work] = {}
         self._guard = threading.Lock()
@@ -55,11 +61,24 @@ class PolledWork:
             if work is None or work.number != number:
                 if request is None:
                     return "unknown", b""
+                self._make_room(asker)
                 work = self._last[asker] = _Work(number)
                 threading.Thread(target=self._do, args=(work, asker, request), daemon=True).start()
         if not work.done.wait(self._hold):
             return "working", b""
         return "done", work.answer
+
+    def _make_room(self, asker: str) -> None:
+        """Forget the asker's own last answer and, where there are too many askers, the oldest answer of another."""
+        own = self._last.pop(asker, None)
+        if own is not None and not own.done.is_set():
+            self._last[asker] = own
+            raise NetworkError(f"What {asker!r} asked for last is still being worked at; ask for it, or again later.")
+        if len(self._last) >= self._most:
+            done = next((other for other, work in self._last.items() if work.done.is_set()), None)
+            if done is None:
+                raise NetworkError(f"{len(self._last)} others are being answered; ask again later.")
+            del self._last[done]
 
     def _do(self, work: _Work, asker: str, request: bytes) -> None:
         with self._one_at_a_time:

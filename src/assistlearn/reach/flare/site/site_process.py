@@ -1,10 +1,9 @@
-"""A site, or the relay, in the foreground: FLARE's process as a child, its log on the screen and in a file."""
+"""A site, or the relay, in the foreground: FLARE's process as a child, watched, its log on the screen and in a file."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import json
 import os
 import signal
 import subprocess
@@ -13,14 +12,21 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
 
 from assistlearn.errors import NetworkError
 from assistlearn.reach.flare.carrying.command_socket import notes_folder
+from assistlearn.reach.flare.carrying.private_folder import sweep_folders, sweep_notes
 from assistlearn.reach.flare.guard.processes import command
 from assistlearn.reach.flare.installed import require_flare
 from assistlearn.reach.flare.provisioning.kit import Kit
 from assistlearn.reach.flare.site.environment import AGENT_FILE, COMMANDS, KIT, SITE
+from assistlearn.reach.flare.site.job_folders import sweep_all
+from assistlearn.reach.flare.site.log_pump import LogPump
+from assistlearn.reach.flare.site.rotating_log import RotatingLog
+from assistlearn.reach.flare.site.settling import settle
+from assistlearn.reach.flare.site.signs import Signs
+from assistlearn.reach.flare.site.site_lock import SiteLock
+from assistlearn.reach.flare.site.watch import Watch
 
 STOPPING = 10.0
 """Seconds that FLARE's processes have to end by themselves."""
@@ -39,7 +45,7 @@ _LIBRARY = ctypes.CDLL(None)  # loaded before any fork
 def run_site(kit: Kit, agent_file: Path | None, on_log_line: Callable[[str], None] | None = None) -> int:
     """Run a site or the relay until it is told to stop (SIGTERM, Ctrl-C), and return its exit code.
 
-    A process of FLARE that dies is started again.
+    A process of FLARE that dies, or gives no sign of life any more, is started again. One kit runs once.
 
     Parameters
     ----------
@@ -51,10 +57,18 @@ def run_site(kit: Kit, agent_file: Path | None, on_log_line: Callable[[str], Non
         Gets every line of the log.
     """
     require_flare()
-    if kit.kind == "relay":
-        _settle_storage(kit)
+    with SiteLock(kit):
+        settle(kit)
+        sweep_all(kit.folder)
+        sweep_notes(notes_folder(kit.folder))
+        sweep_folders()
+        return _run(kit, agent_file, on_log_line)
+
+
+def _run(kit: Kit, agent_file: Path | None, on_log_line: Callable[[str], None] | None) -> int:
     stopping = threading.Event()
     previous = {number: signal.signal(number, lambda *_: stopping.set()) for number in (signal.SIGTERM, signal.SIGINT)}
+    watch = Watch(kit)
     starts: list[float] = []
     try:
         while not stopping.is_set():
@@ -65,8 +79,9 @@ def run_site(kit: Kit, agent_file: Path | None, on_log_line: Callable[[str], Non
                     f"{kit.folder / 'site.log'}"
                 )
             starts.append(time.monotonic())
-            _run_once(kit, agent_file, stopping, on_log_line)
+            _run_once(kit, agent_file, stopping, watch, on_log_line)
     finally:
+        watch.close()
         for number, handler in previous.items():
             signal.signal(number, handler)
     return 0
@@ -98,41 +113,42 @@ def environment_of(kit: Kit, agent_file: Path | None) -> dict[str, str]:
 
 
 def _run_once(
-    kit: Kit, agent_file: Path | None, stopping: threading.Event, on_log_line: Callable[[str], None] | None
+    kit: Kit,
+    agent_file: Path | None,
+    stopping: threading.Event,
+    watch: Watch,
+    on_log_line: Callable[[str], None] | None,
 ) -> None:
-    with (kit.folder / "site.log").open("ab") as log:
-        process = subprocess.Popen(  # noqa: S603  FLARE, installed with us, on a kit that the user named
-            command_of(kit),
-            cwd=kit.folder,
-            env=environment_of(kit, agent_file),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            process_group=0,
-            preexec_fn=_die_with_parent if sys.platform == "linux" else None,
-        )
-        assert process.stdout is not None
-        reader = threading.Thread(target=_pass_on, args=(process.stdout, log, on_log_line), daemon=True)
-        reader.start()
-        try:
-            while process.poll() is None and not stopping.wait(0.2):
-                pass
-        finally:
-            _stop(process)
-            reader.join(STOPPING)
+    signs = Signs()
+    log = RotatingLog(kit.folder / "site.log")
+    process = subprocess.Popen(  # noqa: S603  FLARE, installed with us, on a kit that the user named
+        command_of(kit),
+        cwd=kit.folder,
+        env=environment_of(kit, agent_file) | signs.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        process_group=0,
+        preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+    )
+    assert process.stdout is not None
+    pump = LogPump(process.stdout, log.write, on_log_line, signs.take)
+    pump.start()
+    watch.begin(process.pid, signs, pump)
+    try:
+        while process.poll() is None and not stopping.wait(0.2):
+            if watch.look():
+                break
+    finally:
+        watch.end(process.poll(), stopping.is_set())
+        _stop(process)
+        pump.join(STOPPING)
+        log.close()
 
 
 def _die_with_parent() -> None:
     """Ask the kernel to end this process when ``site start`` is killed: nobody would be left to stop it."""
     _LIBRARY.prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
-
-
-def _pass_on(source: IO[bytes], log: IO[bytes], on_log_line: Callable[[str], None] | None) -> None:
-    for line in source:
-        log.write(line)
-        log.flush()
-        if on_log_line is not None:
-            on_log_line(line.decode(errors="replace").rstrip())
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
@@ -148,14 +164,3 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
             except ProcessLookupError:
                 return
             time.sleep(0.1)
-
-
-def _settle_storage(kit: Kit) -> None:
-    """Let the relay keep its jobs inside its own kit, wherever that lies by now."""
-    path = kit.folder / "local" / "resources.json"
-    resources = json.loads(path.read_text(encoding="utf-8"))
-    resources["snapshot_persistor"]["args"]["storage"]["args"]["root_dir"] = str(kit.folder / "snapshots")
-    for component in resources["components"]:
-        if component["id"] == "job_manager":
-            component["args"]["uri_root"] = str(kit.folder / "jobs")
-    path.write_text(json.dumps(resources, indent=2) + "\n", encoding="utf-8")

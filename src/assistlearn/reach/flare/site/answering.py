@@ -1,0 +1,50 @@
+"""Whom a site's agent answers: those whom its owner allows, from its table; all others at the door, without it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assistlearn.agent_files import load_description
+from assistlearn.errors import RefusedError
+from assistlearn.service.agent_from_file import door_of, from_loaded
+from assistlearn.service.service import AgentService
+from assistlearn.tables import load_agent
+
+
+class Answering:
+    """Answers requests for one agent during one job.
+
+    The agent's file is read when this is made. Its table is read for the first request of somebody who is allowed to
+    ask; nobody else can make the agent do that work.
+
+    Parameters
+    ----------
+    agent_file : path
+        The agent's file.
+    """
+
+    def __init__(self, agent_file: Path) -> None:
+        self._description = load_description(agent_file)
+        self._door: AgentService | None = None
+        self._service: AgentService | None = None
+
+    def check_allowed(self, asker: str) -> None:
+        """Raise where the agent's owner allows an asker nothing at all."""
+        if not self._allows(asker):
+            raise RefusedError(f"Agent {self._description.name!r} does not work for {asker!r}.")
+
+    def answer(self, asker: str, request: bytes) -> bytes:
+        """Return the reply to a request; both are in the ledger."""
+        return self._service_for(asker).answer(request, asker)
+
+    def _allows(self, asker: str) -> bool:
+        allowance = self._description.allow
+        return allowance is not None and asker in allowance.initiators
+
+    def _service_for(self, asker: str) -> AgentService:
+        if self._service is None and not self._allows(asker):
+            self._door = self._door or AgentService(door_of(self._description))
+            return self._door
+        if self._service is None:
+            self._service, self._door = AgentService(from_loaded(load_agent(self._description))), None
+        return self._service

@@ -1,0 +1,163 @@
+"""The log of FLARE's processes on its way from their pipe to a file and to the screen.
+
+The pipe is read whatever happens: a process whose pipe is full stops at its next word, and hangs for good. What the
+disk or the screen does not take is dropped, each for itself, and as soon as it takes something again, it is told how
+much.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable
+from typing import IO
+
+LONGEST = 2**16
+"""Bytes of a line; a longer one is taken for several."""
+
+WAITING = 1_000
+"""Lines that wait for a slow screen."""
+
+
+class Outlet:
+    """One place that lines go to, which may refuse them.
+
+    Parameters
+    ----------
+    write : callable
+        Takes a line with its end; raises ``OSError`` where it cannot.
+
+    Attributes
+    ----------
+    lost : int
+        Lines that were dropped, in all.
+    why : str
+        Why the last of them was.
+    """
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self._write = write
+        self._untold = 0
+        self._one_at_a_time = threading.Lock()
+        self.lost = 0
+        self.why = ""
+
+    def put(self, line: bytes) -> None:
+        """Pass a line on, after word of those that were dropped before; or drop it."""
+        with self._one_at_a_time:
+            try:
+                if self._untold:
+                    missing = f"assistlearn: {self._untold} lines of this log are missing here: {self.why}\n"
+                    self._write(missing.encode())
+                    self._untold = 0
+                self._write(line)
+            except OSError as error:
+                self.drop(str(error))
+
+    def drop(self, why: str) -> None:
+        """Count a line that was dropped."""
+        self.lost += 1
+        self._untold += 1
+        self.why = why
+
+
+class Screen:
+    """Shows lines without ever holding up whoever brings them: a screen may be closed, or stand still.
+
+    Parameters
+    ----------
+    descriptor : int
+        Where to write.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._outlet = Outlet(self._write)
+        self._waiting: queue.Queue[bytes | None] = queue.Queue(WAITING)
+        self._thread = threading.Thread(target=self._show, daemon=True)
+        self._thread.start()
+
+    def show(self, line: str) -> None:
+        """Show a line some time soon; drop it where too many wait already."""
+        try:
+            self._waiting.put_nowait(line.encode(errors="replace") + b"\n")
+        except queue.Full:
+            self._outlet.drop("the screen was too slow")
+
+    def close(self, seconds: float) -> None:
+        """Show what is left, for so many seconds at the most."""
+        try:
+            self._waiting.put(None, timeout=seconds)
+        except queue.Full:
+            return
+        self._thread.join(seconds)
+
+    def _show(self) -> None:
+        while (line := self._waiting.get()) is not None:
+            self._outlet.put(line)
+
+    def _write(self, line: bytes) -> None:
+        left = memoryview(line)
+        while left:
+            left = left[os.write(self._descriptor, left) :]
+
+
+def printable(words: str) -> str:
+    r"""Return words in which nothing is left that a terminal would take for a command.
+
+    >>> printable("a \x1b[2J name\tof café")
+    'a ?[2J name\tof café'
+    """
+    return "".join(letter if letter.isprintable() or letter == "\t" else "?" for letter in words)
+
+
+class LogPump(threading.Thread):
+    """Reads a pipe to its end.
+
+    Parameters
+    ----------
+    source : file
+        The end of the pipe that is read.
+    write : callable
+        Takes a line for the file; raises ``OSError`` where it cannot.
+    show : callable or None
+        Takes a line for the screen, without its end.
+    taken : callable
+        Takes a line first, and returns whether it was not for people.
+
+    Attributes
+    ----------
+    file : Outlet
+        What became of the lines for the file.
+    last : str
+        The last line.
+    """
+
+    def __init__(
+        self,
+        source: IO[bytes],
+        write: Callable[[bytes], None],
+        show: Callable[[str], None] | None,
+        taken: Callable[[bytes], bool],
+    ) -> None:
+        super().__init__(daemon=True)
+        self._source = source
+        self._show = show
+        self._taken = taken
+        self.file = Outlet(write)
+        self.last = ""
+
+    def run(self) -> None:
+        """Pass lines on until nobody is left who could write one."""
+        with self._source as source:
+            while line := source.readline(LONGEST):
+                if not self._taken(line):
+                    self._pass_on(line)
+
+    def _pass_on(self, line: bytes) -> None:
+        words = printable(line.decode(errors="replace").rstrip())
+        self.last = words or self.last
+        self.file.put(words.encode() + b"\n")
+        if self._show is not None:
+            self._show(words)

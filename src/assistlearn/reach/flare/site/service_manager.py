@@ -1,0 +1,52 @@
+"""What a site tells systemd: that it is ready, that it lives, that it stops (``sd_notify``)."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+
+class ServiceManager:
+    """The socket of systemd, where it gave one; without, nothing is told.
+
+    Parameters
+    ----------
+    environment : mapping, optional
+        Where ``NOTIFY_SOCKET`` and ``WATCHDOG_USEC`` are.
+    clock : callable, optional
+        Returns seconds.
+    """
+
+    def __init__(
+        self, environment: Mapping[str, str] = os.environ, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        address = environment.get("NOTIFY_SOCKET", "")
+        self._address = "\0" + address[1:] if address.startswith("@") else address  # "@" stands for an abstract one
+        usec = environment.get("WATCHDOG_USEC", "")
+        self._interval = int(usec) / 4e6 if usec.isdecimal() else None
+        self._clock = clock
+        self._told = -float("inf")
+        self._ready = False
+
+    def lives(self, words: str) -> None:
+        """Tell that all is well, in words, too; the first time, that the site is ready. Call it often."""
+        now = self._clock()
+        if not self._ready:
+            self._ready = True
+            self._tell("READY=1", f"STATUS={words}")
+        if self._interval is not None and now - self._told >= self._interval:
+            self._told = now
+            self._tell("WATCHDOG=1", f"STATUS={words}")
+
+    def stops(self) -> None:
+        """Tell that the site stops, and that this is meant."""
+        self._tell("STOPPING=1")
+
+    def _tell(self, *facts: str) -> None:
+        if self._address:
+            with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
+                end.settimeout(1)
+                end.sendto("\n".join(facts).encode(), self._address)

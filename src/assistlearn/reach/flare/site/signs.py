@@ -1,0 +1,72 @@
+"""Signs of life: FLARE's process gives one every few seconds, through the pipe of its log, to whoever started it.
+
+So a sign says three things at once: the process runs, its pipe is read, and what it tells came from inside FLARE.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable
+
+INTERVAL = 2.0
+"""Seconds between two signs."""
+
+LISTENER = "ASSISTLEARN_SIGNS"
+"""What ``site start`` tells FLARE's process: for which parent signs are, and the word that they begin with."""
+
+
+class Signs:
+    """What was heard of a process.
+
+    Parameters
+    ----------
+    clock : callable, optional
+        Returns seconds.
+
+    Examples
+    --------
+    >>> signs = Signs()
+    >>> signs.take(b"a line of the log"), signs.heard
+    (False, False)
+    >>> signs.take(sign(signs.word, connected=True)), signs.heard, signs.connected
+    (True, True, True)
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.word = secrets.token_hex(16)
+        self._clock = clock
+        self._last = clock()
+        self.heard = False
+        self.connected = False
+
+    @property
+    def age(self) -> float:
+        """Seconds since the last sign; before the first, since the process was started."""
+        return self._clock() - self._last
+
+    def take(self, line: bytes) -> bool:
+        """Return whether a line was a sign and nothing else, and note it."""
+        word, _, words = line.strip().rpartition(b" ")
+        if not word.endswith(self.word.encode()):  # some process may have left its own line unfinished before it
+            return False
+        self._last = self._clock()
+        self.heard = True
+        self.connected = words == b"connected"
+        return True
+
+    def environment(self) -> dict[str, str]:
+        """Return what the process must be told."""
+        return {LISTENER: f"{os.getpid()} {self.word}"}
+
+
+def sign(word: str, connected: bool) -> bytes:
+    """Return the line that is a sign."""
+    return f"{word} {'connected' if connected else 'apart'}\n".encode()
+
+
+def wanted() -> str | None:
+    """Return the word that signs of this process begin with; None where nobody listens, as in a job's process."""
+    parent, _, word = os.environ.get(LISTENER, "").partition(" ")
+    return word if word and parent == str(os.getppid()) else None
