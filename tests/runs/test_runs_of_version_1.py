@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.alignment import Ids
 from assistlearn.errors import ProtocolError
-from assistlearn.protocol import MemoryTransport, decode
+from assistlearn.protocol import Ledger, MemoryTransport, decode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_numbers
 from assistlearn.protocol.codec import HEADER_BYTES, decode_kept, encode
@@ -116,7 +116,10 @@ def test_a_state_that_was_sent_then_is_replayed_as_it_was(kept):
     vectors = [None if vector is None else pack_numbers(vector) for vector in replica.state.vectors()]
     state = Snapshot(request.turn, request.round, vectors)
     fields = {name: getattr(request, name) for name in request.__struct_fields__} | {"news": [], "state": state}
-    stored.write_bytes(as_version_1(TakeTurnOfVersion1(**fields)))
+    content = as_version_1(TakeTurnOfVersion1(**fields))
+    stored.write_bytes(content)
+    ledger = Ledger(kept / "again" / "interrupted" / "lab" / "ledger.jsonl")
+    ledger.record("received", "clinic", "test-run", "take-turn", content)  # what is stored must be known there
     assert trained(kept / "again" / "interrupted") == expected
 
 

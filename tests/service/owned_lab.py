@@ -98,6 +98,7 @@ class Lab:
                 n_classes=2,
                 labels=pack_codes(np.resize(CODES, n), 2),
                 seed=3,
+                turn_seeds=5,
                 weights=None,
                 holdout=None if aside is None else pack_bits(aside),
                 **Plan().told(),
@@ -134,7 +135,7 @@ def opening(run: str = "r1", initiator: str = BANK, purpose: str = "a test", ali
 
 def turn(number: int, run: str = "r1", since: int = 0, news: Sequence[m.News] = ()) -> m.TakeTurn:
     """The message that asks for a turn."""
-    return m.TakeTurn(run=run, turn=number, round=number, seed=5, since=since, news=list(news))
+    return m.TakeTurn(run=run, turn=number, round=number, since=since, news=list(news))
 
 
 def refused(reply: Any, *words: str) -> None:
