@@ -144,6 +144,7 @@ def _task(codes: NDArray[Any], n_classes: int) -> int:
         n_classes=n_classes,
         labels=pack_codes(codes, n_classes),
         seed=0,
+        turn_seeds=0,
         weights=None,
         holdout=None,
         **Plan().told(),
