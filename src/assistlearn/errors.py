@@ -95,8 +95,8 @@ class RefusedError(AssistLearnError):
     """Another agent refused a request; says why."""
 
 
-class TooFewError(RefusedError):
-    """Another agent sits a turn out: its model would be fitted to fewer people than its owner allows."""
+class SitsOutError(RefusedError):
+    """Another agent sits a turn out, as its owner has set limits; the run goes on."""
 
 
 class StartedAnewError(RefusedError):

@@ -122,7 +122,7 @@ MESSAGES: dict[type[m.Message], st.SearchStrategy[m.Message]] = {
         m.Problem,
         run=words,
         kind=st.sampled_from(
-            ["malformed", "version", "refused", "too-few", "unknown-run", "out-of-order", "behind", "data", "failed"]
+            ["malformed", "version", "refused", "sits-out", "unknown-run", "out-of-order", "behind", "data", "failed"]
         ),
         text=words,
         known=counts,

@@ -20,7 +20,16 @@ STRANGER = "stranger"
 """A member of the network that nobody allows anything: it has a kit, and no site."""
 
 PURPOSE = "a test"
-ALLOW = f'[allow]\ninitiators = ["{INITIATOR}"]\npurpose = "{PURPOSE}"\n'
+ALLOW = f"""\
+[allow]
+initiators = ["{INITIATOR}"]
+purpose = "{PURPOSE}"
+max_runs = "none"
+max_ids_a_day = "none"
+max_votes_a_day = "none"
+"""
+"""Many runs of a day's tests share a ledger."""
+
 STUMP = '[learner]\nkind = "sklearn.tree.DecisionTreeClassifier"\n[learner.parameters]\nmax_depth = 1\n'
 WIRETAP = Path(__file__).parent / "wiretap"
 

@@ -165,7 +165,7 @@ def test_a_kit_that_runs_is_not_started_twice(world):
 
 def test_flare_writes_no_logs_of_its_own_that_would_grow(world):
     assert {path.name for path in world.relay.folder.iterdir()} <= {
-        *("startup", "local", "transfer", "readme.txt", "jobs", "snapshots"),
+        *("startup", "local", "transfer", "readme.txt", "jobs", "snapshots", "sockets"),
         *("site.log", "site.lock", "status.json", "audit.log"),
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from assistlearn.runs.prediction import Prediction, predict
 from assistlearn.runs.settings import RunSettings
 from assistlearn.runs.training import train
 from assistlearn.service.holdings import Holdings
+from assistlearn.service.limits import OwnerLimits
 from assistlearn.service.service import AgentService
 
 SECRET = b"a secret that all agents share"
@@ -43,7 +44,9 @@ class Parties:
         ids = Ids([f"p-{i:04d}" for i in rows], f"Agent {name!r}")
         floor = self.options.get("min_effective", 0)
         table = self.X[rows][:, columns]
-        return Holdings(name, clone(estimator), ids, table, self.folder / name, SECRET, min_effective=floor)
+        own = Holdings(name, clone(estimator), ids, table, self.folder / name, SECRET, min_effective=floor)
+        allowance = self.options.get("allowances", {}).get(name)
+        return own if allowance is None else replace(own, limits=OwnerLimits(name, allowance, len(rows)))
 
     def rows_of(self, name: str) -> np.ndarray:
         """The people an agent knows, in its own order: the initiator's as they are, the others' shuffled."""

@@ -52,11 +52,10 @@ def start(
     file = None if found.kind == "relay" else (agent or found.agent_file)
     if file is not None:
         check_described(found, load_description(file))
-    say(f"{_title(found.kind)} [bold]{plain(found.name)}[/] of network {plain(found.network)}")
-    say(f"Log: {plain(found.folder / 'site.log')}")
-    say("Stop it with Ctrl-C or SIGTERM.")
-    sys.stdout.flush()
-    screen = Screen(sys.stdout.fileno())  # from here on: the screen may be closed, or stand still, and the site goes on
+    screen = Screen(sys.stdout.fileno())  # the screen may be closed, or stand still, and the site goes on
+    screen.show(f"{_title(found.kind)} {found.name} of network {found.network}")
+    screen.show(f"Log: {found.folder / 'site.log'}")
+    screen.show("Stop it with Ctrl-C or SIGTERM.")
     run_site(found, file, None if quiet else screen.show)
     screen.show("Stopped.")
     screen.close(LAST_WORDS)

@@ -225,7 +225,7 @@ class Forgotten(Message, frozen=True, tag="forgotten"):
 
 
 ProblemKind = Literal[
-    "malformed", "version", "refused", "too-few", "unknown-run", "out-of-order", "behind", "data", "failed"
+    "malformed", "version", "refused", "sits-out", "unknown-run", "out-of-order", "behind", "data", "failed"
 ]
 
 
@@ -233,7 +233,7 @@ class Problem(Message, frozen=True, tag="problem"):
     """A request was refused and nothing has changed.
 
     ``behind`` says that the helper knows less than the request assumes; ``known`` is the last turn it knows.
-    ``too-few`` says that nearly all weight lies on fewer people than the helper's owner lets a model be fitted to.
+    ``sits-out`` says that the helper's owner does not let it take this turn; the run goes on without.
     """
 
     kind: ProblemKind

@@ -79,7 +79,7 @@ class RemoteParticipant:
         if isinstance(reply.message, m.Problem) and reply.message.kind == "behind":
             known = reply.message.known
             reply = self._correspondent.ask_any(self._request(turn, known, list(self._news_since(known))))
-        if isinstance(reply.message, m.Problem) and reply.message.kind != "too-few":
+        if isinstance(reply.message, m.Problem) and reply.message.kind != "sits-out":
             raise RefusedError(reply.message.text)
         return self.replay(turn, reply), reply.content
 
@@ -89,7 +89,7 @@ class RemoteParticipant:
         An agent that does not take the turn, as too few people count, sits it out, and has not heard the news.
         """
         taken = reply.message
-        if isinstance(taken, m.Problem) and taken.kind == "too-few":
+        if isinstance(taken, m.Problem) and taken.kind == "sits-out":
             silence = self._method.silence(self._sizes.n_samples)
             return Answer(silence, Verdict(0.0, 0.0, False), why=taken.text)
         if not isinstance(taken, m.TurnTaken) or taken.run != self._run or taken.turn != turn.number:

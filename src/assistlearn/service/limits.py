@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assistlearn.agent_files import Allowance
-from assistlearn.errors import RefusedError
+from assistlearn.errors import RefusedError, SitsOutError
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.messages import type_of
 from assistlearn.protocol.tally import UNITS, Claim, PeerCount, Span
@@ -128,7 +128,10 @@ class OwnerLimits:
                 continue
             if used + asked > limit.most:
                 later = " Or ask again tomorrow (UTC)." if kind.span == "day" and asked <= limit.most else ""
-                raise RefusedError(
+                kind_of_error = (
+                    SitsOutError if type == "take-turn" else RefusedError
+                )  # a run goes on without more turns
+                raise kind_of_error(
                     f"Agent {self._agent!r} allows {peer!r} {limit.most:,} {kind.unit} {OVER[kind.span]}: {used:,} are "
                     f"used, {asked:,} more are asked for. Its owner may raise {kind.key}, under [allow] in the agent's "
                     f"file.{later}"

@@ -20,7 +20,7 @@ from assistlearn.errors import (
     OutOfOrderError,
     ProtocolError,
     RefusedError,
-    TooFewError,
+    SitsOutError,
 )
 from assistlearn.learners.models_on_disk import packages_of
 from assistlearn.protocol import messages as m
@@ -135,7 +135,7 @@ class AgentService:
             self._record("received", peer, run, type_, request, self._claim(peer, run, type_, *demand))
         except RefusedError as error:
             self._record("received", peer, run, type_, request)
-            return self._problem(message, "refused", error)
+            return self._refused(message, error)
         return None
 
     def _say(self, peer: str, run: str, reply: Message | Encoded) -> bytes:
@@ -161,7 +161,7 @@ class AgentService:
         try:
             return work(*arguments)
         except (RefusedError, MissingExtraError) as error:
-            return self._problem(message, "too-few" if isinstance(error, TooFewError) else "refused", error)
+            return self._refused(message, error)
         except OutOfOrderError as error:
             return self._problem(message, "out-of-order", error)
         except ProtocolError as error:
@@ -217,6 +217,9 @@ class AgentService:
     ) -> None:
         if self._ledger is not None:
             self._ledger.record(direction, peer, run, type_, content, claim)
+
+    def _refused(self, message: Message, error: Exception) -> m.Problem:
+        return self._problem(message, "sits-out" if isinstance(error, SitsOutError) else "refused", error)
 
     def _problem(self, message: Message, kind: m.ProblemKind, error: Exception) -> m.Problem:
         text = str(error) or type(error).__name__

@@ -12,7 +12,7 @@ from assistlearn.alignment.matching import Rows
 from assistlearn.core import RunState
 from assistlearn.core.ignorance import Bools, Floats, effective_size
 from assistlearn.core.votes import Codes
-from assistlearn.errors import OutOfOrderError, ProtocolError, SettingsError, TooFewError
+from assistlearn.errors import OutOfOrderError, ProtocolError, SettingsError, SitsOutError
 from assistlearn.learners import Honesty
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.method import Method
@@ -94,7 +94,7 @@ class Task:
         held = self.rows[~self.aside] >= 0
         size = effective_size(state.ignorance()[held])
         if size < self.min_effective:
-            raise TooFewError(
+            raise SitsOutError(
                 f"all weight lies on {size:.1f} of {int(np.count_nonzero(held))} people; its owner asks for at least "
                 f"{self.min_effective:g} (allow.min_effective)."
             )

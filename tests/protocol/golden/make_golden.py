@@ -116,13 +116,13 @@ V2: dict[str, m.Message] = {
     "forget": m.Forget(run="r-1"),
     "forgotten": m.Forgotten(run="r-1", n_models=19),
     "problem": m.Problem(run="r-1", kind="behind", text="This agent knows the run up to turn 3, not 5.", known=3),
-    "problem-too-few": m.Problem(run="r-1", kind="too-few", text="all weight lies on 2.0 of 300 people"),
+    "problem-sits-out": m.Problem(run="r-1", kind="sits-out", text="all weight lies on 2.0 of 300 people"),
     "problem-unreadable": m.Problem(run="", kind="version", text="Agent 'lab': ..."),
 }
 """What the files of this version say."""
 
 V1: dict[str, m.Message] = {
-    **{name: message for name, message in V2.items() if name != "problem-too-few"},
+    **{name: message for name, message in V2.items() if name != "problem-sits-out"},
     "begin": older.BeginOfVersion1(
         run="r-1",
         method="ascii",
