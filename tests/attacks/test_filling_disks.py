@@ -31,7 +31,6 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Path:
     "they are removed when the job is over: the disks do not fill",
 )
 def test_runs_leave_ledgers_and_models_and_logs_up_to_their_limit_and_nothing_else(folder):
-    """Without a sweep the rest grew by 346 kB with every run."""
     found = many_runs(folder, 2)
     grown = growth(found)
     assert min(grown["ledgers"], grown["models"], grown["logs"]) > 1_000

@@ -10,7 +10,9 @@ sites; the job's process at the initiator's own site takes the errands from a so
     job.py               one job: submitted, connected to its command, asked, ended
     job_definition.py    what is submitted: which of our classes to run, no code
     control.py           the initiator's hand on the relay: who is connected, jobs submitted and ended
+    bounded.py           an end for what FLARE would wait for without one
     command_socket.py    the socket between a command and its site's job: errands one way, outcomes the other
+    private_folder.py    where that socket lies: short, private, swept by others if its command was killed
     asking.py            short calls to another site, until the answer is there
     pieces.py            large requests and answers, in pieces
 """

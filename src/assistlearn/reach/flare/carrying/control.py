@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from assistlearn.errors import NetworkError
+from assistlearn.reach.flare.carrying.bounded import within
 from assistlearn.reach.flare.provisioning.kit import Kit
 
 CONNECT = 10.0
 """Seconds to reach the relay."""
+
+PATIENCE = 60.0
+"""Seconds for anything that is done at the relay. FLARE itself may wait for ever, as when it takes leave of a relay
+that it has not reached."""
 
 
 class Control:
@@ -56,8 +62,9 @@ class Control:
     def close(self) -> None:
         """End the session."""
         if self._session is not None:
-            self._session._close_ignore_errors()
-            self._session = None
+            session, self._session = self._session, None
+            with suppress(TimeoutError):
+                within(CONNECT, session._close_ignore_errors)
 
     def _do(self, verb: str, *arguments: Any) -> Any:
         """Do something at the relay; connect first, and again where the connection has been lost."""
@@ -65,7 +72,7 @@ class Control:
             try:
                 if self._session is None:
                     self._session = self._connect()
-                return getattr(self._session, verb)(*arguments)
+                return within(PATIENCE, getattr(self._session, verb), *arguments)
             except Exception as error:  # FLARE raises many kinds for a lost connection
                 self.close()
                 if last or isinstance(error, NetworkError):
@@ -78,7 +85,9 @@ class Control:
         silence_flare()
         try:
             with redirect_stdout(StringIO()):
-                return new_secure_session(self._kit.name, str(self._kit.folder), timeout=CONNECT)
+                return within(
+                    PATIENCE, partial(new_secure_session, timeout=CONNECT), self._kit.name, str(self._kit.folder)
+                )
         except Exception as error:
             raise NetworkError(self._why(error)) from None
 

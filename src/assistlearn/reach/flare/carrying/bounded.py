@@ -1,0 +1,36 @@
+"""Work that may never come back, with an end: FLARE waits without limit in a few places."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+def within(seconds: float, work: Callable[..., Result], *arguments: Any) -> Result:
+    """Return what some work gives; raise ``TimeoutError`` where it takes longer than so many seconds.
+
+    The work goes on in a thread that does not keep the program from ending.
+
+    >>> within(5.0, max, 1, 2)
+    2
+    """
+    outcome: list[tuple[Result | None, BaseException | None]] = []
+
+    def do() -> None:
+        try:
+            outcome.append((work(*arguments), None))
+        except BaseException as error:  # handed to whoever waits
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=do, name=f"within {seconds:g} s", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not outcome:
+        raise TimeoutError(f"no answer within {seconds:g} s")
+    result, error = outcome[0]
+    if error is not None:
+        raise error
+    return result  # type: ignore[return-value]
