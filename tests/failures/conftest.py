@@ -17,6 +17,7 @@ import pytest
 
 from assistlearn.cli.network_demo import PURPOSE, write_demo
 from assistlearn.cli.program import run as assistlearn
+from assistlearn.reach.flare.guard.processes import MODULE
 from assistlearn.reach.flare.local import LocalNetwork
 
 OWN_CODE = Path(__file__).parent / "own_code"
@@ -95,11 +96,12 @@ class World:
 
     def jobs(self, name: str) -> list[psutil.Process]:
         """Return the processes of a site's jobs."""
-        words = ("worker_process", "runner_process")
+        kinds = {"job", "relay-job"}
         found = []
         for process in psutil.Process(self.network.processes[name].pid).children(recursive=True):
             with contextlib.suppress(psutil.NoSuchProcess):  # gone in the meantime, or nearly so
-                if any(word in " ".join(process.cmdline()) for word in words):
+                words = process.cmdline()
+                if MODULE in words and kinds & set(words):
                     found.append(process)
         return found
 
