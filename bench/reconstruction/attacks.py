@@ -117,6 +117,48 @@ def first_weights(helper: Holdings, scene: Scene, rng: np.random.Generator) -> I
         yield run
 
 
+def true_labels_on(n_people: int) -> Attack:
+    """Return the attack that keeps the true labels, and puts the weight on so many people by chance."""
+
+    def attack(helper: Holdings, scene: Scene, rng: np.random.Generator) -> Iterator[HostileInitiator]:
+        run, n = HostileInitiator(helper, scene.labels), len(scene.labels)
+        yield run
+        while True:
+            run.turn_under(_on(rng.permutation(n)[:n_people], n))
+            yield run
+
+    return attack
+
+
+def half_true(helper: Holdings, scene: Scene, rng: np.random.Generator) -> Iterator[HostileInitiator]:
+    """Tell the truth of one half, to have models proved, and give the other chance labels and ever more weight."""
+    n = len(scene.labels)
+    invented = rng.permutation(n) < n // 2
+    run = HostileInitiator(helper, np.where(invented, _by_chance(scene, rng), scene.labels))
+    yield run
+    while True:
+        share = (0.5, 0.6, 0.7, 0.8, 0.9)[len(run.answers) % 5]
+        some = rng.random(n) < 0.5
+        run.turn_under(np.where(invented, share * some, (1.0 - share)) + NOBODY)
+        yield run
+
+
+def lucky(helper: Holdings, scene: Scene, rng: np.random.Generator) -> Iterator[HostileInitiator]:
+    """Draw weights with labels by chance until something is said by luck; then weigh those who agree with it."""
+    run, n = HostileInitiator(helper, _by_chance(scene, rng)), len(scene.labels)
+    yield run
+    while True:
+        said = run.said()
+        if not said:
+            run.turn_under(_on(rng.permutation(n)[: int(rng.choice([40, 80, 150]))], n))
+            yield run
+            continue
+        guess = rankdata(guesses(said[-30:], 2, run.labels)[-1] + 1e-9 * rng.random(n)) / n
+        agree = (guess > rng.uniform(0.1, 0.9)) == (run.labels == 1)
+        run.turn_under(_on(np.flatnonzero(agree | (rng.random(n) < 0.1)), n))
+        yield run
+
+
 ATTACKS: dict[str, Attack] = {
     "all weight on two people": weight_on(2),
     "initial weights on two people": first_weights,
@@ -127,6 +169,10 @@ ATTACKS: dict[str, Attack] = {
     "labels by chance": random_labels,
     "a class for every two, half held out": many_classes,
     "nine of ten held out": held_out,
+    "true labels, all weight on 20 people": true_labels_on(20),
+    "true labels, all weight on half of the people": true_labels_on(150),
+    "half of the labels by chance, with the weight": half_true,
+    "labels by chance until something is said": lucky,
 }
 
 

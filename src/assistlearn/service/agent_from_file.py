@@ -43,6 +43,7 @@ def from_loaded(agent: LoadedAgent) -> Holdings:
         columns=partial(distributions, agent.table.features),
         accepts_moved_columns=description.moved_columns == "accept",
         min_effective=MIN_EFFECTIVE if allowance is None else allowance.min_effective,
+        proof=allowance is not None and allowance.proof,
         allow=None if allowance is None else gate(description.name, allowance),
         limits=None if allowance is None else OwnerLimits(description.name, allowance, len(agent.table)),
     )

@@ -38,6 +38,9 @@ class Holdings:
         How much may be asked of it. None: any amount, as where all agents are on one machine of one owner.
     min_effective : float, default=MIN_EFFECTIVE
         On how many people the ignorance must lie for the agent to take a turn: the effective sample size.
+    proof : bool, default=False
+        Whether it says nothing of a model unless that is better than chance beyond doubt, on samples that it was not
+        fitted to (:mod:`assistlearn.service.proof`).
     fingerprint : str, default=""
         Of its table, to notice a change in the middle of a run.
     schema : mapping, optional
@@ -59,6 +62,7 @@ class Holdings:
     allow: Callable[[m.Open], None] | None = None
     limits: OwnerLimits | None = None
     min_effective: float = MIN_EFFECTIVE
+    proof: bool = False
     fingerprint: str = ""
     schema: Mapping[str, Any] | None = None
     read_as: Callable[[Mapping[str, Any]], Any] | None = None
