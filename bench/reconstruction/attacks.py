@@ -130,17 +130,32 @@ def true_labels_on(n_people: int) -> Attack:
     return attack
 
 
-def half_true(helper: Holdings, scene: Scene, rng: np.random.Generator) -> Iterator[HostileInitiator]:
-    """Tell the truth of one half, to have models proved, and give the other chance labels and ever more weight."""
-    n = len(scene.labels)
-    invented = rng.permutation(n) < n // 2
-    run = HostileInitiator(helper, np.where(invented, _by_chance(scene, rng), scene.labels))
+def as_few_as_pass(helper: Holdings, scene: Scene, rng: np.random.Generator) -> Iterator[HostileInitiator]:
+    """Keep the true labels, and put the weight on people by chance, as few as models still pass with."""
+    run, n, n_people = HostileInitiator(helper, scene.labels), len(scene.labels), len(scene.labels) / 2
     yield run
     while True:
-        share = (0.5, 0.6, 0.7, 0.8, 0.9)[len(run.answers) % 5]
-        some = rng.random(n) < 0.5
-        run.turn_under(np.where(invented, share * some, (1.0 - share)) + NOBODY)
+        run.turn_under(_on(rng.permutation(n)[: int(n_people)], n))
+        n_people = max(0.85 * n_people, 10) if run.proofs[-1] else min(n_people / 0.85, 0.95 * n)
         yield run
+
+
+def mixed(invented_share: float) -> Attack:
+    """Return the attack that gives some people chance labels, and as much weight as models still pass with."""
+
+    def attack(helper: Holdings, scene: Scene, rng: np.random.Generator) -> Iterator[HostileInitiator]:
+        n, share = len(scene.labels), 0.5
+        invented = rng.permutation(n) < invented_share * n
+        run = HostileInitiator(helper, np.where(invented, _by_chance(scene, rng), scene.labels))
+        yield run
+        while True:
+            some = rng.random(n) < 0.5
+            on = np.where(invented, share * some / invented_share, (1.0 - share) / (1.0 - invented_share))
+            run.turn_under(on + NOBODY)
+            share = min(share + 0.05, 0.9) if run.proofs[-1] else max(share - 0.05, 0.0)
+            yield run
+
+    return attack
 
 
 def lucky(helper: Holdings, scene: Scene, rng: np.random.Generator) -> Iterator[HostileInitiator]:
@@ -171,7 +186,9 @@ ATTACKS: dict[str, Attack] = {
     "nine of ten held out": held_out,
     "true labels, all weight on 20 people": true_labels_on(20),
     "true labels, all weight on half of the people": true_labels_on(150),
-    "half of the labels by chance, with the weight": half_true,
+    "true labels, weight on as few as pass": as_few_as_pass,
+    "a quarter of the labels by chance, with the weight": mixed(0.25),
+    "half of the labels by chance, with the weight": mixed(0.5),
     "labels by chance until something is said": lucky,
 }
 

@@ -41,9 +41,9 @@ class Parties:
         _, estimator, columns = next(agent for agent in self.agents if agent[0] == name)
         rows = self.rows_of(name)
         ids = Ids([f"p-{i:04d}" for i in rows], f"Agent {name!r}")
-        floor = self.options.get("min_effective", 0)
+        asked = {"min_effective": self.options.get("min_effective", 0), "proof": self.options.get("proof", False)}
         table = self.X[rows][:, columns]
-        return Holdings(name, clone(estimator), ids, table, self.folder / name, SECRET, min_effective=floor)
+        return Holdings(name, clone(estimator), ids, table, self.folder / name, SECRET, **asked)
 
     def rows_of(self, name: str) -> np.ndarray:
         """The people an agent knows, in its own order: the initiator's as they are, the others' shuffled."""

@@ -18,6 +18,7 @@ from assistlearn.protocol.older import UNSAID, Older, TakeTurnOfVersion1
 from assistlearn.protocol.rewards import pack_holdout, pack_reward
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.moved_columns import check_columns
+from assistlearn.service.proof import MOST_MODELS
 from assistlearn.service.replica import OwnTurn, Replica
 from assistlearn.service.store import PastTurn, RunStore
 from assistlearn.service.stored_messages import check_with_ledger
@@ -132,6 +133,8 @@ class Part:
 
     def _answer(self, turn: Turn, task: Task, replica: Replica) -> Answer:
         """Fit a model, and keep it unless it is useless, or its owner asks for proof and there is none."""
+        if self._own.proof and len(self.agent.models) >= MOST_MODELS:
+            return task.silence()
         answer = self.agent.take_turn(turn, replica.state, task.method, keep=False)
         if self._own.proof and not task.proves(answer, replica.state):
             return task.silence()

@@ -10,8 +10,11 @@ from assistlearn.core import Reward, SoftReward
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.votes import Codes
 
-DOUBT = 4.0
+DOUBT = 5.0
 """By how many standard errors a model must be better than chance."""
+
+MOST_MODELS = 5
+"""Of how many models something is told in one run: what chance adds to each of them could be told from many."""
 
 
 def proved(
