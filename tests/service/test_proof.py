@@ -43,7 +43,7 @@ def test_answers_by_chance_are_hardly_ever_proved(n_classes):
         rng, codes, weights = drawn(seed, n_classes)
         said = rng.choice(n_classes, N, p=rng.dirichlet(np.ones(n_classes)))
         lucky += proved(said == codes, codes, weights, n_classes)
-    assert lucky <= 3
+    assert lucky == 0
 
 
 @pytest.mark.parametrize("soft", [False, True])
@@ -69,7 +69,8 @@ def test_people_whom_the_agent_does_not_hold_prove_nothing():
 def test_an_owner_asks_for_proof_in_the_agents_file(tmp_path, line, expected):
     (tmp_path / "lab.csv").write_text("id,age\n" + "".join(f"p{i},{i}\n" for i in range(30)))
     (tmp_path / "lab.toml").write_text(
-        'name = "lab"\ntable = "lab.csv"\nid = "id"\nmodels = "models"\n[learner]\nkind = "sklearn.tree.DecisionTreeClassifier"\n'
+        'name = "lab"\ntable = "lab.csv"\nid = "id"\nmodels = "models"\n'
+        '[learner]\nkind = "sklearn.tree.DecisionTreeClassifier"\n'
         f'[allow]\ninitiators = ["bank"]\n{line}\n'
     )
     assert holdings_of(tmp_path / "lab.toml").proof is expected
