@@ -33,6 +33,7 @@ class Outcome:
 
     close: dict[int, Floats]
     n_turns: int
+    n_said: dict[int, int]
     refusal: str = ""
 
 
@@ -51,15 +52,17 @@ def outcome(attack: Attack, scene: Scene, learner: Any, turns: int, seed: int, *
             votes = list(run.predict().T)
     close = {}
     for until in sorted({min(ROUNDS, turns), turns}):
-        made = guesses(run.answers[:until], run.n_classes, run.labels)
+        made = guesses(run.said(until), run.n_classes, run.labels)
         close[until] = closeness(scene.columns, [*made, *votes] if until == turns else made)
-    return Outcome(close, len(run.answers), refusal)
+    return Outcome(close, len(run.answers), {until: len(run.said(until)) for until in close}, refusal)
 
 
-def measure(name: str, learner: str, turns: int, seeds: int, attacks: dict[str, Attack], **own: Any) -> list[dict]:
+def measure(
+    name: str, learner: str, turns: int, seeds: int, attacks: dict[str, Attack], first_seed: int = 0, **own: Any
+) -> list[dict]:
     """Return a row for each attack on helpers of one kind."""
     closest: dict[str, list[Outcome]] = {each: [] for each in ("ordinary", *attacks)}
-    for seed in range(seeds):
+    for seed in range(first_seed, first_seed + seeds):
         scene = SCENES[name](np.random.default_rng(seed))
         for each, attack in {"ordinary": ordinary, **attacks}.items():
             closest[each].append(outcome(attack, scene, LEARNERS[learner], turns, seed, **own))
@@ -76,17 +79,23 @@ def _compared(ordinary: list[Outcome], attacked: list[Outcome], until: int, turn
     first = min(ROUNDS, turns)
     pairs = [(one.close[first], found.close[until]) for one, found in zip(ordinary, attacked, strict=True)]
     more = [float(found.max() - one.max()) for one, found in pairs]
+    columns = np.array([found - one for one, found in pairs])
+    worst = columns[:, columns.mean(axis=0).argmax()]
     refusals = [found.refusal for found in attacked if found.refusal]
     return {
         "ordinary run": float(np.mean([one.max() for one, _ in pairs])),
         "attacked": float(np.mean([found.max() for _, found in pairs])),
         "more": float(np.mean(more)),
         "error": float(np.std(more) / np.sqrt(len(more))),
+        "worst column": float(worst.mean()),
+        "its error": float(np.std(worst) / np.sqrt(len(worst))),
+        "mean column": float(columns.mean()),
         "any column": float(np.mean([(found - one).max() for one, found in pairs])),
         "as many rounds": float(
             np.mean([(a.close[until] - o.close[until]).max() for o, a in zip(ordinary, attacked, strict=True)])
         ),
         "turns taken": float(np.mean([min(found.n_turns, until) for found in attacked])),
+        "models told": float(np.mean([found.n_said[until] for found in attacked])),
         "refused": f"{len(refusals)} of {len(attacked)}",
     }
 
@@ -95,20 +104,24 @@ def main() -> int:
     """Measure, and say whether any attack goes beyond the margin."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--turns", type=int, default=100)
     parser.add_argument("--tables", nargs="+", choices=SCENES, default=list(SCENES))
     parser.add_argument("--learners", nargs="+", choices=LEARNERS, default=list(LEARNERS))
     parser.add_argument("--attacks", nargs="+", choices=ATTACKS, default=list(ATTACKS))
     parser.add_argument("--min-effective", type=float, help="the helper's floor, if not the default")
+    parser.add_argument("--proof", action="store_true", help="the helper asks for proof, and runs are out-of-fold")
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
     given = parser.parse_args()
     warnings.filterwarnings("ignore")
-    own = {} if given.min_effective is None else {"min_effective": given.min_effective}
+    own: dict[str, Any] = {"proof": given.proof}
+    if given.min_effective is not None:
+        own["min_effective"] = given.min_effective
     rows = []
     for name in given.tables:
         for learner in given.learners:
             chosen = {each: ATTACKS[each] for each in given.attacks}
-            rows += measure(name, learner, given.turns, given.seeds, chosen, **own)
+            rows += measure(name, learner, given.turns, given.seeds, chosen, given.first_seed, **own)
             if given.json:
                 for row in rows[-2 * len(chosen) :]:
                     print(json.dumps(row), flush=True)

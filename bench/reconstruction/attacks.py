@@ -117,6 +117,63 @@ def first_weights(helper: Holdings, scene: Scene, rng: np.random.Generator) -> I
         yield run
 
 
+def true_labels_on(n_people: int) -> Attack:
+    """Return the attack that keeps the true labels, and puts the weight on so many people by chance."""
+
+    def attack(helper: Holdings, scene: Scene, rng: np.random.Generator) -> Iterator[HostileInitiator]:
+        run, n = HostileInitiator(helper, scene.labels), len(scene.labels)
+        yield run
+        while True:
+            run.turn_under(_on(rng.permutation(n)[:n_people], n))
+            yield run
+
+    return attack
+
+
+def as_few_as_pass(helper: Holdings, scene: Scene, rng: np.random.Generator) -> Iterator[HostileInitiator]:
+    """Keep the true labels, and put the weight on people by chance, as few as models still pass with."""
+    run, n, n_people = HostileInitiator(helper, scene.labels), len(scene.labels), len(scene.labels) / 2
+    yield run
+    while True:
+        run.turn_under(_on(rng.permutation(n)[: int(n_people)], n))
+        n_people = max(0.85 * n_people, 10) if run.proofs[-1] else min(n_people / 0.85, 0.95 * n)
+        yield run
+
+
+def mixed(invented_share: float) -> Attack:
+    """Return the attack that gives some people chance labels, and as much weight as models still pass with."""
+
+    def attack(helper: Holdings, scene: Scene, rng: np.random.Generator) -> Iterator[HostileInitiator]:
+        n, share = len(scene.labels), 0.5
+        invented = rng.permutation(n) < invented_share * n
+        run = HostileInitiator(helper, np.where(invented, _by_chance(scene, rng), scene.labels))
+        yield run
+        while True:
+            some = rng.random(n) < 0.5
+            on = np.where(invented, share * some / invented_share, (1.0 - share) / (1.0 - invented_share))
+            run.turn_under(on + NOBODY)
+            share = min(share + 0.05, 0.9) if run.proofs[-1] else max(share - 0.05, 0.0)
+            yield run
+
+    return attack
+
+
+def lucky(helper: Holdings, scene: Scene, rng: np.random.Generator) -> Iterator[HostileInitiator]:
+    """Draw weights with labels by chance until something is said by luck; then weigh those who agree with it."""
+    run, n = HostileInitiator(helper, _by_chance(scene, rng)), len(scene.labels)
+    yield run
+    while True:
+        said = run.said()
+        if not said:
+            run.turn_under(_on(rng.permutation(n)[: int(rng.choice([40, 80, 150]))], n))
+            yield run
+            continue
+        guess = rankdata(guesses(said[-30:], 2, run.labels)[-1] + 1e-9 * rng.random(n)) / n
+        agree = (guess > rng.uniform(0.1, 0.9)) == (run.labels == 1)
+        run.turn_under(_on(np.flatnonzero(agree | (rng.random(n) < 0.1)), n))
+        yield run
+
+
 ATTACKS: dict[str, Attack] = {
     "all weight on two people": weight_on(2),
     "initial weights on two people": first_weights,
@@ -127,6 +184,12 @@ ATTACKS: dict[str, Attack] = {
     "labels by chance": random_labels,
     "a class for every two, half held out": many_classes,
     "nine of ten held out": held_out,
+    "true labels, all weight on 20 people": true_labels_on(20),
+    "true labels, all weight on half of the people": true_labels_on(150),
+    "true labels, weight on as few as pass": as_few_as_pass,
+    "a quarter of the labels by chance, with the weight": mixed(0.25),
+    "half of the labels by chance, with the weight": mixed(0.5),
+    "labels by chance until something is said": lucky,
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from assistlearn.agent_files.allowance import MIN_EFFECTIVE
 from assistlearn.alignment import HashInitiator, Ids, Minimum
 from assistlearn.core import State
 from assistlearn.core.ignorance import Bools, Floats
@@ -52,6 +53,8 @@ class HostileInitiator:
     ----------
     answers : list of ndarray of shape (n_samples,)
         What each model was seen to answer: class codes, -1 where that is not known.
+    proofs : list of bool
+        Whether the helper said anything of each model.
     """
 
     def __init__(
@@ -70,9 +73,11 @@ class HostileInitiator:
         own = None if weights is None else weights[self.training]
         self.state = State.start(len(self.training), n_classes, own)
         self.answers: list[Codes] = []
+        self.proofs: list[bool] = []
         self.round = self._since = self._applied = 0
         self._own: list[m.News] = []
         self._service = AgentService(helper)
+        honest = {"reward": "out-of-fold"} if helper.proof else {}
         self._ids = list(helper.ids.take(np.arange(len(labels))))
         self.say(m.Open(run=RUN, initiator="bank", purpose="", alignment="hash", overlap="abstain"))
         self._align("train", self._ids)
@@ -85,7 +90,7 @@ class HostileInitiator:
             turn_seeds=seed,
             weights=None if weights is None else pack_numbers(weights),
             holdout=None if holdout is None else pack_bits(holdout),
-            **Plan(**plan).told(),
+            **Plan(**(honest | plan)).told(),
         )
         self.say(self.task)
 
@@ -111,6 +116,7 @@ class HostileInitiator:
             self._own = [m.News(number, self.round, taken.model_weight, None)]
             self._apply(self.round, reward, taken.model_weight)
         self._since = number
+        self.proofs.append(taken.model_weight > 1e-10)
         self.answers.append(self._answer(reward, taken))
         return self.answers[-1]
 
@@ -169,6 +175,10 @@ class HostileInitiator:
         scores = self.say(m.Predict(run=RUN, start=0, stop=n)).scores
         return unpack_numbers(scores, n * self.n_classes).reshape(n, self.n_classes)
 
+    def said(self, n_turns: int | None = None) -> list[Codes]:
+        """Return the answers of the first so many turns, without those of which the helper said nothing."""
+        return [answer for answer, told in zip(self.answers[:n_turns], self.proofs[:n_turns], strict=True) if told]
+
     def _apply(self, round: int, reward: Bools, weight: float) -> None:
         if round != self._applied:
             self.state.begin_round()
@@ -194,4 +204,4 @@ class HostileInitiator:
 def helper(folder: Path, columns: Floats, learner: Any, **own: Any) -> Holdings:
     """Return what a helper with these private columns has."""
     ids = Ids([f"p-{i:04d}" for i in range(len(columns))], "Agent 'lab'")
-    return Holdings("lab", learner, ids, columns, folder, SECRET, **own)
+    return Holdings("lab", learner, ids, columns, folder, SECRET, **({"min_effective": MIN_EFFECTIVE} | own))

@@ -18,7 +18,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, pack_bits, pack_codes, pack_numbers
 from assistlearn.protocol.codec import HEADER_BYTES, MARK
 from bench.reconstruction.__main__ import MARGIN, outcome
-from bench.reconstruction.attacks import ordinary, weight_on
+from bench.reconstruction.attacks import mixed, ordinary, weight_on
 from bench.reconstruction.hostile import RUN, HostileInitiator, helper
 from bench.reconstruction.scenes import made
 from tests.attacks.attack import attack
@@ -219,3 +219,42 @@ def test_weights_of_its_choice_tell_little_more_than_an_ordinary_run(n_people):
     usual = outcome(ordinary, SCENE, STUMP, 20, seed=0).close[20].max()
     attacked = outcome(weight_on(n_people), SCENE, STUMP, 20, seed=0).close[20].max()
     assert attacked <= usual + MARGIN
+
+
+@attack(
+    "initiator",
+    "sets labels by chance and moves the weights, to learn columns that have nothing to do with its true labels",
+    "learns nothing of any column where the helper's owner asks for proof (`proof = true`): no model is better than "
+    "chance beyond doubt, so none is told of, and none votes. Without that key it learns columns well",
+)
+def test_labels_by_chance_tell_nothing_where_the_owner_asks_for_proof():
+    usual = outcome(ordinary, SCENE, STUMP, 20, seed=0, proof=True)
+    assert usual.n_said[20] > 0
+    attacked = outcome(weight_on(150), SCENE, STUMP, 20, seed=0, proof=True)
+    assert attacked.n_said[20] == 0
+    assert (attacked.close[20] - usual.close[20]).max() <= MARGIN
+    without = outcome(weight_on(150), SCENE, STUMP, 20, seed=0)
+    assert (without.close[20] - outcome(ordinary, SCENE, STUMP, 20, seed=0).close[20]).max() > 2 * MARGIN
+
+
+@attack(
+    "initiator",
+    "asks a helper whose owner asks for proof for rewards on the people that a model was fitted to",
+    "refused before the first turn: such rewards prove nothing",
+)
+@pytest.mark.parametrize("reward", ["in-sample", "auto"])
+def test_in_sample_rewards_are_refused_where_the_owner_asks_for_proof(tmp_path, reward):
+    own = helper(tmp_path, SCENE.columns, STUMP, proof=True)
+    with pytest.raises(RefusedError, match='Start a run with reward = "out-of-fold"'):
+        HostileInitiator(own, SCENE.labels, reward=reward)
+
+
+@attack(
+    "initiator",
+    "tells the truth about half of the people, so that models are proved, and moves the weight to chance labels",
+    "comes no nearer to any column than an ordinary run does, and .15, where the helper's owner asks for proof",
+)
+def test_true_labels_prove_nothing_about_others():
+    usual = outcome(ordinary, SCENE, STUMP, 20, seed=0, proof=True).close[20]
+    attacked = outcome(mixed(0.5), SCENE, STUMP, 20, seed=0, proof=True).close[20]
+    assert (attacked - usual).max() <= MARGIN

@@ -42,9 +42,9 @@ class Parties:
         _, estimator, columns = next(agent for agent in self.agents if agent[0] == name)
         rows = self.rows_of(name)
         ids = Ids([f"p-{i:04d}" for i in rows], f"Agent {name!r}")
-        floor = self.options.get("min_effective", 0)
+        asked = {"min_effective": self.options.get("min_effective", 0), "proof": self.options.get("proof", False)}
         table = self.X[rows][:, columns]
-        own = Holdings(name, clone(estimator), ids, table, self.folder / name, SECRET, min_effective=floor)
+        own = Holdings(name, clone(estimator), ids, table, self.folder / name, SECRET, **asked)
         allowance = self.options.get("allowances", {}).get(name)
         return own if allowance is None else replace(own, limits=OwnerLimits(name, allowance, len(rows)))
 

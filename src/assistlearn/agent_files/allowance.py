@@ -37,6 +37,9 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         How many of a run's training samples this agent must hold.
     min_effective : int
         On how many people the ignorance must lie for the agent to take a turn: the effective sample size.
+    proof : bool
+        Whether the agent says nothing of a model unless it is better than chance beyond doubt, on samples that it was
+        not fitted to.
     expires : datetime or None
         From this moment on nothing is allowed; it has a time zone. None: never. A day given in its place is still
         allowed, through its end.
@@ -63,6 +66,7 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_total_votes: Most = None
     max_total_bits: Most = None
     min_effective: Count = MIN_EFFECTIVE
+    proof: bool = False
     expires: Any = None  # msgspec takes a date or a moment, but not either
 
     def __post_init__(self) -> None:

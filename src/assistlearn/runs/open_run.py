@@ -119,7 +119,8 @@ def open_run(
     settings = folder.settings()
     log = folder.log() if log is None else log
     ledger = Ledger(holdings.home / "ledger.jsonl")
-    own = AgentService(replace(holdings, min_effective=0.0), ledger=False)  # what it says does not leave the house
+    at_home = replace(holdings, min_effective=0.0, proof=False)  # what it says does not leave the house
+    own = AgentService(at_home, ledger=False)
     here = MemoryTransport({settings.initiator: own.answer})
     agents = {settings.initiator: Correspondent(settings.initiator, here)}
     agents |= {name: Correspondent(name, transport, ledger, log) for name in settings.helpers}

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from assistlearn.agent_files import AgentDescription, Allowance
-from assistlearn.agent_files.allowance import MIN_EFFECTIVE
 from assistlearn.alignment import Ids
 from assistlearn.errors import DescriptionError, RefusedError, TableChangedError
 from assistlearn.protocol import messages as m
@@ -42,7 +41,8 @@ def from_loaded(agent: LoadedAgent) -> Holdings:
         read_as=partial(_read_as, agent),
         columns=partial(distributions, agent.table.features),
         accepts_moved_columns=description.moved_columns == "accept",
-        min_effective=MIN_EFFECTIVE if allowance is None else allowance.min_effective,
+        min_effective=0 if allowance is None else allowance.min_effective,
+        proof=allowance is not None and allowance.proof,
         allow=None if allowance is None else gate(description.name, allowance),
         limits=None if allowance is None else OwnerLimits(description.name, allowance, len(agent.table)),
     )

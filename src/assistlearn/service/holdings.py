@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assistlearn.agent_files.allowance import MIN_EFFECTIVE
 from assistlearn.alignment import Ids
 from assistlearn.protocol import messages as m
 from assistlearn.service.limits import OwnerLimits
@@ -36,8 +35,11 @@ class Holdings:
         to ``Forget``.
     limits : OwnerLimits, optional
         How much may be asked of it. None: any amount, as where all agents are on one machine of one owner.
-    min_effective : float, default=MIN_EFFECTIVE
+    min_effective : float, default=0
         On how many people the ignorance must lie for the agent to take a turn: the effective sample size.
+    proof : bool, default=False
+        Whether it says nothing of a model unless that is better than chance beyond doubt, on samples that it was not
+        fitted to (:mod:`assistlearn.service.proof`).
     fingerprint : str, default=""
         Of its table, to notice a change in the middle of a run.
     schema : mapping, optional
@@ -58,7 +60,8 @@ class Holdings:
     secret: bytes | None = None
     allow: Callable[[m.Open], None] | None = None
     limits: OwnerLimits | None = None
-    min_effective: float = MIN_EFFECTIVE
+    min_effective: float = 0.0
+    proof: bool = False
     fingerprint: str = ""
     schema: Mapping[str, Any] | None = None
     read_as: Callable[[Mapping[str, Any]], Any] | None = None

@@ -18,6 +18,7 @@ from assistlearn.protocol.older import UNSAID, Older, TakeTurnOfVersion1
 from assistlearn.protocol.rewards import pack_holdout, pack_reward
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.moved_columns import check_columns
+from assistlearn.service.proof import MOST_MODELS
 from assistlearn.service.replica import OwnTurn, Replica
 from assistlearn.service.store import PastTurn, RunStore
 from assistlearn.service.stored_messages import check_with_ledger
@@ -119,7 +120,7 @@ class Part:
             return m.Problem(run=message.run, kind="behind", text=text, known=replica.known)
         replica.catch_up(message, task.check_spread)
         turn = Turn(message.turn, message.round, self._seeds.of(message.turn))
-        answer = self.agent.take_turn(turn, replica.state, task.method)
+        answer = self._answer(turn, task, replica)
         reply = _turn_taken(message, answer, task)
         encoded = Encoded.of(reply)
         kept = None if answer.verdict.useless else self.agent.models[-1].model
@@ -129,6 +130,16 @@ class Part:
         if kept is not None:
             self._models_of[message.turn] = message.round
         return encoded
+
+    def _answer(self, turn: Turn, task: Task, replica: Replica) -> Answer:
+        """Fit a model, and keep it unless it is useless, or its owner asks for proof and there is none."""
+        if self._own.proof and len(self.agent.models) >= MOST_MODELS:
+            return task.silence()
+        answer = self.agent.take_turn(turn, replica.state, task.method, keep=False)
+        if self._own.proof and not task.proves(answer, replica.state):
+            return task.silence()
+        self.agent.keep_candidate()
+        return answer
 
     def end(self, message: m.End) -> m.Ended:
         """Cut back to the rounds that count, and let go of the training rows."""
@@ -155,6 +166,8 @@ class Part:
         """Check the task and, where turns are to come, hand the agent its training rows."""
         rows = aligned_rows(self._store.rows(), message.run) if prepare else None
         task = Task.of(message, rows, self._own.min_effective)
+        if prepare and self._own.proof:
+            task.check_provable()
         if prepare:
             self._seeds = None if message.turn_seeds == UNSAID else TurnSeeds(message.turn_seeds)
             self._replica = Replica(task.start(), task.n_training, task.method, self._others(task))

@@ -223,7 +223,7 @@ class AgentService:
 
     def _problem(self, message: Message, kind: m.ProblemKind, error: Exception) -> m.Problem:
         text = str(error) or type(error).__name__
-        if self._own.name not in text:
+        if repr(self._own.name) not in text:
             text = f"Agent {self._own.name!r}: {text}"
         return m.Problem(run=_name(message), kind=kind, text=text)
 

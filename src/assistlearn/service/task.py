@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from assistlearn.agents import TrainingSamples
+from assistlearn.agents import Answer, TrainingSamples
 from assistlearn.alignment.matching import Rows
-from assistlearn.core import RunState
+from assistlearn.core import RunState, Verdict
 from assistlearn.core.ignorance import Bools, Floats, effective_size
 from assistlearn.core.votes import Codes
-from assistlearn.errors import OutOfOrderError, ProtocolError, SettingsError, SitsOutError
+from assistlearn.errors import OutOfOrderError, ProtocolError, RefusedError, SettingsError, SitsOutError
 from assistlearn.learners import Honesty
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.method import Method
 from assistlearn.plan import TOLD, Plan
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import MAX_CLASSES, unpack_bits, unpack_codes, unpack_numbers
+from assistlearn.service.proof import proved
 
 LONGEST_WORDS = 500
 """How many letters of a request that cannot be are quoted in the answer."""
@@ -98,6 +99,26 @@ class Task:
                 f"all weight lies on {size:.1f} of {int(np.count_nonzero(held))} people; its owner asks for at least "
                 f"{self.min_effective:g} (allow.min_effective)."
             )
+
+    def check_provable(self) -> None:
+        """Raise where rewards come from samples that a model was fitted to: they prove nothing."""
+        if self.honesty.reward != "out-of-fold":
+            raise RefusedError(
+                "its owner asks for proof that the labels have to do with its columns (allow.proof), and "
+                f'reward = "{self.honesty.reward}" gives none. Start a run with reward = "out-of-fold".'
+            )
+
+    def proves(self, answer: Answer, state: RunState) -> bool:
+        """Whether a model of this agent is better than chance beyond doubt, under the present ignorance."""
+        assert self.rows is not None
+        held = self.rows[~self.aside] >= 0
+        return not answer.verdict.useless and proved(
+            answer.reward, self.codes[~self.aside], state.ignorance(), self.n_classes, held
+        )
+
+    def silence(self) -> Answer:
+        """Return what is said of a turn of which nothing is told: neither where the model is right nor how often."""
+        return Answer(self.method.silence(self.n_training), Verdict(0.0, 0.0, False))
 
     def samples(self, features: Any) -> TrainingSamples:
         """Return the agent's rows of the samples, from all its rows."""

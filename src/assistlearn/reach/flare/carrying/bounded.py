@@ -17,20 +17,20 @@ def within(seconds: float, work: Callable[..., Result], *arguments: Any) -> Resu
     >>> within(5.0, max, 1, 2)
     2
     """
-    outcome: list[tuple[Result | None, BaseException | None]] = []
+    results: list[Result] = []
+    errors: list[BaseException] = []
 
     def do() -> None:
         try:
-            outcome.append((work(*arguments), None))
+            results.append(work(*arguments))
         except BaseException as error:  # handed to whoever waits
-            outcome.append((None, error))
+            errors.append(error)
 
     thread = threading.Thread(target=do, name=f"within {seconds:g} s", daemon=True)
     thread.start()
     thread.join(seconds)
-    if not outcome:
+    if errors:
+        raise errors[0]
+    if not results:
         raise TimeoutError(f"no answer within {seconds:g} s")
-    result, error = outcome[0]
-    if error is not None:
-        raise error
-    return result  # type: ignore[return-value]
+    return results[0]
