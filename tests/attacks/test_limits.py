@@ -22,6 +22,7 @@ from assistlearn.protocol.ledger import read
 from assistlearn.runs.correspondent import Correspondent
 from assistlearn.service import service as service_module
 from assistlearn.service.agent_from_file import gate
+from assistlearn.service.store import RunStore
 from tests.attacks.attack import attack
 from tests.service.owned_lab import BANK, PEOPLE, SHOP, Lab, initiator_of, opening, refused, turn
 
@@ -334,11 +335,11 @@ def test_votes_in_small_pieces_are_counted(tmp_path):
     "collects more bits of answers than the owner allows",
     "refused: every answer is counted before it goes out",
 )
-def test_bits_end_and_an_answer_that_would_pass_the_limit_is_not_sent(tmp_path):
+def test_bits_end_with_the_turn_that_passes_the_limit(tmp_path):
     free = allowing(tmp_path / "free")
     free.ready()
     n_bits = 8 * len(encode(free.take(1)))
-    lab = allowing(tmp_path / "lab", max_total_bits=n_bits + 8)
+    lab = allowing(tmp_path / "lab", max_total_bits=n_bits - 8)
     lab.ready()
     assert isinstance(lab.take(1), m.TurnTaken)
     for _ in range(2):
@@ -348,6 +349,24 @@ def test_bits_end_and_an_answer_that_would_pass_the_limit_is_not_sent(tmp_path):
     assert lab.count().units["bits"] == n_bits  # nothing new was told
     sent = [entry.type for entry in read(tmp_path / "lab" / "ledger.jsonl") if entry.direction == "sent"]
     assert sent[-4:] == ["turn-taken", "problem", "problem", "turn-taken"]
+
+
+@attack(
+    "initiator",
+    "has its run forgotten and kills its job in the middle, to get its turns back",
+    "its turns stay counted until the run is really gone",
+)
+def test_a_run_that_was_not_forgotten_after_all_gets_no_turns_back(tmp_path, monkeypatch, caplog):
+    lab = allowing(tmp_path, max_turns=2)
+    lab.ready()
+    assert all(isinstance(lab.take(number), m.TurnTaken) for number in (1, 2))
+    caplog.set_level("CRITICAL", "assistlearn.service")
+    with monkeypatch.context() as broken:
+        broken.setattr(RunStore, "forget", lambda store: (_ for _ in ()).throw(OSError("killed")))
+        assert lab.ask(m.Forget(run="r1")).kind == "failed"
+    refused(lab.take(3), "2 turns in one run: 2 are used")
+    assert isinstance(lab.ask(m.Forget(run="r1")), m.Forgotten)
+    assert "r1" not in lab.count().runs
 
 
 # -- an owner who changes its mind --

@@ -527,3 +527,21 @@ def test_a_key_is_not_made_over_another(tmp_path):
     assistlearn("site", "request", "lab", "--out", tmp_path / "lab").failed(2, "is there already")
     assert (tmp_path / "lab" / "startup" / "client.key").read_bytes() == before
     assert key_bytes(load_pem_private_key(before, None)) == before
+
+
+def test_a_revocation_that_broke_off_before_the_list_is_completed_by_the_next(fresh, tmp_path):
+    fresh.admit(tmp_path / "lab", "lab")
+    before = fresh.revoked.read_bytes()
+    fresh.do("revoke", "lab")
+    fresh.revoked.write_bytes(before)  # as if the list had never been written
+    fresh.do("revoke", "lab")
+    assert len(list(x509.load_pem_x509_crl(fresh.revoked.read_bytes()))) == 1
+
+
+def test_a_request_that_broke_off_after_its_key_is_made_for_that_key(tmp_path):
+    ok("site", "request", "lab", "--out", tmp_path / "lab")
+    key = (tmp_path / "lab" / "startup" / "client.key").read_bytes()
+    (tmp_path / "lab" / "lab.csr").unlink()
+    ok("site", "request", "lab", "--out", tmp_path / "lab")
+    assert (tmp_path / "lab" / "startup" / "client.key").read_bytes() == key
+    read_request(tmp_path / "lab" / "lab.csr")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
@@ -218,3 +219,22 @@ def test_the_last_answers_of_so_many_askers_are_kept_and_no_more():
     for i in range(20):
         assert polled.ask(f"site-{i}", "1", b"x") == ("done", b"xx")
     assert [polled.ask(f"site-{i}", "1", None)[0] for i in range(20)] == ["unknown"] * 17 + ["done"] * 3
+
+
+@attack(
+    "member",
+    "sends request after request to an agent that does not work for it, to fill its ledger",
+    "the first fifty are answered and written down, the others counted in one line a minute",
+)
+def test_requests_of_strangers_do_not_fill_the_ledger(tmp_path, monkeypatch):
+    site = SiteOf(tmp_path, monkeypatch)
+    stranger = site.by("lab")
+    for number in range(200):
+        state, _, _ = stranger.ask(str(number), opening("lab"))
+        assert state == "done"
+    until = time.monotonic() + 20
+    while not any(entry.direction == "refused" for entry in read(site.ledger)) and time.monotonic() < until:
+        time.sleep(0.1)
+    entries = [entry.direction for entry in read(site.ledger)]
+    assert entries.count("received") == entries.count("sent") == 50
+    assert 1 <= entries.count("refused") <= 2

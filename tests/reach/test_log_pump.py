@@ -188,3 +188,17 @@ def test_a_log_that_another_process_appends_to_is_cut_back_under_its_hands(tmp_p
     process.communicate(timeout=10)
     assert path.read_text().endswith(f"event 99 {'x' * 100}\n")
     assert b"\0" not in path.read_bytes()
+
+
+def test_a_disk_without_room_for_the_older_part_does_not_stop_anybody(tmp_path, monkeypatch):
+    path = tmp_path / "audit.log"
+    path.write_bytes(b"x" * 3_000)
+
+    def full(source, target):
+        Path(target).write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("shutil.copyfile", full)
+    cut_back(path, limit=2_000)
+    assert path.read_bytes() == b""
+    assert not (tmp_path / "audit.log.1").exists()

@@ -171,7 +171,21 @@ def verify(path: Path) -> int:
 
 
 def followed(path: Path) -> Chain:
-    """Return the chain of a ledger, verified from its first entry to its head, and its checkpoint with it."""
+    """Return the chain of a ledger, verified from its first entry to its head, and its checkpoint with it.
+
+    What seems wrong is looked at once more while nobody can write: an entry may just have been added.
+    """
+    try:
+        return _followed(path)
+    except LedgerError:
+        if not path.exists():
+            raise
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH)
+            return _followed(path)
+
+
+def _followed(path: Path) -> Chain:
     chain, checkpoint = Chain(), read_checkpoint(path)
     for number, line in _lines(path):
         chain.follow(line, f"{path}, line {number}")

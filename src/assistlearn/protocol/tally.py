@@ -5,7 +5,7 @@ A message counts for one thing, by its type:
 ========== ======== =================================================================
 message    counts   its amount
 ========== ======== =================================================================
-open       runs     1 for a run that is not open; forgetting closes it
+open       runs     1 for a run that is not open; once it is forgotten, it is not
 take-turn  turns    1 for a turn that was not the last one asked for
 align      ids      how many ids are asked about, found or not
 predict    votes    how many samples are asked for, held or not
@@ -15,8 +15,7 @@ scores     bits     8 times its bytes on the wire
 
 A request whose bytes are those of the last one counted in its run counts nothing again, nor does such an answer (votes
 on the same samples, as long as these are aligned): a network that repeats a message, or a crash after which it is sent
-once more, costs nothing. What was counted stays
-counted; nothing but a run's own turns ends with the run.
+once more, costs nothing. What was counted stays counted; nothing but a run's own turns ends with the run.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from assistlearn.protocol.messages import Align, Forget, Open, Predict, Scores, TakeTurn, TurnTaken, type_of
+from assistlearn.protocol.messages import Align, Forget, Forgotten, Open, Predict, Scores, TakeTurn, TurnTaken, type_of
 
 if TYPE_CHECKING:
     from assistlearn.protocol.entries import Entry
@@ -106,12 +105,11 @@ class Tally(msgspec.Struct, forbid_unknown_fields=True):
 
     def take(self, entry: Entry) -> None:
         """Count one more entry."""
-        if entry.amount is None:
+        if entry.direction == "sent" and entry.type == type_of(Forgotten):
+            self.of(entry.peer).runs.pop(entry.run, None)
+        if entry.amount is None or entry.type == type_of(Forget):
             return
         peer = self.peers.setdefault(entry.peer, PeerCount())
-        if entry.type == type_of(Forget):
-            peer.runs.pop(entry.run, None)
-            return
         run, unit = peer.runs.setdefault(entry.run, RunCount()), UNITS.get(entry.type, entry.type)
         if entry.time[:10] != peer.day:
             peer.day, peer.today = entry.time[:10], {}

@@ -145,8 +145,11 @@ class AgentService:
         if not isinstance(answer.message, COUNTED_ANSWERS):
             self._record("sent", peer, run, type_, content)
             return content
+        claim = self._claim(peer, run, type_, 8 * len(content))
+        if isinstance(answer.message, m.TurnTaken):
+            claim = Claim(8 * len(content), lambda count, fresh, day: None)  # the turn is taken, as bits were left then
         try:
-            self._record("sent", peer, run, type_, content, self._claim(peer, run, type_, 8 * len(content)))
+            self._record("sent", peer, run, type_, content, claim)
         except RefusedError as error:
             return self._say(peer, run, self._problem(answer.message, "refused", error))
         return content

@@ -21,6 +21,7 @@ from assistlearn.reach.flare.provisioning.kit import Kind
 from assistlearn.reach.flare.provisioning.locked_key import locked, unlocked
 from assistlearn.reach.flare.provisioning.membership import FORMAT, Membership
 from assistlearn.reach.flare.provisioning.network_file import Network, admin_name, load_network
+from assistlearn.reach.flare.provisioning.revoked_list import read_list
 from assistlearn.reach.flare.provisioning.safe_files import read_small, write_secret
 from assistlearn.reach.flare.provisioning.signing_request import Requested
 
@@ -145,12 +146,21 @@ class Authority:
         gone = [
             one for one in mine if one.is_valid(now) and not (replaced and one.signed.serial == latest[one.signed.name])
         ]
+        unlisted = [one for one in mine if int(one.signed.serial, 16) in self._unlisted()]
+        if not gone and unlisted:
+            self.list_revoked(issuer)  # an earlier try has broken off after the record
+            return unlisted
         if not gone:
             known = sorted({one.signed.name for one in self.record.standings() if one.is_valid(now)})
             raise NetworkError(f"{name!r} has no valid certificate to revoke. Those of these are valid: {known}.")
         self.record.append(*(Revoked(now, one.signed.name, one.signed.serial) for one in gone))
         self.list_revoked(issuer)
         return gone
+
+    def _unlisted(self) -> set[int]:
+        """Return what the record says is revoked, and the list on disk does not."""
+        listed = read_list(self.revoked.read_bytes(), self.certificate, self.revoked)
+        return self.record.revoked().keys() - {entry.serial_number for entry in listed}
 
     def list_revoked(self, issuer: Issuer) -> None:
         """Write the list of all revoked certificates anew, with the next number."""

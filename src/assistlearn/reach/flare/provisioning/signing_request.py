@@ -53,19 +53,32 @@ def make_request(folder: Path, name: str, role: Role) -> tuple[Path, str]:
     places = {name: key_in(folder, "relay" if role == "relay" else "site")}
     if role == "initiator":
         places[admin_name(name)] = key_in(folder / ADMIN, "admin")
+    request = folder / f"{name}.csr"
     for place in places.values():
-        if place.exists():
+        if place.exists() and request.exists():
             raise SettingsError(
                 f"{place} is there already; it is not made anew, since certificates belong to it. Send the request "
                 f"that lies in {folder}, have the certificate renewed ('assistlearn network renew'), or name another "
                 "folder."
             )
-    keys = {who: new_key(BITS) for who in places}
-    for who, key in keys.items():
-        write_secret(places[who], key_bytes(key))
-    request = folder / f"{name}.csr"
+    keys = {who: _key_at(place) for who, place in places.items()}
     write_secret(request, b"".join(_signed(who, key) for who, key in keys.items()))
     return request, fingerprint(*(key.public_key() for key in keys.values()))
+
+
+def _key_at(place: Path) -> RSAPrivateKey:
+    """Return a new key once it is on disk, or the one that an earlier try has left there."""
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    if place.exists():
+        left = load_pem_private_key(read_small(place), None)
+        if not isinstance(left, RSAPrivateKey):
+            raise SettingsError(f"{place} holds another kind of key than this program makes. Name another folder.")
+        return left
+    key = new_key(BITS)
+    write_secret(place, key_bytes(key))
+    return key
 
 
 def read_request(path: Path) -> list[Requested]:

@@ -6,9 +6,14 @@ from pathlib import Path
 
 from assistlearn.agent_files import load_description
 from assistlearn.errors import RefusedError
+from assistlearn.protocol.ledger import Ledger
+from assistlearn.reach.flare.guard.refusals import Refusals
 from assistlearn.service.agent_from_file import door_of, from_loaded
 from assistlearn.service.service import AgentService
 from assistlearn.tables import load_agent
+
+MOST_REFUSED = 50
+"""How many requests of somebody who may ask for nothing are answered in a job, and written down one by one."""
 
 
 class Answering:
@@ -27,6 +32,9 @@ class Answering:
         self._description = load_description(agent_file)
         self._door: AgentService | None = None
         self._service: AgentService | None = None
+        self._asked: dict[str, int] = {}
+        self._refusals = Refusals(self._record)
+        self._refusals.start()
 
     def check_allowed(self, asker: str) -> None:
         """Raise where the agent's owner allows an asker nothing at all."""
@@ -34,8 +42,19 @@ class Answering:
             raise RefusedError(f"Agent {self._description.name!r} does not work for {asker!r}.")
 
     def answer(self, asker: str, request: bytes) -> bytes:
-        """Return the reply to a request; both are in the ledger."""
+        """Return the reply to a request; both are in the ledger.
+
+        Of somebody who is not allowed to ask, so many in a job: after that the ledger says how many there were.
+        """
+        if not self._allows(asker):
+            self._asked[asker] = self._asked.get(asker, 0) + 1
+            if self._asked[asker] > MOST_REFUSED or len(self._asked) > MOST_REFUSED:
+                self._refusals.note(asker, "requests of somebody who may ask for nothing", "too many", b"")
+                raise RefusedError(f"Agent {self._description.name!r} does not work for {asker!r}.")
         return self._service_for(asker).answer(request, asker)
+
+    def _record(self, peer: str, what: str, content: bytes) -> None:
+        Ledger(self._description.models / "ledger.jsonl").record("refused", peer, "", what, content)
 
     def _allows(self, asker: str) -> bool:
         allowance = self._description.allow

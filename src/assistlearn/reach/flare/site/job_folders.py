@@ -73,9 +73,10 @@ def _folders(kit: Path) -> Iterator[Path]:
 def _idle(folder: Path) -> float:
     """Return for how many seconds nothing has been written to a folder."""
     newest = 0.0
-    for path in (folder, *folder.rglob("*")):
-        with suppress(FileNotFoundError):
-            newest = max(newest, path.lstat().st_mtime)
+    for place, _, files in os.walk(folder):  # what vanishes meanwhile, FLARE has removed
+        for path in (place, *(os.path.join(place, file) for file in files)):
+            with suppress(OSError):
+                newest = max(newest, os.lstat(path).st_mtime)
     return time.time() - newest
 
 

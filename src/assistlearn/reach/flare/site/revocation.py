@@ -55,7 +55,7 @@ class Revocations:
         with self._lock:
             try:
                 status = self._path.stat()
-            except FileNotFoundError:
+            except OSError:  # there is none, or it cannot be read: the one before stays in force
                 return
             seen = status.st_mtime_ns, status.st_size
             if seen == self._seen:
@@ -138,7 +138,10 @@ class Connections:
         """End connections whose certificate is revoked while they last."""
         while True:
             threading.Event().wait(LOOK)
-            self.end_revoked()
+            try:
+                self.end_revoked()
+            except Exception:  # of a connection that ends by itself at this moment; it is looked at again
+                logger.exception("Connections of revoked certificates could not be ended, and are tried again")
 
     def end_revoked(self) -> None:
         """Look once."""

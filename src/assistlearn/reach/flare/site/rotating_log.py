@@ -74,11 +74,15 @@ class RotatingLog:
 def cut_back(path: Path, limit: int = LIMIT) -> None:
     """Put aside what a log holds that another process appends to, if it is too large; one older part is kept.
 
-    The file stays the same, and is emptied: whoever appends to it goes on at its beginning.
+    The file stays the same, and is emptied: whoever appends to it goes on at its beginning. Where the disk has no room
+    for the older part, it is let go of.
     """
-    with suppress(FileNotFoundError):
+    with suppress(OSError):
         if path.stat().st_size > limit:
-            shutil.copyfile(path, _numbered(path, 1))
+            try:
+                shutil.copyfile(path, _numbered(path, 1))
+            except OSError:
+                _numbered(path, 1).unlink(missing_ok=True)
             os.truncate(path, 0)
 
 
