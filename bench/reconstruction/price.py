@@ -30,7 +30,7 @@ from bench.accuracy.measure import agents_of
 from bench.accuracy.problems import PROBLEMS, Cut
 from bench.reconstruction.hostile import SECRET
 
-TABLES = ("breast cancer", "qsar", "red wine", "vehicle")
+TABLES = ("breast cancer", "blob-10", "digits", "qsar", "red wine", "vehicle")
 LEARNERS = ("tree-3", "logistic")
 WAYS: dict[str, dict[str, Any]] = {
     "alone": {"alone": True},

@@ -13,7 +13,7 @@ from assistlearn.core.votes import Codes
 DOUBT = 5.0
 """By how many standard errors a model must be better than chance."""
 
-MOST_MODELS = 5
+MOST_MODELS = 3
 """Of how many models something is told in one run: what chance adds to each of them could be told from many."""
 
 
