@@ -545,3 +545,8 @@ def test_a_request_that_broke_off_after_its_key_is_made_for_that_key(tmp_path):
     ok("site", "request", "lab", "--out", tmp_path / "lab")
     assert (tmp_path / "lab" / "startup" / "client.key").read_bytes() == key
     read_request(tmp_path / "lab" / "lab.csr")
+
+
+def test_a_passphrase_that_is_not_there_is_named(fresh, tmp_path):
+    said = assistlearn("network", "revoke", fresh.revoked.parent, "lab", "--passphrase-file", tmp_path / "nothing")
+    said.failed(2, "The passphrase cannot be read from", "nothing", "Check --passphrase-file")

@@ -32,7 +32,12 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Take the fin
 def passphrase(file: Path | None, new: bool = False) -> str:
     """Return the passphrase of an authority's key: from a file, from the environment, or typed."""
     if file is not None:
-        return file.read_text(encoding="utf-8").strip("\r\n")
+        try:
+            return file.read_text(encoding="utf-8").strip("\r\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(
+                f"The passphrase cannot be read from {file}: {error}. Check --passphrase-file."
+            ) from None
     if VARIABLE in os.environ:
         return os.environ[VARIABLE]
     if not sys.stdin.isatty():

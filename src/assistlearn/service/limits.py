@@ -128,10 +128,8 @@ class OwnerLimits:
                 continue
             if used + asked > limit.most:
                 later = " Or ask again tomorrow (UTC)." if kind.span == "day" and asked <= limit.most else ""
-                kind_of_error = (
-                    SitsOutError if type == "take-turn" else RefusedError
-                )  # a run goes on without more turns
-                raise kind_of_error(
+                goes_on = type == type_of(m.TakeTurn)  # without this agent's further turns
+                raise (SitsOutError if goes_on else RefusedError)(
                     f"Agent {self._agent!r} allows {peer!r} {limit.most:,} {kind.unit} {OVER[kind.span]}: {used:,} are "
                     f"used, {asked:,} more are asked for. Its owner may raise {kind.key}, under [allow] in the agent's "
                     f"file.{later}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import time
 from collections.abc import Iterator, Set
@@ -13,8 +12,7 @@ from pathlib import Path
 
 import psutil
 
-_JOB = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""What FLARE calls a job, and its folders."""
+from assistlearn.reach.flare.guard.cell_names import is_job
 
 GRACE = 20.0
 """Seconds for which the folder of a job that has ended stays: FLARE may still look into it."""
@@ -37,7 +35,7 @@ def jobs_below(process: int) -> set[str]:
     with suppress(psutil.NoSuchProcess):
         for below in psutil.Process(process).children(recursive=True):
             with suppress(psutil.Error):
-                found |= {word for word in below.cmdline() if _JOB.fullmatch(word)}
+                found |= {word for word in below.cmdline() if is_job(word)}
     return found
 
 
@@ -66,7 +64,7 @@ def _folders(kit: Path) -> Iterator[Path]:
     for place in _PLACES:
         with suppress(FileNotFoundError), os.scandir(kit / place) as entries:
             for entry in entries:
-                if _JOB.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+                if is_job(entry.name) and entry.is_dir(follow_symlinks=False):
                     yield kit / place / entry.name
 
 
