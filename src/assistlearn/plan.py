@@ -37,7 +37,11 @@ Overlap = Literal["abstain", "intersection"]
 WeakAgent = Literal["skip", "stop"]
 Absent = Literal["stop", "go on"]
 Loss = Literal["logistic", "exponential"]
-ScoreBits = Literal[4, 8, 16, 32]
+ScoreBits = Literal[0, 4, 8, 16, 32]
+Combine = Literal["sum", "learned", "auto"]
+
+MAX_MODELS = 100
+"""How many models another agent can be asked to boost by itself in one turn."""
 
 RUN, SAMPLES, TRAINING, SOFT = "The run", "Samples", "Training", "The soft method"
 """The headings under which settings are shown."""
@@ -60,7 +64,7 @@ class Plan:
     Examples
     --------
     >>> Plan(method="soft", n_rounds=3).make_method()
-    Soft(loss='logistic', shrinkage=0.5, score_bits=8)
+    Soft(loss='logistic', shrinkage=0.5, score_bits=0)
     >>> Plan(n_rounds=0)
     Traceback (most recent call last):
         ...
@@ -206,9 +210,32 @@ class Plan:
         panel=SOFT,
         metavar="FACTOR",
     )
+    models_per_turn: int = setting(
+        1,
+        "Models that an agent may boost by itself in a turn, before it says anything. It takes as many as samples that "
+        "they have not seen find worth it.",
+        whole(1, "models"),
+        check_of_runs=at_most(MAX_MODELS),
+        more="Nothing more is said for it: small learners gain in one turn what else takes many. ``20`` is a good "
+        "choice.",
+        told=True,
+        panel=SOFT,
+        metavar="NUMBER",
+    )
+    combine: Combine = choice(
+        "sum",
+        "What becomes of the agents' votes: they are added up (sum); the initiator learns in private what to make of "
+        "them (learned); or its own folds decide between both and being alone (auto).",
+        lambda: get_args(Combine),
+        more='"learned" and "auto" need ``method="soft"`` and honest rewards, which ``reward="auto"`` then stands for. '
+        "Nothing is sent for it. Training then stops after the round from which on the loss of the combination, on "
+        "samples that it has not seen, falls no more.",
+        panel=SOFT,
+    )
     score_bits: int = setting(
-        8,
-        "The bits in which an agent says a score, per sample and turn: 4, 8, 16 or 32.",
+        0,
+        "The bits in which an agent says a score: 4, 8, 16 or 32; 0 takes 8 for two classes, where it says one score "
+        "per sample, and 4 for more, where it says one for each class.",
         one_of(lambda: get_args(ScoreBits)),
         told=True,
         panel=SOFT,
@@ -222,13 +249,38 @@ class Plan:
                 f"order={self.order!r} compares the agents' models, but method={self.method!r} lets each boost alone."
             )
 
+        if self.combine != "sum":
+            self._check_combination()
+
+    def _check_combination(self) -> None:
+        """Refuse a combination that there would be nothing honest to learn from."""
+        if not self.make_method().wants_probabilities:
+            raise SettingsError(
+                f"combine={self.combine!r} needs what agents say about every class; with method={self.method!r} they "
+                'say where they are right. Use method="soft", or combine="sum".'
+            )
+        if self.reward == "in-sample":
+            raise SettingsError(
+                f"combine={self.combine!r} must be learned from samples that the models were not fitted to, and "
+                'reward="in-sample" gives none. Use reward="auto", or combine="sum".'
+            )
+
+    @property
+    def honest_reward(self) -> RewardKind:
+        """Which samples tell where a model is right; of a learned combination always those it was not fitted to.
+
+        >>> Plan(method="soft", reward="auto", combine="learned").honest_reward
+        'out-of-fold'
+        """
+        return self.reward if self.combine == "sum" else "out-of-fold"
+
     def make_method(self) -> Method:
         """Return the method, with the settings that it needs."""
         return method_named(self.method, vars(self))
 
     def told(self) -> dict[str, Any]:
         """Return what helpers are told of it, by name."""
-        return {name: getattr(self, name) for name in TOLD}
+        return {name: getattr(self, name) for name in TOLD} | {"reward": self.honest_reward}
 
     def of_runs(self) -> dict[str, Any]:
         """Return the settings that runs of separate agents have, as plain values for a file."""

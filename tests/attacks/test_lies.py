@@ -148,7 +148,7 @@ def test_an_old_answer_under_a_new_number_is_refused(tmp_path, method):
 
 def claiming_rewards(reply: m.TurnTaken) -> m.TurnTaken:
     """Be wrong, or unsure, about every sample that it does not hold: of these the ignorance would rise."""
-    reward = unpack_reward(reply.reward, N)
+    reward = unpack_reward(reply.reward, N, N_CLASSES)
     if isinstance(reward, SoftReward):
         return replace(reply, reward=pack_reward(SoftReward(np.minimum(reward.levels, -1), reward.scale, reward.bits)))
     return replace(reply, reward=pack_bits(np.zeros(N, bool)))

@@ -19,7 +19,6 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn import AssistedClassifier
 from assistlearn.agents import Agent, TrainingSamples, Turn
 from assistlearn.core.confidence import score_of_truth
-from assistlearn.core.quantise import quantise
 from assistlearn.learners import Honesty, Learner
 from assistlearn.learners.honest import deal
 from assistlearn.learners.weighting import weight_scale
@@ -195,7 +194,7 @@ def test_soft_forests_that_know_their_samples_by_heart_are_boosted_where_that_lo
         gains = []
         for ignorance in (state.ignorance(), EQUAL):
             _, said = prepared(forest, table=columns, codes=codes, cv=5).fit(ignorance, turn, "t", 3)
-            gains.append(state.judge(quantise(score_of_truth(said, codes, 3), 8)).gain)
+            gains.append(state.judge(SOFT.reward(said, codes, None, 3)).gain)
         assert answer.verdict.gain == pytest.approx(max(gains))
         boosting_won.append(gains[0] > gains[1])
         state.apply(answer.reward, answer.verdict.model_weight)
@@ -208,7 +207,7 @@ def test_a_state_remembers_how_it_began(method):
     for given in (None, weights):
         state = method.start(N, 3, given)
         began = state.ignorance()
-        reward = CODES == 1 if method is not SOFT else quantise(np.where(CODES == 1, 1.0, -0.5), 8)
+        reward = method.reward(np.ones(N, dtype=int), CODES, None, 3)
         state.apply(reward, 0.7)
         assert np.abs(state.ignorance() - began).max() > 1e-4
         fresh = state.beginning()

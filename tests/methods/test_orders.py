@@ -46,9 +46,8 @@ def test_greedy_goes_by_the_soft_loss_in_the_soft_method():
         only = assisted(lambda round, agents, rng: [name], "soft", n_rounds=1, score_bits=32).fit(X, Y)
         (kept,) = only.agents_[name].models
         p = np.maximum(kept.model.estimator.predict_proba(X[:, only.columns_[name]]), 0.01)
-        truth = (p / p.sum(axis=1, keepdims=True))[np.arange(len(Y)), Y]
-        said = np.log(truth / (1 - truth)) + np.log(2)
-        return float(np.log(3) - np.log1p(2 * np.exp(-kept.model_weight * said)).mean())
+        vote = p**kept.model_weight  # the softmax of the weight times the logarithms
+        return float(np.log(3) + np.log((vote / vote.sum(axis=1, keepdims=True))[np.arange(len(Y)), Y]).mean())
 
     falls = {name: fall(name) for name in ("good", "better")}
     assert assisted("greedy", "soft", n_rounds=1).fit(X, Y).contributions_[0].agent == max(falls, key=falls.get)

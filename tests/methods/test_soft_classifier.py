@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from assistlearn import AssistedClassifier, load, save
 from assistlearn.agents import Agent, TrainingSamples, Turn
-from assistlearn.core import SoftReward
+from assistlearn.core import ScoreVectors
 from assistlearn.errors import SettingsError
 from assistlearn.plan import Plan
 from tests.estimators.test_sklearn_checks import Share
@@ -80,7 +80,8 @@ def test_a_replica_that_hears_levels_and_weights_only_ends_in_the_same_state_and
             Turn(number + 1, number // 2 + 1, int(seeds.randint(2**31 - 1))), state, method
         )
         raw = answer.reward.levels.tobytes()
-        heard = SoftReward(np.frombuffer(raw, dtype=answer.reward.levels.dtype), answer.reward.scale, bits)
+        levels = np.frombuffer(raw, dtype=answer.reward.levels.dtype).reshape(-1, 3)
+        heard = ScoreVectors(levels, answer.reward.scale, bits)
         state.apply(heard, answer.verdict.model_weight)
         weights.append(answer.verdict.model_weight)
     assert weights == [c.model_weight for c in model.contributions_]

@@ -91,6 +91,7 @@ MESSAGES: dict[type[m.Message], st.SearchStrategy[m.Message]] = {
         cv=counts,
         loss=st.sampled_from(["logistic", "exponential"]),
         shrinkage=numbers,
+        models_per_turn=counts,
         score_bits=st.sampled_from(SCORE_BITS),
     ),
     m.Ready: st.builds(m.Ready, run=words, n_held=counts),

@@ -48,7 +48,7 @@ TURN = m.TakeTurn(
 def test_the_header_is_twenty_bytes_and_says_what_follows():
     data = encode(TURN)
     mark, version, zeros, length, values = struct.unpack("<4sHHIQ", data[:20])
-    assert (HEADER_BYTES, mark, version, zeros) == (20, b"ALMS", 2, 0)
+    assert (HEADER_BYTES, mark, version, zeros) == (20, b"ALMS", m.VERSION, 0)
     assert length == len(data) - 20
     assert values == 50
 
@@ -64,9 +64,9 @@ def test_bytes_of_something_else_are_refused():
         decode(b"\x80\x04\x95" + encode(TURN)[3:])
 
 
-@pytest.mark.parametrize("version", [0, 1, 3, 256, 65_535])
+@pytest.mark.parametrize("version", [0, 1, 2, 4, 256, 65_535])
 def test_another_version_is_refused_and_both_are_named(version):
-    with pytest.raises(VersionError, match=f"version {version} of the protocol, this release version 2"):
+    with pytest.raises(VersionError, match=f"version {version} of the protocol, this release version 3"):
         decode(framed(encode(TURN)[HEADER_BYTES:], 50, version=version))
 
 

@@ -16,9 +16,10 @@ from assistlearn.protocol.messages import type_of
 from assistlearn.protocol.older import CHANGED, UNSAID
 from tests.protocol.golden import make_golden as golden
 
-FILES = {version: sorted((golden.HERE / f"v{version}").glob("*.msg")) for version in (1, 2)}
-SAID = {1: golden.V1, 2: golden.V2}
+FILES = {version: sorted((golden.HERE / f"v{version}").glob("*.msg")) for version in (1, 2, 3)}
+SAID = {1: golden.V1, 2: golden.V2, 3: golden.V3}
 EACH = [pytest.param(version, path, id=f"{version}-{path.stem}") for version in FILES for path in FILES[version]]
+OLDER = [param for param in EACH if param.values[0] < m.VERSION]
 
 
 def read(name: str, version: int = 1) -> Any:
@@ -46,22 +47,26 @@ def test_this_version_still_writes_the_same_bytes(path):
     assert decode(path.read_bytes()) == SAID[m.VERSION][path.stem]
 
 
-@pytest.mark.parametrize("path", FILES[1], ids=lambda path: path.stem)
-def test_an_older_version_is_read_from_ones_own_disk_but_not_from_the_network(path):
-    with pytest.raises(VersionError, match="version 1 of the protocol, this release version 2"):
+@pytest.mark.parametrize(("version", "path"), OLDER)
+def test_an_older_version_is_read_from_ones_own_disk_but_not_from_the_network(version, path):
+    with pytest.raises(VersionError, match=f"version {version} of the protocol, this release version {m.VERSION}"):
         decode(path.read_bytes())
 
 
-@pytest.mark.parametrize("path", FILES[1], ids=lambda path: path.stem)
-def test_what_an_older_release_kept_is_sent_in_todays_version(path):
+@pytest.mark.parametrize(("version", "path"), OLDER)
+def test_what_an_older_release_kept_is_sent_in_todays_version(version, path):
     sent = as_sent_now(path.read_bytes())
     assert decode(sent.content) == sent.message
-    assert type_of(sent.message) == type_of(golden.V1[path.stem])
+    assert type_of(sent.message) == type_of(SAID[version][path.stem])
 
 
-def test_an_older_task_says_no_seeds_and_is_else_the_same():
-    before, now = golden.V1["begin"], as_sent_now((golden.HERE / "v1" / "begin.msg").read_bytes()).message
-    assert msgspec.structs.asdict(now) == msgspec.structs.asdict(before) | {"turn_seeds": UNSAID}
+@pytest.mark.parametrize(
+    ("version", "added"), [(1, {"turn_seeds": UNSAID, "models_per_turn": 1}), (2, {"models_per_turn": 1})]
+)
+def test_an_older_task_says_no_seeds_or_one_model_a_turn_and_is_else_the_same(version, added):
+    before = SAID[version]["begin"]
+    now = as_sent_now((golden.HERE / f"v{version}" / "begin.msg").read_bytes()).message
+    assert msgspec.structs.asdict(now) == msgspec.structs.asdict(before) | added
 
 
 def test_the_arrays_in_golden_files_still_say_the_same():
@@ -89,9 +94,9 @@ def test_the_arrays_in_golden_files_still_say_the_same():
 
 def test_the_generator_overwrites_nothing(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(golden, "HERE", tmp_path)
-    (tmp_path / "v2").mkdir()
-    (tmp_path / "v2" / "forget.msg").write_bytes(b"precious")
+    (tmp_path / f"v{m.VERSION}").mkdir()
+    (tmp_path / f"v{m.VERSION}" / "forget.msg").write_bytes(b"precious")
     golden.main()
     golden.main()
-    assert (tmp_path / "v2" / "forget.msg").read_bytes() == b"precious"
-    assert f"0 files written, {len(golden.V2)} were there" in capsys.readouterr().out
+    assert (tmp_path / f"v{m.VERSION}" / "forget.msg").read_bytes() == b"precious"
+    assert f"0 files written, {len(golden.V3)} were there" in capsys.readouterr().out

@@ -28,6 +28,7 @@ LEAVES_THE_INITIATOR = {
         "cv",
         "loss",
         "shrinkage",
+        "models_per_turn",
         "score_bits",
     ],
     "TakeTurn": ["turn", "round", "since", "news"],

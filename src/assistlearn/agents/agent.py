@@ -69,7 +69,7 @@ class Agent:
         samples = self._training()
         ignorance = state.ignorance()
         if not samples.can_be_told_apart:
-            silence, nothing = method.silence(len(ignorance)), np.zeros(len(ignorance), dtype=bool)
+            silence, nothing = method.silence(len(ignorance), state.n_classes), np.zeros(len(ignorance), dtype=bool)
             return Answer(silence, state.judge(silence, ignorance, nothing))
         model, reward, verdict = self._tried(turn, state, method, ignorance)
         if verdict.useless:

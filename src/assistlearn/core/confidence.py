@@ -4,13 +4,16 @@ With probabilities :math:`p` a model votes :math:`h_k = \frac{K}{K-1}(\log p_k -
 sample sum to zero, like those of the label code, and a vote of weight one stands for :math:`p` itself
 (:func:`assistlearn.core.votes.probabilities`).
 
-What the others hear of it is one number per sample, its log-odds for the true class :math:`y`, against chance:
+With two classes, the others hear of it one number per sample, its log-odds for the true class :math:`y`, against
+chance:
 
 .. math:: s = \log \frac{p_y}{1 - p_y} + \log(K - 1).
 
 A label is a special case. A model without probabilities votes with the label code and says :math:`s = h_y`: 1 where it
-is right and :math:`-1/(K-1)` where it is wrong. (For two classes both readings agree. For more, the log-odds see a
-single strong rival, which :math:`h_y`, the mean against all rivals, does not.)
+is right and :math:`-1/(K-1)` where it is wrong.
+
+With more classes no single number tells what the vote will be: they hear all of :math:`h`, as heights above the least
+probability that is told apart.
 """
 
 from __future__ import annotations
@@ -54,6 +57,26 @@ def confidences(said: Said, n_classes: int) -> Floats:
         return votes.scores_of(clipped(said.astype(np.float64, copy=False)))
     out = np.zeros((len(said), n_classes))
     votes.add_vote(out, cast(Codes, said), 1.0)
+    return out
+
+
+def heights(said: Said, n_classes: int) -> Floats:
+    """Return how far each class lies above the least that a model is taken to say, in logarithms, ``n x K``.
+
+    The votes of weight one are these, centred, times ``K / (K - 1)``. Of a label, its class lies one above the others.
+
+    >>> heights(np.array([[0.9, 0.1, 0.0]]), 3).round(3)
+    array([[4.5  , 2.303, 0.   ]])
+    >>> heights(np.array([1]), 3)
+    array([[0., 1., 0.]])
+    """
+    if said.ndim == 2:
+        out: Floats = np.maximum(said.astype(np.float64, copy=False), LEAST)
+        np.log(out, out=out)
+        out -= math.log(LEAST)
+        return np.maximum(out, 0.0, out=out)
+    out = np.zeros((len(said), n_classes))
+    out[np.arange(len(said)), said] = 1.0
     return out
 
 

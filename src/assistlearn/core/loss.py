@@ -11,6 +11,7 @@ Let :math:`f_i` be the sum of the weighted scores that the models so far gave to
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -119,6 +120,11 @@ def best_weight(
     def slope_and_bend(weight: float) -> tuple[float, float]:
         return _slope_and_bend(loss, log_start, scores, said, n_classes, weight)
 
+    return lowest(slope_and_bend, cap)
+
+
+def lowest(slope_and_bend: Callable[[float], tuple[float, float]], cap: float) -> float:
+    """Return where a convex function is lowest between zero and ``cap``, from its first two derivatives."""
     low, high = 0.0, cap
     if slope_and_bend(low)[0] >= 0.0:
         return 0.0

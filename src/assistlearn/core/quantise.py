@@ -48,22 +48,65 @@ class SoftReward:
         """Return the scores that the levels stand for: the only ones that anybody computes with."""
         return self.levels * np.float64(self.scale)
 
+    def loudest(self) -> float:
+        """Return the largest of these scores, whichever its sign."""
+        return float(np.abs(self.levels.astype(np.int64)).max(initial=0)) * self.scale
+
     def __len__(self) -> int:
         return len(self.levels)
 
 
+@dataclass(frozen=True, eq=False)
+class ScoreVectors(SoftReward):
+    """How likely a model finds every class of each sample, in whole levels, ``n x K``: what is said with K > 2.
+
+    A level counts from the least probability that is told apart, which stands for all that are smaller: the lowest
+    level. So the many classes that a model has ruled out cost next to nothing where levels are entropy-coded. A row
+    whose levels are all equal says nothing; where its agent abstains, they are all zero.
+
+    Examples
+    --------
+    >>> said = quantise_vectors(np.array([[4.6, 0.0, 0.0], [0.0, 2.3, 2.3]]), bits=4)
+    >>> said.levels
+    array([[ 7, -7, -7],
+           [-7,  0,  0]], dtype=int8)
+    >>> said.values().round(2)
+    array([[ 4.6 , -2.3 , -2.3 ],
+           [-2.3 ,  1.15,  1.15]])
+    """
+
+    def values(self) -> Floats:
+        """Return the votes that the levels stand for: those of a sample sum to zero."""
+        n_classes = self.levels.shape[1]
+        out: Floats = self.levels.astype(np.float64)
+        out -= out.mean(axis=1, keepdims=True)
+        out *= np.float64(self.scale) * (n_classes / (n_classes - 1))
+        return out
+
+    def loudest(self) -> float:
+        """Return the largest of these votes, whichever its sign."""
+        return float(np.abs(self.values()).max(initial=0.0))
+
+
 Reward: TypeAlias = Bools | SoftReward
-"""What travels after a turn: where a model is right (hard), or how sure it is of the truth (soft)."""
+"""What travels after a turn: where a model is right (hard), or how sure it is of the truth or of every class (soft)."""
 
 
 def right(reward: Reward) -> Bools:
-    """Return where a model is right; for a soft reward, where it finds the truth more likely than chance.
+    """Return where a model is right; for a soft reward of two classes, where it finds the truth likelier than chance.
+
+    Of score vectors, the first column is that of the truth (:func:`assistlearn.core.truth_first.truth_first`).
 
     >>> right(quantise(np.array([2.0, -0.5]), bits=8))
+    array([ True, False])
+    >>> right(quantise_vectors(np.array([[4.6, 0.0, 0.0], [0.0, 2.3, 2.3]]), bits=4))
     array([ True, False])
     """
     if not isinstance(reward, SoftReward):
         return reward
+    if isinstance(reward, ScoreVectors):
+        first: Bools = reward.levels[:, 0] > reward.levels[:, 1:].max(axis=1)
+        return first
     out: Bools = reward.levels > 0
     return out
 
@@ -88,3 +131,26 @@ def quantise(values: Floats, bits: int) -> SoftReward:
     top = float(np.abs(values).max(initial=0.0))
     scale = top / largest_level(bits) if top > 0.0 else 1.0
     return SoftReward(np.rint(values / scale).astype(DTYPES[bits]), scale, bits)
+
+
+def quantise_vectors(heights: Floats, bits: int, held: Bools | None = None) -> ScoreVectors:
+    """Return the classes' heights above the least that is told apart (n x K, none negative), in whole levels.
+
+    Parameters
+    ----------
+    heights : ndarray of shape (n_held, n_classes)
+        Of the samples that the agent holds.
+    bits : int
+        In how many bits a level is said.
+    held : ndarray of bool, optional
+        Which of all samples these are; all by default. The others get levels of zero: the agent abstains.
+    """
+    most = largest_level(bits)
+    top = float(heights.max(initial=0.0))
+    scale = top / (2 * most) if top > 0.0 else 1.0
+    own = (np.rint(heights / scale) - most).astype(DTYPES[bits])
+    if held is None:
+        return ScoreVectors(own, scale, bits)
+    levels = np.zeros((len(held), heights.shape[1]), dtype=DTYPES[bits])
+    levels[held] = own
+    return ScoreVectors(levels, scale, bits)

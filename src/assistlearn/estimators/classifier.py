@@ -145,6 +145,8 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         cv: int = Plan.cv,
         loss: str = Plan.loss,
         shrinkage: float = Plan.shrinkage,
+        models_per_turn: int = Plan.models_per_turn,
+        combine: str = Plan.combine,
         score_bits: int = Plan.score_bits,
         missing_agent: str = Plan.missing_agent,
         n_jobs: int | None = None,
@@ -162,6 +164,8 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         self.cv = cv
         self.loss = loss
         self.shrinkage = shrinkage
+        self.models_per_turn = models_per_turn
+        self.combine = combine
         self.score_bits = score_bits
         self.missing_agent = missing_agent
         self.n_jobs = n_jobs
@@ -203,7 +207,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         self.columns_ = find_columns(agents, X, names)
         counts = np.bincount(codes, weights=weight, minlength=len(self.classes_))
         self.class_prior_ = counts / counts.sum()
-        honesty = Honesty(plan.reward, plan.cv, self.n_jobs)
+        honesty = Honesty(plan.honest_reward, plan.cv, self.n_jobs)
         self.agents_ = {name: Agent(name, estimator, honesty) for name, estimator, _ in agents}
         self.contributions_: tuple[Contribution, ...] = ()
         self.holdout_scores_: list[float] = []

@@ -39,11 +39,11 @@ class Hard(Method):
         """
         return spread(said == codes, held, True)
 
-    def silence(self, n_samples: int) -> Reward:
+    def silence(self, n_samples: int, n_classes: int) -> Reward:
         """Return the reward of an agent that abstains everywhere."""
         return np.ones(n_samples, dtype=bool)
 
-    def check_reward(self, reward: Reward) -> None:
+    def check_reward(self, reward: Reward, n_classes: int) -> None:
         """Refuse levels."""
         if isinstance(reward, SoftReward):
             raise ProtocolError("A hard method exchanges bits, not levels.")
@@ -62,7 +62,7 @@ class Hard(Method):
         """Return class codes."""
         return spread(said, held, ABSTAINS)
 
-    def check_holdout(self, answer: HoldoutAnswer | None) -> None:
+    def check_holdout(self, answer: HoldoutAnswer | None, n_classes: int) -> None:
         """Refuse anything but class codes."""
         if answer is None or isinstance(answer, SoftReward):
             raise ProtocolError("the answers for the hold-out samples are missing.")

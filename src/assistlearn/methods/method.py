@@ -14,6 +14,7 @@ from assistlearn.core import Reward, RunState, SoftReward, Verdict, votes
 from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.votes import Codes
+from assistlearn.errors import SettingsError
 
 ABSTAINS = -1
 """In place of a class code: the agent does not hold this sample."""
@@ -63,12 +64,19 @@ class Method(ABC):
         """Return what a model that said this about the samples it holds is rewarded, over all samples."""
 
     @abstractmethod
-    def silence(self, n_samples: int) -> Reward:
+    def silence(self, n_samples: int, n_classes: int) -> Reward:
         """Return the reward of an agent that abstains everywhere."""
 
     @abstractmethod
-    def check_reward(self, reward: Reward) -> None:
+    def check_reward(self, reward: Reward, n_classes: int) -> None:
         """Raise ``ProtocolError`` for a reward of a form that this method does not exchange."""
+
+    def class_votes(self, reward: Reward, codes: Codes) -> Floats:
+        """Return the votes for all classes that a reward stands for, ``n x K``; what a combination is learned from."""
+        raise SettingsError(
+            "a combination is learned from what agents say about every class; with this method they say where they are "
+            'right. Use method="soft".'
+        )
 
     # -- the judgement
 
@@ -98,7 +106,7 @@ class Method(ABC):
         """Return what a model that said this answers for all hold-out samples."""
 
     @abstractmethod
-    def check_holdout(self, answer: HoldoutAnswer | None) -> None:
+    def check_holdout(self, answer: HoldoutAnswer | None, n_classes: int) -> None:
         """Raise ``ProtocolError`` for answers of a form that this method does not exchange."""
 
     @abstractmethod

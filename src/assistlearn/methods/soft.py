@@ -1,4 +1,4 @@
-"""The soft method: a model is rewarded by how sure it is of the truth, in a few bits per sample."""
+"""The soft method: a model is rewarded by how sure it is, of the truth or of every class, in a few bits each."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from assistlearn.core import Reward, RunState, SoftReward, SoftState, Verdict
-from assistlearn.core.confidence import LEAST, Said, confidences, score_of_truth
+from assistlearn.core import Reward, RunState, ScoreVectors, SoftReward, SoftState, VectorState, Verdict
+from assistlearn.core.confidence import LEAST, Said, confidences, heights, score_of_truth
 from assistlearn.core.ignorance import Bools, Floats
-from assistlearn.core.quantise import quantise
+from assistlearn.core.quantise import quantise, quantise_vectors
+from assistlearn.core.truth_first import in_order, truth_first
 from assistlearn.core.votes import Codes
 from assistlearn.errors import ProtocolError
 from assistlearn.methods.method import HoldoutAnswer, Method, spread
+
+BITS_OF_TWO, BITS_OF_MORE = 8, 4
+"""The bits of a score where the plan leaves them open: of the one that is said with two classes, and of each of K."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Soft(Method):
     shrinkage : float
         The share of its best model weight that a model gets.
     score_bits : int
-        The bits in which an agent says a score.
+        The bits in which an agent says a score; zero for :data:`BITS_OF_TWO` or :data:`BITS_OF_MORE`.
     """
 
     summary: ClassVar[str] = (
@@ -42,21 +46,34 @@ class Soft(Method):
 
     def start(self, n_samples: int, n_classes: int, weights: Floats | None = None) -> RunState:
         """Return the state before the first turn."""
-        return SoftState.start(n_samples, n_classes, weights, loss=self.loss, shrinkage=self.shrinkage)
+        kind = SoftState if n_classes == 2 else VectorState
+        return kind.start(n_samples, n_classes, weights, loss=self.loss, shrinkage=self.shrinkage)
 
     def reward(self, said: Said, codes: Codes, held: Bools | None, n_classes: int) -> Reward:
-        """Return how sure a model is of the truth; zero where its agent abstains."""
-        return quantise(spread(score_of_truth(said, codes, n_classes), held, 0.0), self.score_bits)
+        """Return how sure a model is of the truth, or of every class, the truth first; zero where it abstains."""
+        if n_classes == 2:
+            return quantise(spread(score_of_truth(said, codes, 2), held, 0.0), self.bits(2))
+        return quantise_vectors(truth_first(heights(said, n_classes), codes), self.bits(n_classes), held)
 
-    def silence(self, n_samples: int) -> Reward:
+    def silence(self, n_samples: int, n_classes: int) -> Reward:
         """Return the reward of an agent that abstains everywhere."""
-        return quantise(np.zeros(n_samples), self.score_bits)
+        if n_classes == 2:
+            return quantise(np.zeros(n_samples), self.bits(2))
+        return quantise_vectors(np.zeros((0, n_classes)), self.bits(n_classes), np.zeros(n_samples, dtype=bool))
 
-    def check_reward(self, reward: Reward) -> None:
+    def bits(self, n_classes: int) -> int:
+        """Return the bits of a score.
+
+        >>> Soft("logistic", 0.5, 0).bits(2), Soft("logistic", 0.5, 0).bits(26), Soft("logistic", 0.5, 16).bits(26)
+        (8, 4, 16)
+        """
+        return self.score_bits or (BITS_OF_TWO if n_classes == 2 else BITS_OF_MORE)
+
+    def check_reward(self, reward: Reward, n_classes: int) -> None:
         """Refuse bits, and levels of another number of bits."""
         if not isinstance(reward, SoftReward):
             raise ProtocolError("A soft method exchanges levels, not bits.")
-        self._check_bits(reward)
+        self._check_bits(reward, n_classes)
 
     @property
     def boosts_strong_learners(self) -> bool:
@@ -72,13 +89,31 @@ class Soft(Method):
 
     def holdout_answer(self, said: Said, held: Bools | None, n_classes: int) -> HoldoutAnswer:
         """Return votes of weight one, quantised."""
-        return quantise(spread(confidences(said, n_classes), held, 0.0), self.score_bits)
+        if n_classes == 2:
+            return quantise(spread(confidences(said, 2), held, 0.0), self.bits(2))
+        return quantise_vectors(heights(said, n_classes), self.bits(n_classes), held)
 
-    def check_holdout(self, answer: HoldoutAnswer | None) -> None:
+    def check_holdout(self, answer: HoldoutAnswer | None, n_classes: int) -> None:
         """Refuse anything but levels of the agreed number of bits."""
         if not isinstance(answer, SoftReward):
             raise ProtocolError("the answers for the hold-out samples are missing.")
-        self._check_bits(answer)
+        self._check_bits(answer, n_classes)
+
+    def class_votes(self, reward: Reward, codes: Codes) -> Floats:
+        """Return the votes for all classes that a reward stands for, ``n x K``, in the order of the classes.
+
+        >>> soft = Soft("logistic", 0.5, 8)
+        >>> said, codes = np.array([[0.8, 0.2], [0.5, 0.5], [0.1, 0.9]]), np.array([0, 1, 0])
+        >>> soft.class_votes(soft.reward(said, codes, None, 2), codes).round(2)
+        array([[ 1.38, -1.38],
+               [ 0.  ,  0.  ],
+               [-2.2 ,  2.2 ]])
+        """
+        assert isinstance(reward, SoftReward)
+        if isinstance(reward, ScoreVectors):
+            return in_order(reward.values(), codes)
+        of_truth = reward.values()
+        return np.where(np.arange(2) == codes[:, np.newaxis], of_truth[:, np.newaxis], -of_truth[:, np.newaxis])
 
     def add_holdout(self, scores: Floats, answer: Any, model_weight: float) -> None:
         """Add the votes."""
@@ -92,6 +127,6 @@ class Soft(Method):
         """
         return math.log(LEAST), -math.log(LEAST)
 
-    def _check_bits(self, said: SoftReward) -> None:
-        if said.bits != self.score_bits:
-            raise ProtocolError(f"Expected {self.score_bits} bits, got {said.bits}.")
+    def _check_bits(self, said: SoftReward, n_classes: int) -> None:
+        if said.bits != self.bits(n_classes):
+            raise ProtocolError(f"Expected {self.bits(n_classes)} bits, got {said.bits}.")

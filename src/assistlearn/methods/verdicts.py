@@ -94,7 +94,7 @@ def check_verdict(method: Method, state: RunState, reward: Reward, verdict: Verd
     verdict : Verdict
         What the agent says. Its gain is not looked at: it does not travel.
     """
-    if verdict.useless and _is_silence(method, reward):
+    if verdict.useless and _is_silence(reward):
         return  # it abstains: nobody uses the model, and where it is right is not said
     verdicts = check_model_weight(method, state, reward, verdict.model_weight, seen)
     if seen.unsure:
@@ -112,8 +112,5 @@ def _close(said: float, ours: float) -> bool:
     return math.isclose(said, ours, rel_tol=TOLERANCE, abs_tol=TOLERANCE * 1e-3)
 
 
-def _is_silence(method: Method, reward: Reward) -> bool:
-    silence = method.silence(len(reward))
-    if isinstance(reward, SoftReward) and isinstance(silence, SoftReward):
-        return not reward.levels.any()
-    return not isinstance(reward, SoftReward) and bool(np.all(reward))
+def _is_silence(reward: Reward) -> bool:
+    return not reward.levels.any() if isinstance(reward, SoftReward) else bool(np.all(reward))

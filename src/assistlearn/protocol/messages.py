@@ -24,6 +24,7 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 |           |          |                           | bit each, or 33 bytes and 33 for each of its own)                 |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Begin     | I to H   | method, loss, shrinkage,  | how to train: some bytes                                          |
+|           |          | models_per_turn,          |                                                                   |
 |           |          | score_bits, reward, cv,   |                                                                   |
 |           |          | seed, turn_seeds          |                                                                   |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
@@ -46,12 +47,14 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 |           |          |                           | 12 bytes                                                          |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | reward                    | that model's reward: at most 1 bit per sample (soft: a quantised  |
-|           |          |                           | score, 8 bits by default); nothing if it was the receiver's own   |
+|           |          |                           | score, 8 bits by default; with K > 2 one per class, 4 bits by     |
+|           |          |                           | default); nothing if it was the receiver's own                    |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | TurnTaken | H to I   | turn                      | which turn was taken                                              |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | reward                    | where the new model is right: at most 1 bit per sample (soft: a   |
-|           |          |                           | quantised score, 8 bits by default)                               |
+|           |          |                           | quantised score, 8 bits by default; with K > 2 one per class, 4   |
+|           |          |                           | bits by default)                                                  |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | model_weight, mean_reward | two numbers: 16 bytes                                             |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
@@ -93,7 +96,7 @@ import msgspec
 
 from assistlearn.protocol.arrays import Bits, ClassCodes, Levels, Numbers
 
-VERSION = 2
+VERSION = 3
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", kw_only=True):
@@ -148,6 +151,7 @@ class Begin(Message, frozen=True, tag="begin"):
     cv: int
     loss: str
     shrinkage: float
+    models_per_turn: int
     score_bits: int
 
 

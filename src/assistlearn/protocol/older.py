@@ -46,7 +46,29 @@ class BeginOfVersion1(Message, frozen=True, tag="begin"):
 
     def now(self) -> m.Begin:
         """Return the task, with no number to draw seeds from."""
-        return m.Begin(**msgspec.structs.asdict(self), turn_seeds=UNSAID)
+        return m.Begin(**msgspec.structs.asdict(self), turn_seeds=UNSAID, models_per_turn=1)
+
+
+class BeginOfVersion2(Message, frozen=True, tag="begin"):
+    """The task, when agents boosted one model a turn."""
+
+    method: str
+    n_samples: int
+    n_classes: int
+    labels: ClassCodes
+    seed: int
+    turn_seeds: int
+    weights: Numbers | None
+    holdout: Bits | None
+    reward: str
+    cv: int
+    loss: str
+    shrinkage: float
+    score_bits: int
+
+    def now(self) -> m.Begin:
+        """Return the task, with one model a turn."""
+        return m.Begin(**msgspec.structs.asdict(self), models_per_turn=1)
 
 
 class Snapshot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
@@ -72,7 +94,7 @@ class TakeTurnOfVersion1(Message, frozen=True, tag="take-turn"):
         return m.TakeTurn(run=self.run, turn=self.turn, round=self.round, since=self.since, news=self.news)
 
 
-CHANGED: dict[int, tuple[type[Message], ...]] = {1: (BeginOfVersion1, TakeTurnOfVersion1)}
+CHANGED: dict[int, tuple[type[Message], ...]] = {1: (BeginOfVersion1, TakeTurnOfVersion1), 2: (BeginOfVersion2,)}
 """For each older version the types that the version after it has changed, as they were."""
 
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from assistlearn.core import Reward, SoftReward
+from assistlearn.core import Reward, ScoreVectors, SoftReward
 from assistlearn.core.quantise import DTYPES
 from assistlearn.core.votes import Codes
 from assistlearn.errors import ProtocolError
@@ -33,9 +33,11 @@ def pack_reward(reward: Reward) -> PackedReward:
     return _pack_levels(reward) if isinstance(reward, SoftReward) else pack_bits(reward)
 
 
-def unpack_reward(packed: PackedReward, n: int) -> Reward:
-    """Return the reward on ``n`` samples."""
-    return unpack_bits(packed, n) if isinstance(packed, Bits) else _unpack_levels(packed, (n,))
+def unpack_reward(packed: PackedReward, n: int, n_classes: int) -> Reward:
+    """Return the reward on ``n`` samples: bits, one score each with two classes, or one for each of more classes."""
+    if isinstance(packed, Bits):
+        return unpack_bits(packed, n)
+    return _unpack_levels(packed, (n,)) if n_classes == 2 else _unpack_vectors(packed, n, n_classes)
 
 
 def pack_holdout(answer: HoldoutAnswer, n_classes: int) -> PackedHoldout:
@@ -50,7 +52,7 @@ def unpack_holdout(packed: PackedHoldout | None, n: int, n_classes: int) -> Hold
     if packed is None:
         return None
     if isinstance(packed, Levels):
-        return _unpack_levels(packed, (n, n_classes))
+        return _unpack_levels(packed, (n, 2)) if n_classes == 2 else _unpack_vectors(packed, n, n_classes)
     codes: Codes = unpack_codes(packed, n, n_classes + 1)
     codes[codes == n_classes] = ABSTAINS
     return codes
@@ -64,7 +66,7 @@ def loudness(said: Reward | HoldoutAnswer, model_weight: float) -> float:
     """
     if not isinstance(said, SoftReward):
         return abs(model_weight)
-    return abs(model_weight) * (float(np.abs(said.levels.astype(np.int64)).max(initial=0)) * said.scale)
+    return abs(model_weight) * said.loudest()
 
 
 def _pack_levels(said: SoftReward) -> Levels:
@@ -78,3 +80,8 @@ def _unpack_levels(packed: Levels, shape: tuple[int, ...]) -> SoftReward:
     if not scale > 0.0:
         raise ProtocolError(f"The scale {scale} of quantised numbers is not positive.")
     return SoftReward(levels.reshape(shape), scale, packed.bits)
+
+
+def _unpack_vectors(packed: Levels, n: int, n_classes: int) -> ScoreVectors:
+    said = _unpack_levels(packed, (n, n_classes))
+    return ScoreVectors(said.levels, said.scale, said.bits)

@@ -90,7 +90,7 @@ class RemoteParticipant:
         """
         taken = reply.message
         if isinstance(taken, m.Problem) and taken.kind == "sits-out":
-            silence = self._method.silence(self._sizes.n_samples)
+            silence = self._method.silence(self._sizes.n_samples, self._sizes.n_classes)
             return Answer(silence, Verdict(0.0, 0.0, False), why=taken.text)
         if not isinstance(taken, m.TurnTaken) or taken.run != self._run or taken.turn != turn.number:
             raise ProtocolError(f"Agent {self.name!r} answered {type(taken).__name__} to turn {turn.number}.")
@@ -118,8 +118,8 @@ class RemoteParticipant:
             raise ProtocolError(f"Agent {self.name!r}, turn {reply.turn}: {error}") from None
 
     def _checked(self, reply: m.TurnTaken) -> Answer:
-        reward = unpack_reward(reply.reward, self._sizes.n_samples)
-        self._method.check_reward(reward)
+        reward = unpack_reward(reply.reward, self._sizes.n_samples, self._sizes.n_classes)
+        self._method.check_reward(reward, self._sizes.n_classes)
         if not (loudness(reward, reply.model_weight) <= LARGEST and 0.0 <= reply.mean_reward <= 1.0):
             raise ProtocolError(
                 f"a model weight of {reply.model_weight} and a mean reward of {reply.mean_reward} cannot be."
@@ -128,7 +128,7 @@ class RemoteParticipant:
         if self._sizes.n_holdout == 0 or verdict.useless:
             return Answer(reward, verdict, packed=reply.reward)
         holdout = unpack_holdout(reply.holdout, self._sizes.n_holdout, self._sizes.n_classes)
-        self._method.check_holdout(holdout)
+        self._method.check_holdout(holdout, self._sizes.n_classes)
         if holdout is not None and not loudness(holdout, reply.model_weight) <= LARGEST:
             raise ProtocolError("the answers for the hold-out samples are louder than any model can be.")
         return Answer(reward, verdict, holdout, packed=reply.reward)

@@ -70,7 +70,7 @@ class TurnCheck:
         held = self.seen.held
         if held is None:
             return
-        said = reward.levels != 0 if isinstance(reward, SoftReward) else ~reward
+        said = _says_something(reward) if isinstance(reward, SoftReward) else ~reward
         _refuse_claims(said & ~held, "training samples")
 
     def _check_holdout(self, answer: HoldoutAnswer, loudest: float) -> None:
@@ -82,8 +82,14 @@ class TurnCheck:
         _refuse_claims(said & ~self.holdout_held, "hold-out samples")
 
 
+def _says_something(reward: SoftReward) -> Bools:
+    said = reward.levels != 0
+    out: Bools = said if said.ndim == 1 else said.any(axis=1)
+    return out
+
+
 def _check_loudness(said: SoftReward, loudest: float, what: str) -> None:
-    most = float(np.abs(said.levels.astype(np.int64)).max(initial=0)) * said.scale
+    most = said.loudest()
     if most > loudest * (1.0 + TOLERANCE):
         raise ProtocolError(f"{what} is {most:.6g}; a model can say {loudest:.6g} at the most.")
 

@@ -215,7 +215,8 @@ def _check_seeds(begin: m.Begin) -> None:
 def _same_task(kept: bytes, begin: m.Begin) -> bool:
     """Whether a task that an older release was sent is the same, but for the seeds of the turns."""
     before = decode_kept(kept)
-    return isinstance(before, Older) and before.now() == msgspec.structs.replace(begin, turn_seeds=UNSAID)
+    same = (begin, msgspec.structs.replace(begin, turn_seeds=UNSAID))
+    return isinstance(before, Older) and before.now() in same
 
 
 def _turn_taken(message: m.TakeTurn, answer: Answer, task: Task) -> m.TurnTaken:
@@ -224,7 +225,7 @@ def _turn_taken(message: m.TakeTurn, answer: Answer, task: Task) -> m.TurnTaken:
     return m.TurnTaken(
         run=message.run,
         turn=message.turn,
-        reward=pack_reward(task.method.silence(task.n_training) if verdict.useless else answer.reward),
+        reward=pack_reward(task.method.silence(task.n_training, task.n_classes) if verdict.useless else answer.reward),
         model_weight=verdict.model_weight,
         mean_reward=verdict.mean_reward,
         perfect=verdict.perfect,

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from assistlearn.core import Reward, SoftReward
+from assistlearn.core import Reward, ScoreVectors, SoftReward, votes
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.votes import Codes
 
@@ -74,5 +74,7 @@ def _likelihood(reward: Reward, n_classes: int) -> Floats:
     """Return how likely a model finds the truth: one or nothing where it says a class, else from the log-odds."""
     if not isinstance(reward, SoftReward):
         return reward.astype(np.float64)
+    if isinstance(reward, ScoreVectors):
+        return votes.probabilities(reward.values())[:, 0]
     out: Floats = 1.0 / (1.0 + (n_classes - 1) * np.exp(-reward.values()))
     return out

@@ -150,8 +150,8 @@ class Replica:
             )
         if own is not None and news.reward not in (None, own.reward):
             raise ProtocolError(f"News of turn {news.turn}: this agent has answered another reward.")
-        reward = unpack_reward(packed, self._n_samples)
-        self._method.check_reward(reward)
+        reward = unpack_reward(packed, self._n_samples, self.state.n_classes)
+        self._method.check_reward(reward, self.state.n_classes)
         return reward
 
     def _check_weight(self, news: m.News, reward: Reward) -> None:

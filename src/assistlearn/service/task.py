@@ -118,7 +118,7 @@ class Task:
 
     def silence(self) -> Answer:
         """Return what is said of a turn of which nothing is told: neither where the model is right nor how often."""
-        return Answer(self.method.silence(self.n_training), Verdict(0.0, 0.0, False))
+        return Answer(self.method.silence(self.n_training, self.n_classes), Verdict(0.0, 0.0, False))
 
     def samples(self, features: Any) -> TrainingSamples:
         """Return the agent's rows of the samples, from all its rows."""

@@ -25,9 +25,10 @@ LEVELS = np.array([-127, 0, 1, 64, 127], dtype=np.int8)
 COARSE_LEVELS = np.array([-7, 0, 7], dtype=np.int8)
 FINE_LEVELS = np.array([-32_767, 5, 32_767], dtype=np.int16)
 FINEST_LEVELS = np.array([-(2**31) + 1, 5, 2**31 - 1], dtype=np.int32)
+VECTORS = np.array([[7, -7, -7], [-7, 0, 7], [0, 0, 0]], dtype=np.int8)
 FEW_LEVELS = (np.arange(500) % 3 - 1).astype(np.int8)
 
-V2: dict[str, m.Message] = {
+V3: dict[str, m.Message] = {
     "open": m.Open(run="r-1", initiator="clinic", purpose="früh erkennen", alignment="psi", overlap="abstain"),
     "opened": m.Opened(run="r-1", agent="lab", n_rows=1_234),
     "align": m.Align(run="r-1", purpose="train", step=1, data=b"\x00\xffids"),
@@ -47,7 +48,8 @@ V2: dict[str, m.Message] = {
         cv=5,
         loss="logistic",
         shrinkage=0.5,
-        score_bits=8,
+        models_per_turn=1,
+        score_bits=0,
     ),
     "begin-soft": m.Begin(
         run="r-1",
@@ -63,6 +65,7 @@ V2: dict[str, m.Message] = {
         cv=4,
         loss="exponential",
         shrinkage=0.25,
+        models_per_turn=20,
         score_bits=16,
     ),
     "ready": m.Ready(run="r-1", n_held=4),
@@ -107,6 +110,15 @@ V2: dict[str, m.Message] = {
         perfect=False,
         holdout=pack_levels(FINEST_LEVELS, 32, 1.0),
     ),
+    "turn-taken-vectors": m.TurnTaken(
+        run="r-1",
+        turn=5,
+        reward=pack_levels(VECTORS, 4, 0.25),
+        model_weight=0.5,
+        mean_reward=0.75,
+        perfect=False,
+        holdout=pack_levels(VECTORS[:2], 4, 0.25),
+    ),
     "end": m.End(run="r-1", n_rounds=20),
     "ended": m.Ended(run="r-1", n_models=19),
     "predict": m.Predict(run="r-1", start=100_000, stop=123_456),
@@ -120,6 +132,43 @@ V2: dict[str, m.Message] = {
     "problem-unreadable": m.Problem(run="", kind="version", text="Agent 'lab': ..."),
 }
 """What the files of this version say."""
+
+V2: dict[str, m.Message] = {
+    **{name: message for name, message in V3.items() if name != "turn-taken-vectors"},
+    "begin": older.BeginOfVersion2(
+        run="r-1",
+        method="ascii",
+        n_samples=5,
+        n_classes=3,
+        labels=pack_codes(np.array([0, 2, 1, 1, 0]), 3),
+        seed=7,
+        turn_seeds=2**32 - 1,
+        weights=None,
+        holdout=None,
+        reward="in-sample",
+        cv=5,
+        loss="logistic",
+        shrinkage=0.5,
+        score_bits=8,
+    ),
+    "begin-soft": older.BeginOfVersion2(
+        run="r-1",
+        method="soft",
+        n_samples=5,
+        n_classes=300,
+        labels=pack_codes(np.array([0, 299, 1, 1, 0]), 300),
+        seed=2**31 - 1,
+        turn_seeds=0,
+        weights=pack_numbers(np.abs(NUMBERS)),
+        holdout=pack_bits(np.array([True, False, False, False, True])),
+        reward="auto",
+        cv=4,
+        loss="exponential",
+        shrinkage=0.25,
+        score_bits=16,
+    ),
+}
+"""What the files of version 2 say."""
 
 V1: dict[str, m.Message] = {
     **{name: message for name, message in V2.items() if name != "problem-sits-out"},
@@ -186,14 +235,14 @@ def main() -> None:
     folder = HERE / f"v{m.VERSION}"
     folder.mkdir(exist_ok=True)
     written = []
-    for name, message in V2.items():
+    for name, message in V3.items():
         try:
             with (folder / f"{name}.msg").open("xb") as file:
                 file.write(encode(message))
         except FileExistsError:
             continue
         written.append(name)
-    print(f"{folder}: {len(written)} files written, {len(V2) - len(written)} were there and stay as they are.")  # noqa: T201
+    print(f"{folder}: {len(written)} files written, {len(V3) - len(written)} were there and stay as they are.")  # noqa: T201
 
 
 if __name__ == "__main__":

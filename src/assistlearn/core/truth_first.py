@@ -1,0 +1,38 @@
+"""Score vectors with the truth first: then a state needs no labels, and the same rule holds for every sample."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistlearn.core.votes import Codes
+
+Number = TypeVar("Number", bound=np.generic)
+
+
+def truth_first(vectors: NDArray[Number], codes: Codes) -> NDArray[Number]:
+    """Return each row turned so that it begins with the true class; the others follow in their order, round about.
+
+    >>> truth_first(np.array([[10, 11, 12], [20, 21, 22]]), np.array([1, 0]))
+    array([[11, 12, 10],
+           [20, 21, 22]])
+    """
+    return _turned(vectors, codes)
+
+
+def in_order(vectors: NDArray[Number], codes: Codes) -> NDArray[Number]:
+    """Return rows that begin with the true class in the order of the classes again.
+
+    >>> in_order(np.array([[11, 12, 10], [20, 21, 22]]), np.array([1, 0]))
+    array([[10, 11, 12],
+           [20, 21, 22]])
+    """
+    return _turned(vectors, -codes.astype(np.int64))
+
+
+def _turned(vectors: NDArray[Number], by: NDArray[Any]) -> NDArray[Number]:
+    n_classes = vectors.shape[1]
+    columns = (np.arange(n_classes) + by.astype(np.int64)[:, np.newaxis]) % n_classes
+    return np.take_along_axis(vectors, columns, axis=1)

@@ -1,0 +1,146 @@
+"""The state of a run in the soft methods with more than two classes: the votes that the models so far add up to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from assistlearn.core import weight
+from assistlearn.core.blocks import blocks
+from assistlearn.core.ignorance import Bools, Floats, ignorance_of, start, sum_where
+from assistlearn.core.quantise import ScoreVectors, right
+from assistlearn.core.state import Verdict
+from assistlearn.core.vector_loss import VECTOR_LOSSES, best_vector_weight
+
+
+@dataclass
+class VectorState:
+    """Each sample's votes for all classes, the truth first, of which its ignorance is a function.
+
+    A pure function of the initial weights and of the rewards and model weights applied so far: two parties that apply
+    the same ones hold the same state, bit for bit. It knows no labels: every reward has the truth in its first column
+    (:mod:`assistlearn.core.truth_first`).
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n_samples, n_classes)
+        The sum of model weight times reward over the kept models.
+    n_classes : int
+        More than two; two have one number per sample (:class:`~assistlearn.core.soft_state.SoftState`).
+    log_start : ndarray of shape (n_samples,) or None
+        The logarithms of the initial weights.
+    loss : {"logistic", "exponential"}
+        What is to be lowered (see :mod:`assistlearn.core.vector_loss`).
+    shrinkage : float
+        The share of the best model weight that a model gets; at most one, so that no turn raises the loss.
+
+    Examples
+    --------
+    >>> from assistlearn.core.quantise import quantise_vectors
+    >>> state = VectorState.start(4, n_classes=3, loss="logistic", shrinkage=1.0)
+    >>> reward = quantise_vectors(np.array([[1.0, 0.0, 0.0]] * 3 + [[0.0, 1.0, 0.0]]), bits=8)
+    >>> verdict = state.judge(reward)
+    >>> round(verdict.model_weight, 3), verdict.mean_reward, round(verdict.gain, 3)
+    (1.792, 0.75, 0.363)
+    >>> state.apply(reward, verdict.model_weight)
+    >>> state.ignorance().round(3)
+    array([0.154, 0.154, 0.154, 0.538])
+    """
+
+    logarithms: ClassVar[tuple[int, ...]] = ()
+    votes: Floats
+    n_classes: int
+    log_start: Floats | None
+    loss: str
+    shrinkage: float
+
+    @classmethod
+    def start(
+        cls, n_samples: int, n_classes: int, sample_weight: Floats | None = None, *, loss: str, shrinkage: float
+    ) -> VectorState:
+        """Return the state before the first turn."""
+        log_start = None if sample_weight is None else start(n_samples, sample_weight)
+        return cls(np.zeros((n_samples, n_classes)), n_classes, log_start, loss, shrinkage)
+
+    def beginning(self) -> VectorState:
+        """Return a new state as this one was before the first turn."""
+        return replace(self, votes=np.zeros_like(self.votes))
+
+    def begin_round(self) -> None:
+        """Do nothing: rounds make no difference to the soft methods."""
+
+    def ignorance(self) -> Floats:
+        """Return the ignorance of the samples, which sums to one (a new array)."""
+        logs = np.empty(len(self.votes))
+        for block in blocks(len(logs)):
+            logs[block] = VECTOR_LOSSES[self.loss].log_ignorance(self.votes[block])
+        if self.log_start is not None:
+            logs += self.log_start
+        return ignorance_of(logs, out=logs)
+
+    def judge(
+        self, reward: ScoreVectors, ignorance: Floats | None = None, held: Bools | None = None, overwrite: bool = False
+    ) -> Verdict:
+        """Return what a model with this reward is worth, changing nothing.
+
+        Its mean reward is the share of the ignorance on which it finds the truth likelier than any other class. It
+        counts as perfect if it says the same of every sample, and is right: no ignorance changes against another's.
+
+        Parameters
+        ----------
+        reward : ScoreVectors
+            How likely the model finds every class, the truth first; all zero where the agent abstains.
+        ignorance : ndarray, optional
+            The present ignorance where it is at hand, to save computing it again.
+        held : ndarray of bool, optional
+            The samples that the agent holds; it is judged on those alone.
+        overwrite : bool, default=False
+            As in :class:`~assistlearn.core.state.State`; makes no difference here.
+        """
+        present = self.ignorance() if ignorance is None else ignorance
+        counting = present > 0.0 if held is None else held & (present > 0.0)
+        levels = reward.levels[counting]
+        if len(levels) == 0:
+            return Verdict(0.0, 0.0, False)
+        values = reward.values()
+        cap = weight.perfect_model_weight(len(levels), self.n_classes) / float(np.abs(values).max(initial=1e-12))
+        best = best_vector_weight(VECTOR_LOSSES[self.loss], self._start(), self.votes, values, cap)
+        found = right(reward)
+        known = 1.0 if held is None else sum_where(present, held)
+        share = sum_where(present, found if held is None else found & held) / known
+        model_weight = self.shrinkage * best
+        same = bool(found[counting].all() and (levels == levels[0]).all())
+        return Verdict(model_weight, min(share, 1.0), same, self._gain(values, model_weight))
+
+    def vectors(self) -> list[Floats | None]:
+        """Return all that changes in the state; :meth:`restore` takes it back, to the bit."""
+        return [self.votes]
+
+    def restore(self, vectors: list[Floats | None]) -> None:
+        """Take on the state that another replica's :meth:`vectors` describe."""
+        (votes,) = vectors
+        assert votes is not None
+        self.votes = votes
+
+    def apply(self, reward: ScoreVectors, model_weight: float) -> None:
+        """Take a kept model into account: where it is sure of the truth, the ignorance falls."""
+        self.votes += np.float64(model_weight) * reward.values()
+
+    def mean_loss(self) -> float:
+        """Return the mean loss of a sample, by the initial weights: what no kept turn raises."""
+        return self._mean(VECTOR_LOSSES[self.loss].value(self.votes))
+
+    def _gain(self, values: Floats, model_weight: float) -> float:
+        """Return by how much the mean loss falls."""
+        if model_weight <= 0.0:
+            return 0.0
+        return self.mean_loss() - self._mean(VECTOR_LOSSES[self.loss].value(self.votes + model_weight * values))
+
+    def _mean(self, losses: Floats) -> float:
+        start = self._start()
+        return float(losses.mean()) if start is None else float((start * losses).sum() / start.sum())
+
+    def _start(self) -> Floats | None:
+        return None if self.log_start is None else np.exp(self.log_start - self.log_start.max())
