@@ -89,7 +89,7 @@ def test_two_replications_of_a_made_table_share_no_sample_nor_do_training_and_te
 @pytest.mark.parametrize("problem", MADE, ids=named)
 def test_the_classes_of_a_made_table_come_as_often_as_its_exact_chances_say(problem):
     world = problem.cut.world(SEED)
-    X, y = world.draw(20_000, np.random.default_rng(0))
+    X, y = world.draw(10_000, np.random.default_rng(0))
     log_chances = world.log_chances(X)
     assert logsumexp(log_chances, axis=1) == pytest.approx(0, abs=1e-9)
     chances = np.exp(log_chances)

@@ -145,7 +145,7 @@ APART = (
     made("mixtures", mixtures, Shape(1_000, 2_000, 6, (3, 3, 3)), False, "forest", "boosted", "svm"),
     made("topics", topics, Shape(800, 2_000, 8, (20, 30)), False, "logistic", "bayes", "boosted"),
     made("imbalanced", imbalanced, Shape(1_000, 2_000, 3, (3, 3)), False, "tree-3", "logistic", "forest"),
-    made("useless columns", useless_columns, Shape(600, 2_000, 3, (3, 62)), False, "tree-3", "logistic", "boosted"),
+    made("useless columns", useless_columns, Shape(600, 2_000, 3, (3, 62)), False, "tree-3", "logistic", "forest"),
     made("empty helper", empty_helper, Shape(500, 2_000, 3, (4, 8)), False, "tree-3", "logistic", "forest", "boosted"),
     made(
         "xor",
