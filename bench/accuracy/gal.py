@@ -33,7 +33,7 @@ REGRESSORS: dict[str, tuple[Any, ...]] = {  # one for each of ways.LEARNERS, of 
     "boosted": (
         MultiOutputRegressor(HistGradientBoostingRegressor(max_iter=20, max_leaf_nodes=15, early_stopping=False)),
     ),
-    "network": (make_pipeline(StandardScaler(), MLPRegressor((32,), max_iter=60)),),
+    "network": (make_pipeline(StandardScaler(), MLPRegressor(hidden_layer_sizes=(32,), max_iter=60)),),
 }
 REGRESSORS["mix"] = (REGRESSORS["forest"][0], REGRESSORS["logistic"][0])
 WITHOUT = ("bayes", "5 trees")

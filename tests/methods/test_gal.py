@@ -67,6 +67,13 @@ def test_the_training_loss_never_rises(learner):
     assert model.losses_[-1] < 0.5 * model.losses_[0]
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # 60 steps, as in the benchmark
+@pytest.mark.parametrize("learner", sorted(gal.REGRESSORS))
+def test_every_regressor_learns_in_one_round(learner):
+    model, X, y = iris(learner, n_rounds=1)
+    assert model.score(X, y) > 0.8
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**31), st.integers(2, 5), st.booleans())
 def test_a_step_is_as_good_as_any_on_a_grid_and_never_harms(seed, n_classes, away):
