@@ -39,15 +39,26 @@ def load_trusted(path: str | PathLike[str], trusted: Sequence[str], packages: Se
         Packages all of whose classes, but none of whose functions, are trusted.
     """
     found = set(io.get_untrusted_types(file=path))
-    unknown = _unknown(found, trusted, packages)
-    if unknown:
-        listed = "".join(f"\n  {name}" for name in unknown)
-        raise UntrustedFileError(
-            f"{path} holds types that are not trusted:{listed}\n"
-            f"If you know where the file comes from and trust every one of them, pass trusted={unknown!r}."
-        )
+    _refuse_unknown(found, trusted, packages, str(path))
     model = io.load(path, trusted=sorted(found))
     audit(model, str(path))
+    return model
+
+
+def loads_trusted(data: bytes, source: str) -> Any:
+    """Return what the bytes of a skops file hold, once every type in them is numpy's or scikit-learn's.
+
+    ``source`` is what errors call them.
+    """
+    try:
+        found = set(io.get_untrusted_types(data=data))
+        _refuse_unknown(found, (), (), source)
+        model = io.loads(data, trusted=sorted(found))
+    except UntrustedFileError:
+        raise
+    except Exception as error:  # a crafted file can fail in as many ways as there are readers below
+        raise UntrustedFileError(f"{source} holds a model that cannot be read: {error!r}.") from error
+    audit(model, source)
     return model
 
 
@@ -69,6 +80,16 @@ def load_model(path: Path, packages: Sequence[str] = ()) -> Model:
     if not isinstance(model, Model):
         raise UntrustedFileError(f"{path} holds a {type(model).__name__}, not a model.")
     return model
+
+
+def _refuse_unknown(found: set[str], trusted: Sequence[str], packages: Sequence[str], source: str) -> None:
+    unknown = _unknown(found, trusted, packages)
+    if unknown:
+        listed = "".join(f"\n  {name}" for name in unknown)
+        raise UntrustedFileError(
+            f"{source} holds types that are not trusted:{listed}\n"
+            f"If you know where the file comes from and trust every one of them, pass trusted={unknown!r}."
+        )
 
 
 def _unknown(found: set[str], trusted: Sequence[str], packages: Sequence[str]) -> list[str]:

@@ -1,0 +1,7 @@
+"""What the initiator makes of the agents' scores, on its own machine: a sum, or a combination that it learns."""
+
+from assistlearn.combination.combination import Combination
+from assistlearn.combination.fitting import KINDS, fit
+from assistlearn.combination.keeping_combinations import from_bytes, to_bytes
+
+__all__ = ["KINDS", "Combination", "fit", "from_bytes", "to_bytes"]

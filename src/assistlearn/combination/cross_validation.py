@@ -1,0 +1,75 @@
+"""How good a combination is for samples that it was not fitted to: folds, and losses with their errors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes
+
+N_FOLDS = 3
+MOST_SAMPLES = 20_000
+"""On more samples than these, everything is chosen on a random part of them, and fitted to all."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One way to combine, and its log loss on each sample that it was not fitted to."""
+
+    losses: Floats
+    weights: Floats
+
+    @property
+    def loss(self) -> float:
+        """The mean."""
+        return float(self.weights @ self.losses)
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        return mean_and_error(self.losses, self.weights)[1]
+
+    def is_better_than(self, other: Tried) -> bool:
+        """Whether it is better by more than one standard error of the difference on the same samples."""
+        gain, error = mean_and_error(other.losses - self.losses, self.weights)
+        return gain > error
+
+
+def mean_and_error(values: Floats, weights: Floats) -> tuple[float, float]:
+    """Return a weighted mean and its standard error; the weights sum to one.
+
+    >>> mean, error = mean_and_error(np.array([1.0, 2.0, 3.0, 4.0]), np.full(4, 0.25))
+    >>> mean, round(error, 3)
+    (2.5, 0.645)
+    """
+    mean = float(weights @ values)
+    used = weights > 0.0
+    n = int(used.sum())
+    if n < 2:
+        return mean, 0.0
+    return mean, math.sqrt(float(weights**2 @ (values - mean) ** 2) * n / (n - 1))
+
+
+def folds_of(codes: Codes, seed: int, n_folds: int = N_FOLDS) -> NDArray[np.intp]:
+    """Return a fold for each sample: every class is spread over all folds, and the folds are equally large.
+
+    >>> folds_of(np.array([0, 0, 0, 1, 1, 1]), seed=1)
+    array([1, 0, 2, 2, 0, 1])
+    """
+    order = np.random.default_rng(seed).permutation(len(codes))
+    _, first, places = np.unique(codes, return_index=True, return_inverse=True)
+    order = order[np.argsort(first[places][order], kind="stable")]  # by where a class occurs first, not by its code
+    out = np.empty(len(codes), dtype=np.intp)
+    out[order] = np.arange(len(codes)) % n_folds
+    return out
+
+
+def part_to_choose_on(n_samples: int, seed: int) -> NDArray[np.intp]:
+    """Return the positions of the samples that choices are made on: all, or a random :data:`MOST_SAMPLES` of them."""
+    if n_samples <= MOST_SAMPLES:
+        return np.arange(n_samples)
+    return np.sort(np.random.default_rng(seed).choice(n_samples, MOST_SAMPLES, replace=False))

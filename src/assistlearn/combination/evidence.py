@@ -1,0 +1,98 @@
+"""Evidence: what the initiator has to learn from, the agents' honest scores and the true classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes
+from assistlearn.errors import SettingsError
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Honest scores of some samples, with their classes.
+
+    Attributes
+    ----------
+    agents : tuple of str
+        Whose scores these are.
+    initiator : str
+        The agent that learns from them.
+    scores : array of shape (number of agents, n, K)
+        Each agent's model weights times its honest votes, summed over its kept models. Every row sums to zero over the
+        classes; a row of zeros is an agent that abstains.
+    codes : array of shape (n,)
+        The true classes.
+    weights : array of shape (n,)
+        The weights of the samples; they sum to one.
+    own : array of shape (n, p)
+        The initiator's own columns, as numbers; NaN where one is missing.
+    """
+
+    agents: tuple[str, ...]
+    initiator: str
+    scores: Floats
+    codes: Codes
+    weights: Floats
+    own: Floats
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return int(self.scores.shape[2])
+
+    def rows(self, chosen: np.ndarray) -> Evidence:
+        """Return the evidence of some samples, given by a mask or by their positions."""
+        weights = self.weights[chosen]
+        return Evidence(
+            self.agents,
+            self.initiator,
+            self.scores[:, chosen],
+            self.codes[chosen],
+            weights / weights.sum(),
+            self.own[chosen],
+        )
+
+    def of(self, agents: Sequence[str]) -> Evidence:
+        """Return the evidence that some of the agents give."""
+        places = [self.agents.index(agent) for agent in agents]
+        return Evidence(tuple(agents), self.initiator, self.scores[places], self.codes, self.weights, self.own)
+
+
+def evidence(
+    scores: Mapping[str, Floats],
+    codes: Codes,
+    initiator: str,
+    weights: Floats | None = None,
+    own: Floats | None = None,
+) -> Evidence:
+    """Return checked evidence.
+
+    >>> found = evidence({"a": np.array([[1.0, -1.0], [0.0, 0.0]])}, np.array([0, 1]), "a")
+    >>> found.weights, found.own.shape
+    (array([0.5, 0.5]), (2, 0))
+    """
+    if initiator not in scores:
+        raise SettingsError(f"There are no scores of the initiator {initiator!r}, only of {', '.join(scores)}.")
+    n, n_classes = scores[initiator].shape
+    for agent, said in scores.items():
+        if said.shape != (n, n_classes):
+            raise SettingsError(f"The scores of agent {agent!r} are {said.shape}, the initiator's {(n, n_classes)}.")
+        if not np.isfinite(said).all():
+            raise SettingsError(f"Agent {agent!r} has a score that is not finite.")
+    if codes.shape != (n,) or n == 0 or codes.min() < 0 or codes.max() >= n_classes:
+        raise SettingsError(f"There must be {n} class codes from 0 to {n_classes - 1}, one for each sample.")
+    weights = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    if weights.shape != (n,) or not np.isfinite(weights).all() or weights.min() < 0.0 or weights.sum() <= 0.0:
+        raise SettingsError(f"There must be {n} weights, none of them negative and some of them positive.")
+    own = np.empty((n, 0)) if own is None else np.asarray(own, dtype=np.float64)
+    if own.ndim != 2 or len(own) != n:
+        raise SettingsError(
+            f"The initiator's own columns are {own.shape}; they must have {n} rows, one for each sample."
+        )
+    stacked = np.stack([np.asarray(said, dtype=np.float64) for said in scores.values()])
+    return Evidence(tuple(scores), initiator, stacked, codes, weights / weights.sum(), own)

@@ -1,0 +1,185 @@
+"""A combination as bytes, without pickle: sizes and numbers are checked, trees audited, and only then is it built."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier
+from skops import io
+
+from assistlearn.combination.boosted import Boosted
+from assistlearn.combination.combination import Combination
+from assistlearn.combination.linear import Linear
+from assistlearn.core.ignorance import Floats
+from assistlearn.errors import UntrustedFileError
+from assistlearn.learners.models_on_disk import loads_trusted
+
+FORMAT = 1
+"""Raised with every change of what follows; readers of older ones are kept."""
+N_DIGEST = 32
+NUMBER = "<f8"
+
+
+class KeptLinear(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A linear model: its numbers are little-endian doubles."""
+
+    agents: list[str]
+    weights: bytes
+    bias: bytes
+
+
+class KeptBoosted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A boosted model: its trees are those of a skops file."""
+
+    n_own: int
+    trees: bytes
+
+
+class KeptCombination(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All that a combination is."""
+
+    format: int
+    kind: str
+    loss: float
+    error: float
+    losses: dict[str, float]
+    skipped: str
+    agents: list[str]
+    initiator: str
+    n_classes: int
+    linear: KeptLinear | None
+    boosted: KeptBoosted | None
+
+
+def to_bytes(combination: Combination) -> bytes:
+    """Return a combination as bytes: a digest, and what it is a digest of."""
+    model = combination.model
+    kept = KeptCombination(
+        format=FORMAT,
+        kind=combination.kind,
+        loss=combination.loss,
+        error=combination.error,
+        losses=dict(combination.losses),
+        skipped=combination.skipped,
+        agents=list(combination.agents),
+        initiator=combination.initiator,
+        n_classes=combination.n_classes,
+        linear=_kept_linear(model) if isinstance(model, Linear) else None,
+        boosted=KeptBoosted(model.n_own, io.dumps(model.trees)) if isinstance(model, Boosted) else None,
+    )
+    content = msgspec.msgpack.encode(kept)
+    return hashlib.sha256(content).digest() + content
+
+
+def from_bytes(data: bytes, source: str = "The combination") -> Combination:
+    """Return a combination from :func:`to_bytes`' bytes; ``source`` is what errors call them.
+
+    The digest finds what was damaged. Whoever can write the bytes can write a digest, too; so nothing is believed
+    because of it.
+    """
+    content = data[N_DIGEST:]
+    if len(data) <= N_DIGEST or hashlib.sha256(content).digest() != data[:N_DIGEST]:
+        raise UntrustedFileError(f"{source} is damaged or was changed: its digest is another one. Train again.")
+    try:
+        kept = msgspec.msgpack.decode(content, type=KeptCombination)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UntrustedFileError(f"{source} is not a combination: {error}.") from error
+    _check_facts(kept, source)
+    return Combination(
+        kept.kind,
+        kept.loss,
+        kept.error,
+        kept.losses,
+        kept.skipped,
+        tuple(kept.agents),
+        kept.initiator,
+        kept.n_classes,
+        _model(kept, source),
+    )
+
+
+def _check_facts(kept: KeptCombination, source: str) -> None:
+    if kept.format != FORMAT:
+        raise UntrustedFileError(f"{source} is of format {kept.format}; this release reads format {FORMAT}.")
+    if kept.n_classes < 2:
+        raise UntrustedFileError(f"{source} is for {kept.n_classes} classes; there must be two at the least.")
+    if len({*kept.agents}) != len(kept.agents) or kept.initiator not in kept.agents:
+        raise UntrustedFileError(f"{source} names an agent twice, or an initiator that is none of its agents.")
+    if not np.isfinite([kept.loss, kept.error, *kept.losses.values()]).all():
+        raise UntrustedFileError(f"{source} has a loss that is not finite.")
+
+
+def _model(kept: KeptCombination, source: str) -> Linear | Boosted:
+    if kept.linear is not None and kept.boosted is None:
+        return _linear(kept.linear, kept, source)
+    if kept.boosted is not None and kept.linear is None:
+        return _boosted(kept.boosted, kept, source)
+    raise UntrustedFileError(f"{source} must hold one model, linear or boosted.")
+
+
+def _kept_linear(model: Linear) -> KeptLinear:
+    return KeptLinear(list(model.agents), model.weights.astype(NUMBER).tobytes(), model.bias.astype(NUMBER).tobytes())
+
+
+def _linear(kept: KeptLinear, whole: KeptCombination, source: str) -> Linear:
+    if len({*kept.agents}) != len(kept.agents) or not {*kept.agents} <= {*whole.agents}:
+        raise UntrustedFileError(f"{source} listens to an agent twice, or to one that is none of its agents.")
+    n_outputs = whole.n_classes if whole.n_classes > 2 else 1
+    weights = _numbers(kept.weights, (len(kept.agents), n_outputs, n_outputs), source)
+    return Linear(tuple(kept.agents), weights, _numbers(kept.bias, (n_outputs,), source))
+
+
+def _numbers(data: bytes, shape: tuple[int, ...], source: str) -> Floats:
+    expected = int(np.prod(shape, dtype=object)) * np.dtype(NUMBER).itemsize
+    if len(data) != expected:
+        raise UntrustedFileError(f"{source} has {len(data)} bytes where {expected} are due ({shape} numbers).")
+    out: Floats = np.frombuffer(data, dtype=NUMBER).reshape(shape).astype(np.float64)
+    if not np.isfinite(out).all():
+        raise UntrustedFileError(f"{source} has a number that is not finite.")
+    return out
+
+
+def _boosted(kept: KeptBoosted, whole: KeptCombination, source: str) -> Boosted:
+    trees = loads_trusted(kept.trees, source)
+    if type(trees) is not HistGradientBoostingClassifier:
+        raise UntrustedFileError(f"{source} holds a {type(trees).__name__} where boosted trees are due.")
+    n_outputs = whole.n_classes if whole.n_classes > 2 else 1
+    n_inputs = len(whole.agents) * n_outputs + kept.n_own
+    _check_trees(vars(trees), n_inputs, whole.n_classes, source)
+    return Boosted(tuple(whole.agents), whole.initiator, whole.n_classes, kept.n_own, trees)
+
+
+def _check_trees(facts: Mapping[str, Any], n_inputs: int, n_classes: int, source: str) -> None:
+    """Refuse trees of other inputs or classes than the combination's, or with leaves that are not finite."""
+    if facts.get("n_features_in_") != n_inputs:
+        raise UntrustedFileError(f"{source}: its trees have {facts.get('n_features_in_')} inputs, and not {n_inputs}.")
+    classes: Any = facts.get("classes_")
+    if not _are_codes(classes, n_classes):
+        raise UntrustedFileError(f"{source}: its trees tell other classes than 0 to {n_classes - 1}.")
+    n_grown = len(classes) if len(classes) > 2 else 1
+    rows: Any = facts.get("_predictors")
+    baseline = facts.get("_baseline_prediction")
+    if not _are_rows(rows, n_grown) or not _is_finite(baseline, n_grown):
+        raise UntrustedFileError(f"{source}: every iteration must have {n_grown} trees, and start from finite numbers.")
+    if not all(np.isfinite(tree.nodes["value"]).all() for row in rows for tree in row):
+        raise UntrustedFileError(f"{source}: a leaf of its trees is not finite.")
+
+
+def _are_codes(classes: Any, n_classes: int) -> bool:
+    if not isinstance(classes, np.ndarray) or classes.ndim != 1 or classes.dtype.kind not in "iu" or len(classes) < 2:
+        return False
+    found: NDArray[Any] = classes
+    return bool((found >= 0).all() and (found < n_classes).all() and (np.diff(found) > 0).all())
+
+
+def _are_rows(rows: Any, n_grown: int) -> bool:
+    return isinstance(rows, list) and all(isinstance(row, Sequence) and len(row) == n_grown for row in rows)
+
+
+def _is_finite(numbers: Any, n_grown: int) -> bool:
+    return isinstance(numbers, np.ndarray) and numbers.size == n_grown and bool(np.isfinite(numbers).all())

@@ -1,0 +1,99 @@
+r"""A linear combination: every agent's scores pass through a matrix of its own, and a bias is added.
+
+.. math:: f = \sum_m S_m + \sum_m S_m W_m + b
+
+Zero matrices and a zero bias are the plain sum of the votes. Two classes need one number in place of a matrix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from assistlearn.combination.evidence import Evidence
+from assistlearn.combination.multinomial import Samples, fit_multinomial
+from assistlearn.core.ignorance import Floats
+
+PLAIN_SUM = math.inf
+"""The penalty under which nothing is learned."""
+
+
+@dataclass(frozen=True)
+class Linear:
+    """What each agent's scores pass through.
+
+    Attributes
+    ----------
+    agents : tuple of str
+        The agents that it listens to.
+    weights : array of shape (number of agents, K, K); (number of agents, 1, 1) for two classes
+        What is added to each agent's scores, per unit of them.
+    bias : array of shape (K,); (1,) for two classes
+        What is added for every sample. It sums to zero.
+    """
+
+    agents: tuple[str, ...]
+    weights: Floats
+    bias: Floats
+
+    def shares(self, scores: Mapping[str, Floats]) -> dict[str, Floats]:
+        """Return each agent's share, without the bias; nothing of an agent that is not listened to."""
+        out = {}
+        for agent, said in scores.items():
+            columns = outputs(said)
+            if agent in self.agents:
+                out[agent] = whole(columns + columns @ self.weights[self.agents.index(agent)])
+            else:
+                out[agent] = np.zeros_like(said)
+        return out
+
+
+def plain_sum(agents: tuple[str, ...], n_classes: int) -> Linear:
+    """Return the combination that adds up the votes of these agents as they are."""
+    n_outputs = n_classes if n_classes > 2 else 1
+    return Linear(agents, np.zeros((len(agents), n_outputs, n_outputs)), np.zeros(n_outputs))
+
+
+def outputs(scores: Floats) -> Floats:
+    """Return the columns of scores that say all: all of them, or that of class 1 where there are two."""
+    return scores if scores.shape[-1] > 2 else scores[..., 1:]
+
+
+def whole(columns: Floats) -> Floats:
+    """Return scores of all classes from the columns that say all: the inverse of :func:`outputs`."""
+    return columns if columns.shape[-1] > 1 else np.concatenate([-columns, columns], axis=-1)
+
+
+def size(evidence: Evidence) -> float:
+    """Return the common standard deviation of the scores, which have the mean zero; one where all are zero."""
+    squares = np.einsum("mnk,mnk,n->", evidence.scores, evidence.scores, evidence.weights)
+    found = math.sqrt(squares / (len(evidence.agents) * evidence.n_classes))
+    return found if found > 0.0 else 1.0
+
+
+def samples_of(evidence: Evidence, unit: float) -> Samples:
+    """Return the samples that the model is fitted to: scores in this unit as inputs, and their sum as offset."""
+    columns = outputs(evidence.scores)
+    n = columns.shape[1]
+    inputs = np.concatenate([*(columns / unit), np.ones((n, 1))], axis=1)
+    return Samples(inputs, columns.sum(axis=0), evidence.codes, evidence.weights)
+
+
+def fit_linear(evidence: Evidence, penalty: float) -> Linear:
+    """Return the linear combination under a penalty; :data:`PLAIN_SUM` is a penalty, too."""
+    if math.isinf(penalty):
+        return plain_sum(evidence.agents, evidence.n_classes)
+    unit = size(evidence)
+    return linear_of(evidence.agents, fit_multinomial(samples_of(evidence, unit), penalty), unit)
+
+
+def linear_of(agents: tuple[str, ...], parameters: Floats, unit: float) -> Linear:
+    """Return the linear combination that parameters of inputs in this unit stand for, centred over the classes."""
+    n_outputs = parameters.shape[1]
+    if n_outputs > 1:
+        parameters = parameters - parameters.mean(axis=1, keepdims=True)
+    weights = (parameters[:-1] / unit).reshape(len(agents), n_outputs, n_outputs)
+    return Linear(agents, weights, parameters[-1].copy())

@@ -1,0 +1,68 @@
+"""How strong the penalty of a linear combination should be: a path, walked in all folds at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistlearn.combination.cross_validation import Tried
+from assistlearn.combination.evidence import Evidence
+from assistlearn.combination.linear import PLAIN_SUM, samples_of, size
+from assistlearn.combination.multinomial import Samples, fit_multinomial, losses
+from assistlearn.core.ignorance import Floats
+
+PATH = (0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
+"""Penalties, tried one after the other until the loss has risen twice."""
+STRONGER = (0.3, 1.0, 3.0, 10.0)
+"""Tried where the first of the path is the best of it."""
+TOLERANCE = 1e-5
+"""Where a fit in a fold stops: a relative change of the loss far below what can be told between two penalties."""
+
+
+class _Path:
+    """Fits in all folds, each from where the last one ended."""
+
+    def __init__(self, samples: Samples, folds: NDArray[np.intp]) -> None:
+        self._samples = samples
+        self._held = [folds == fold for fold in np.unique(folds)]
+        self._parts = [samples.rows(~held) for held in self._held]
+        self._at: list[Floats | None] = [None] * len(self._held)
+
+    def back_to_start(self) -> None:
+        self._at = [None] * len(self._held)
+
+    def losses(self, penalty: float) -> Floats:
+        """Return the loss of each sample, by the model of the folds that it is not in."""
+        out = np.empty(len(self._samples.codes))
+        for number, (held, part) in enumerate(zip(self._held, self._parts, strict=True)):
+            at = fit_multinomial(part, penalty, self._at[number], TOLERANCE, most_steps=100)
+            self._at[number] = at
+            decision = self._samples.offset[held] + self._samples.inputs[held] @ at
+            out[held] = losses(decision, self._samples.codes[held])
+        return out
+
+
+def choose_penalty(evidence: Evidence, folds: NDArray[np.intp]) -> tuple[float, Tried]:
+    """Return the penalty with the least cross-validated log loss, and what was lost with it.
+
+    The plain sum, which is the strongest penalty of all, is among the candidates.
+    """
+    samples = samples_of(evidence, size(evidence))
+    path = _Path(samples, folds)
+    tried = {PLAIN_SUM: Tried(losses(samples.offset, samples.codes), samples.weights)}
+    rises, last = 0, np.inf
+    for penalty in PATH:
+        tried[penalty] = Tried(path.losses(penalty), samples.weights)
+        rises = rises + 1 if tried[penalty].loss > last else 0
+        last = tried[penalty].loss
+        if rises == 2:
+            break
+    path.back_to_start()
+    best = min(PATH[: len(tried) - 1], key=lambda each: tried[each].loss)
+    for penalty in STRONGER if best == PATH[0] else ():
+        tried[penalty] = Tried(path.losses(penalty), samples.weights)
+        if tried[penalty].loss > tried[best].loss:
+            break
+        best = penalty
+    best = min(tried, key=lambda each: tried[each].loss)
+    return best, tried[best]
