@@ -45,7 +45,7 @@ def parties(folder, data, learners, **options) -> Parties:
 def estimator_of(made: Parties) -> AssistedClassifier:
     names = (
         *("method", "order", "n_rounds", "weak_agent", "holdout", "patience"),
-        *("reward", "loss", "shrinkage", "score_bits"),
+        *("reward", "loss", "shrinkage", "score_bits", "combine", "models_per_turn"),
     )
     options = {name: made.options[name] for name in names if name in made.options}
     return AssistedClassifier(made.agents, random_state=7, **({"n_rounds": 5} | options))
@@ -64,8 +64,10 @@ def estimator_of(made: Parties) -> AssistedClassifier:
         {"method": "ascii", "holdout": 0.3, "patience": 2},
         {"method": "soft"},
         {"method": "soft", "holdout": 0.3, "score_bits": 16, "loss": "exponential", "shrinkage": 1.0},
+        {"method": "soft", "reward": "auto", "combine": "auto", "n_rounds": 3},
+        {"method": "soft", "reward": "out-of-fold", "combine": "learned", "models_per_turn": 4, "holdout": 0.3},
     ],
-    ids=["ascii", "simple-random", "ensemble", "holdout", "soft", "soft-holdout-16"],
+    ids=["ascii", "simple-random", "ensemble", "holdout", "soft", "soft-holdout-16", "combined", "learned-holdout"],
 )
 def test_model_weights_and_scores_are_bit_identical(tmp_path, data, learners, options):
     made = parties(tmp_path, data, learners, **options)

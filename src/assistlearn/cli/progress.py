@@ -122,6 +122,8 @@ class TrainingBar(AskingBar):
         match event:
             case RoundFinished(holdout_accuracy=float(accuracy)):
                 self._together = f"; together {accuracy:.1%} on the hold-out samples"
+            case RoundFinished(loss=float(loss)):
+                self._together = f"; loss of the combination {loss:.3f}"
             case AgentLeft():
                 self.say(f"{event.agent} is gone from turn {event.turn} on; the run goes on without it. {event.reason}")
             case TurnFinished():

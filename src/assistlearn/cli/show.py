@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,16 @@ from assistlearn.cli.output import Json, counted, plain, say, say_json, say_tabl
 
 if TYPE_CHECKING:
     from assistlearn.runs.folder import RunFolder
+    from assistlearn.runs.round_prices import RoundPrice
+
+COMBINATIONS = {
+    "sum": "they are added up",
+    "linear": "a linear model of all agents' scores",
+    "boosted": "small trees over all agents' scores and the initiator's own columns",
+    "alone": "the initiator's alone count, as the others did not help",
+    "linear alone": "a linear model of the initiator's own scores, as the others did not help",
+}
+"""What a combination is, in words."""
 
 
 def show(
@@ -35,6 +46,8 @@ def outcome(folder: RunFolder) -> dict[str, Any]:
         "finished": result is not None,
         "turns": folder.n_turns,
         "holdout_accuracy": accuracy_by_round(folder),
+        "combination": None if result is None else result.get("combination"),
+        "rounds": [] if result is None else [asdict(price) for price in _prices(folder, result)],
         "result": result,
     }
 
@@ -64,7 +77,32 @@ def show_result(folder: RunFolder) -> None:
     else:
         how = "simulate --holdout 0.2; in a task: holdout = 0.2 under [training]"
         say(f"There are no hold-out samples to tell the accuracy of all together ({plain(how)}).")
+    _show_combination(folder, result)
     say_table(_traffic(result))
+
+
+def _show_combination(folder: RunFolder, result: dict[str, Any]) -> None:
+    """Say what was learned of the votes, and what each round has brought for its bits."""
+    learned = result.get("combination")
+    if learned is None:
+        return
+    losses = ", ".join(f"{plain(kind)} {loss:.3f}" for kind, loss in learned["losses"].items())
+    say(f"What became of the votes: [bold]{COMBINATIONS[learned['kind']]}[/]. Loss on unseen samples: {losses}.")
+    if learned["skipped"]:
+        say(f"Trees were not tried: {plain(learned['skipped'])}.")
+    view = Table("round", title="What each round brought, and cost", title_justify="left")
+    for title in ("loss on unseen samples", "standard error", "bits per sample so far"):
+        view.add_column(title, justify="right")
+    for price in _prices(folder, result):
+        kept = "" if price.round <= result["n_rounds"] else " (not kept)"
+        view.add_row(f"{price.round}{kept}", f"{price.loss:.4f}", f"{price.error:.4f}", f"{price.bits:.1f}")
+    say_table(view)
+
+
+def _prices(folder: RunFolder, result: dict[str, Any]) -> list[RoundPrice]:
+    from assistlearn.runs.round_prices import round_prices
+
+    return round_prices(folder, result["n_samples"])
 
 
 def accuracy_by_round(folder: RunFolder) -> list[float | None]:

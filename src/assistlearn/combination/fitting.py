@@ -33,6 +33,7 @@ def fit(
     weights: Floats | None = None,
     own: Floats | None = None,
     seed: int = 0,
+    trees: bool = True,
 ) -> Combination:
     """Return the combination of these agents' honest scores.
 
@@ -58,6 +59,8 @@ def fit(
         The initiator's own columns, as numbers; NaN where one is missing. Only trees look at them.
     seed : int, default=0
         Where the folds, and the part of many samples, are drawn from.
+    trees : bool, default=True
+        Whether small boosted trees are tried, too.
     """
     if kind not in KINDS:
         raise SettingsError(f"A combination is one of {', '.join(KINDS)}, and not {kind!r}.")
@@ -68,7 +71,7 @@ def fit(
     skipped = ""
     if kind != "sum":
         made["linear"] = _linear(known, part, folds)
-        skipped = why_not_boosted(part)
+        skipped = why_not_boosted(part) if trees else "nobody asked for trees"
         if not skipped:
             made["boosted"] = _boosted(known, part, folds)
     if kind == "auto":

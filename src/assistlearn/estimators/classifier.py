@@ -17,6 +17,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_array, check_is_fitted, column_or_1d, validate_data
 
 from assistlearn.agents import Agent, TrainingSamples
+from assistlearn.combination import Combination
+from assistlearn.combination.own_columns import OwnColumns
 from assistlearn.core import Contribution, RunState
 from assistlearn.core.class_codes import classes_and_codes
 from assistlearn.core.ignorance import Bools, Floats
@@ -93,6 +95,10 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         ``method="ensemble"``, the average over the agents.
     holdout_scores_ : list of float
         The accuracy on the hold-out samples after each round; empty without ``holdout``.
+    combination_ : Combination or None
+        What was learned to make of the agents' votes; None where they are added up.
+    round_losses_ : list of float
+        The log loss of the combination after each round, on samples that it has not seen; empty for ``combine="sum"``.
     agents_ : dict of str to Agent
         The agents with the models they keep.
     columns_ : dict of str to ndarray of int
@@ -211,6 +217,10 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         self.agents_ = {name: Agent(name, estimator, honesty) for name, estimator, _ in agents}
         self.contributions_: tuple[Contribution, ...] = ()
         self.holdout_scores_: list[float] = []
+        self.round_losses_: list[float] = []
+        self.combination_: Combination | None = None
+        self._by_round: list[Combination] = []
+        self._own_columns = OwnColumns(())
         self.n_rounds_ = 0
         if len(self.classes_) == 1:
             self.stop_reason_ = StopReason.ONE_CLASS
@@ -230,9 +240,20 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         for name, agent in self.agents_.items():
             agent.begin(self._samples_of(name, X, codes, made), made.seeds[name])
         participants = [LocalParticipant(agent, made.states[name], made.method) for name, agent in self.agents_.items()]
-        session = Session(plan, participants, made.states, made.holdout, self.n_jobs)
+        combining = made.combining(plan, list(self.agents_), codes, len(self.classes_), self._own_numbers(X, plan))
+        session = Session(plan, participants, made.states, made.holdout, self.n_jobs, combining)
         self._follow(session.run(), plan.n_rounds * len(participants))
+        if combining is not None and combining.final is not None:
+            self.combination_, self._by_round = combining.final, combining.rounds
         self.ignorance_ = _ignorance(made.states, len(codes), made.training)
+
+    def _own_numbers(self, X: Any, plan: Plan) -> Floats | None:
+        """Return the initiator's own columns as numbers, where a combination may look at them."""
+        if plan.combine == "sum":
+            return None
+        own = take_columns(X, next(iter(self.columns_.values())))
+        self._own_columns = OwnColumns.found_in(own)
+        return self._own_columns.numbers(own)
 
     def _samples_of(self, name: str, X: Any, codes: Codes, made: SetUp) -> TrainingSamples:
         """Return an agent's rows of the samples to train on, and of the hold-out samples."""
@@ -255,7 +276,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
             for event in events:
                 log.append(event)
         self.n_rounds_, self.stop_reason_ = learned.n_rounds, learned.stop_reason
-        self.holdout_scores_ = learned.holdout_scores
+        self.holdout_scores_, self.round_losses_ = learned.holdout_scores, learned.losses
         self.contributions_ = tuple(c for c in learned.contributions if c.round <= self.n_rounds_)
         for agent in self.agents_.values():
             agent.end(self.n_rounds_)

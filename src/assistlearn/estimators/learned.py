@@ -18,12 +18,15 @@ class Learned:
         The kept models of all rounds.
     holdout_scores : list of float
         The accuracy on the hold-out samples after each round.
+    losses : list of float
+        The loss of the combination after each round.
     n_rounds, stop_reason : int, StopReason
         What the ensemble is made of, and why training ended.
     """
 
     contributions: list[Contribution] = field(default_factory=list)
     holdout_scores: list[float] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
     n_rounds: int = 0
     stop_reason: StopReason = StopReason.ALL_ROUNDS_DONE
 
@@ -32,7 +35,8 @@ class Learned:
         match event:
             case TurnFinished(contribution=Contribution() as contribution):
                 self.contributions.append(contribution)
-            case RoundFinished(holdout_accuracy=float(accuracy)):
-                self.holdout_scores.append(accuracy)
+            case RoundFinished():
+                self.holdout_scores += [] if event.holdout_accuracy is None else [event.holdout_accuracy]
+                self.losses += [] if event.loss is None else [event.loss]
             case RunFinished():
                 self.n_rounds, self.stop_reason = event.n_rounds, event.reason

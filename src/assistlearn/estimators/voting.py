@@ -11,6 +11,8 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from assistlearn.agents import Agent, KeptModel
+from assistlearn.combination import Combination
+from assistlearn.combination.own_columns import OwnColumns
 from assistlearn.core import Contribution, votes
 from assistlearn.core.confidence import Said, add_answers
 from assistlearn.core.ignorance import Bools, Floats
@@ -29,6 +31,9 @@ class VotesMixin:
     columns_: dict[str, Positions]
     contributions_: tuple[Contribution, ...]
     n_rounds_: int
+    combination_: Combination | None
+    _by_round: list[Combination]
+    _own_columns: OwnColumns
 
     def _check_table(self, X: Any, reset: bool) -> Any:
         raise NotImplementedError
@@ -49,7 +54,7 @@ class VotesMixin:
         y : ndarray of shape (n_samples,)
             The classes.
         """
-        return self._labels(self._total(self._own_scores(X)))
+        return self._labels(_sum(self.agent_scores(X)))
 
     def predict_proba(self, X: Any) -> Floats:
         """Return class probabilities.
@@ -68,7 +73,7 @@ class VotesMixin:
         p : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return self._probabilities(self._total(self._own_scores(X)), len({c.agent for c in self.contributions_}))
+        return self._probabilities(_sum(self.agent_scores(X)), len({c.agent for c in self.contributions_}))
 
     def decision_function(self, X: Any) -> Floats:
         """Return the sum of the agents' votes.
@@ -83,10 +88,10 @@ class VotesMixin:
         scores : ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
             For two classes the score of ``classes_[1]`` alone, which is minus that of ``classes_[0]``.
         """
-        return self._shown(self._total(self._own_scores(X)))
+        return self._shown(_sum(self.agent_scores(X)))
 
     def agent_scores(self, X: Any) -> dict[str, Floats]:
-        """Return what each agent alone would answer: its own votes.
+        """Return what each agent alone would answer: its own votes; or its share of the decision that was learned.
 
         Parameters
         ----------
@@ -99,7 +104,10 @@ class VotesMixin:
             Their sum is :meth:`decision_function`. For two classes that has one dimension only: it is the second
             column of the sum, and the first is its negative.
         """
-        return self._combined(self._own_scores(X))
+        own = self._own_scores(X)
+        if self.combination_ is None:
+            return self._combined(own)
+        return self.combination_.decide(own, self._own_numbers_of(X))
 
     def taking_part(self, X: Any) -> dict[str, Bools]:
         """Return who answers for which samples.
@@ -207,8 +215,16 @@ class VotesMixin:
                 scores = agent.scores(take_rows(own, np.flatnonzero(held)), n_held, n_classes) if n_held else 0.0
                 out[name] = np.zeros((n_samples, n_classes))
                 out[name][held] = scores
-        self._add_prior_where_nobody_votes(out, present)
+        if self.combination_ is None:
+            self._add_prior_where_nobody_votes(out, present)
         return out
+
+    def _own_numbers_of(self, X: Any) -> Floats | None:
+        """Return the initiator's own columns of a table as numbers, where it is there."""
+        initiator = None if self.combination_ is None else self.combination_.initiator
+        return (
+            self._own_columns.numbers(take_columns(X, self.columns_[initiator])) if initiator in self.columns_ else None
+        )
 
     def _present(self, X: Any) -> dict[str, Bools | None]:
         """Return which samples each agent holds; None for all of them."""
@@ -236,14 +252,15 @@ class VotesMixin:
             for name, agent in self.agents_.items()
         }
         scores = {name: np.zeros(shape) for name in self.agents_}
-        self._add_prior_where_nobody_votes(scores, present)
+        if self.combination_ is None:
+            self._add_prior_where_nobody_votes(scores, present)
         weights = dict.fromkeys(self.agents_, 0.0)
         pending = [(c.round, c.agent) for c in self.contributions_]
         for round in range(1, self.n_rounds_ + 1):
             while pending and pending[0][0] == round:
                 _, name = pending.pop(0)
                 weights[name] += self._add_next(answers[name], scores[name], rows[name])
-            yield self._total(scores, weights), sum(weight > 0.0 for weight in weights.values())
+            yield self._stage(round, scores, weights, X), sum(weight > 0.0 for weight in weights.values())
 
     def _add_next(self, answers: Iterator[tuple[KeptModel, Said]], scores: Floats, rows: Any) -> float:
         """Add an agent's next model's votes to the scores of the samples that it holds, and return its weight."""
@@ -259,8 +276,13 @@ class VotesMixin:
         scores[rows] = own
         return kept.model_weight
 
-    def _total(self, own: dict[str, Floats], weights: dict[str, float] | None = None) -> Floats:
-        return sum(self._combined(own, weights).values(), np.zeros(next(iter(own.values())).shape))
+    def _stage(self, round: int, scores: dict[str, Floats], weights: dict[str, float], X: Any) -> Floats:
+        """Return the decision after a round: the votes so far, or what was learned of them then."""
+        if self.combination_ is None:
+            return _sum(self._combined(scores, weights))
+        if round == self.n_rounds_:
+            return _sum(self.combination_.decide(scores, self._own_numbers_of(X)))
+        return _sum(self._by_round[round - 1].decide(scores))
 
     def _combined(self, own: dict[str, Floats], weights: dict[str, float] | None = None) -> dict[str, Floats]:
         """Return the agents' shares of the decision, from their own votes."""
@@ -287,3 +309,7 @@ class VotesMixin:
         if not self.contributions_:
             return votes.probabilities(total)
         return self._plan().make_method().probabilities(total, n_voting)
+
+
+def _sum(shares: dict[str, Floats]) -> Floats:
+    return sum(shares.values(), np.zeros(next(iter(shares.values())).shape))

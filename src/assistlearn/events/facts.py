@@ -20,6 +20,7 @@ class StopReason(StrEnum):
     WEAK_AGENT = "an agent's model was no better than chance"
     ALL_AGENTS_PERFECT = "every agent's model was perfect, so that ignorance carries no information"
     HOLDOUT_STOPPED_IMPROVING = "the error on the hold-out samples stopped improving"
+    ROUNDS_NO_LONGER_PAY = "another round was not worth its bits: the loss of the combination hardly fell"
     ONE_CLASS = "the labels have one class only"
 
 
@@ -128,10 +129,24 @@ class AgentLeft(Event):
 
 @dataclass(frozen=True)
 class RoundFinished(Event):
-    """Every agent has had its turn in this round."""
+    """Every agent has had its turn in this round; ``loss`` is that of the combination on samples it has not seen."""
 
     round: int
     holdout_accuracy: float | None
+    loss: float | None = None
+    error: float | None = None
+
+
+@dataclass(frozen=True)
+class CombinationLearned(Event):
+    """The initiator has learned what to make of the scores of ``n_rounds`` rounds: which kind, and every kind's loss."""
+
+    n_rounds: int
+    kind: str
+    loss: float
+    error: float
+    losses: dict[str, float] = field(default_factory=dict)
+    skipped: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@
     turns/000007.msg      the answer to each turn, as it came
     left.json             agents that were gone, and from which turn on the run went on without them
     events.jsonl          what happened, one fact per line, as it happens
+    combination.bin       what the initiator has learned to make of the votes, where they are not just added up
     result.json           the contributions, the stop reason, the bytes
     digests.txt           the digests of the files, to notice one that has changed
     lock                  who uses the folder; whether anybody does, the operating system knows
@@ -39,6 +40,7 @@ FILES = (
     "held.npy",
     "left.json",
     "events.jsonl",
+    "combination.bin",
     "result.json",
     "settings.json",
     DIGESTS,
@@ -146,6 +148,15 @@ class RunFolder:
     def log(self) -> EventLog:
         """Return the log, to append to."""
         return EventLog(self.events)
+
+    def write_combination(self, content: bytes) -> None:
+        """Keep what the initiator has learned to make of the votes."""
+        self._files.write({self.path / "combination.bin": content})
+
+    def combination(self) -> bytes | None:
+        """Return what the initiator has learned to make of the votes; None where they are added up."""
+        path = self.path / "combination.bin"
+        return self._files.read(path) if path.exists() else None
 
     def write_result(self, result: dict[str, Any]) -> None:
         """Write the end of the run; from now on it is finished."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from assistlearn.alignment import Ids, Minimum
 from assistlearn.alignment.matching import Rows
+from assistlearn.combination import from_bytes
 from assistlearn.core import votes
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.errors import AssistLearnError, RunError, StartedAnewError
@@ -18,6 +19,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_numbers
 from assistlearn.runs.alignment import STARTS_ANEW, Matching
 from assistlearn.runs.open_run import OpenRun
+from assistlearn.runs.own_numbers import OwnNumbers
 from assistlearn.runs.training import tell_end
 from assistlearn.runs.vote_check import VoteCheck
 from assistlearn.service.moved_columns import moved_columns
@@ -110,7 +112,7 @@ def predict(run: OpenRun, ids: Ids, rows: Rows) -> Prediction:
         except AssistLearnError as error:
             absent[name] = str(error)
     contributed = {contribution["agent"] for contribution in result["contributions"]}
-    prediction = _combined(run, len(ids), found, absent, len(contributed & found.keys()))
+    prediction = _combined(run, rows, found, absent, len(contributed & found.keys()))
     prediction = replace(prediction, warnings=warnings)
     held = {name: int(mask.sum()) for name, mask in prediction.known.items()}
     run.log.append(Predicted(len(ids), int((~prediction.anyone).sum()), held, absent))
@@ -118,15 +120,23 @@ def predict(run: OpenRun, ids: Ids, rows: Rows) -> Prediction:
 
 
 def _combined(
-    run: OpenRun, n: int, found: Mapping[str, _Votes], absent: Mapping[str, str], n_voting: int
+    run: OpenRun, rows: Rows, found: Mapping[str, _Votes], absent: Mapping[str, str], n_voting: int
 ) -> Prediction:
     method, classes = run.settings.plan.make_method(), run.settings.classes
-    scores = {name: each.scores for name, each in found.items()}
-    shares = method.combine(scores, {name: each.weight for name, each in found.items()})
-    secret = sum(shares.values(), np.zeros((n, len(classes))))
+    secret = sum(_shares(run, rows, found).values(), np.zeros((len(rows), len(classes))))
     total = np.ascontiguousarray(secret[:, np.asarray(run.folder.permutation())])  # rows are summed as elsewhere
     known = {name: each.known for name, each in found.items()}
     return Prediction(total, method.probabilities(total, n_voting), known, absent, classes)
+
+
+def _shares(run: OpenRun, rows: Rows, found: Mapping[str, _Votes]) -> Mapping[str, Floats]:
+    """Return each agent's share of the decision: its votes, or what was learned to make of them."""
+    scores = {name: each.scores for name, each in found.items()}
+    learned = run.folder.combination()
+    if learned is None or not scores:
+        return run.settings.plan.make_method().combine(scores, {name: each.weight for name, each in found.items()})
+    own = OwnNumbers.of(run).at(rows) if run.settings.initiator in scores else None
+    return from_bytes(learned, str(run.folder.path)).decide(scores, own)
 
 
 def _votes_of(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> _Votes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,8 @@ from assistlearn.errors import SettingsError
 from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.methods.method import Method
 from assistlearn.plan import Plan
-from assistlearn.session import HoldOut
+from assistlearn.session import Combining, HoldOut
+from assistlearn.session.combining import Task
 from assistlearn.session.holdout import split
 
 Positions = NDArray[np.intp]
@@ -41,6 +43,8 @@ class SetUp:
         What the hold-out samples will tell.
     seeds : mapping of str to int
         For chance in each agent's preparation.
+    weights : ndarray or None
+        The initial weights of the samples to train on; None where all are equal.
     """
 
     method: Method
@@ -50,6 +54,30 @@ class SetUp:
     states: Mapping[str, RunState]
     holdout: HoldOut | None
     seeds: Mapping[str, int]
+    weights: Floats | None = None
+
+    def combining(self, plan: Plan, agents: Sequence[str], codes: Codes, n_classes: int, own: Any) -> Combining | None:
+        """Return what learns the combination, where the plan wants one.
+
+        Parameters
+        ----------
+        plan : Plan
+            What may be learned, and the seed.
+        agents : sequence of str
+            Their names, the initiator first.
+        codes : ndarray
+            The class codes of all samples.
+        n_classes : int
+            The number of classes.
+        own : ndarray or None
+            The initiator's own columns for all samples, as numbers.
+        """
+        if plan.combine == "sum":
+            return None
+        kept = slice(None) if self.training is None else self.training
+        mine = None if own is None else own[kept]
+        task = Task(plan.combine, agents, codes[kept], n_classes, self.weights, mine, plan.seed)
+        return Combining(task, self.method)
 
 
 def set_up(
@@ -90,6 +118,7 @@ def set_up(
         states=method.states(agents, n_training, n_classes, own_weights),
         holdout=None if aside is None else HoldOut(codes[aside], n_classes, plan.patience, method),
         seeds={name: int(rng.randint(MAX_SEED)) for name in agents},
+        weights=own_weights,
     )
 
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from assistlearn.combination import to_bytes
 from assistlearn.core.votes import Codes
 from assistlearn.errors import RefusedError, RunError, UnreachableError
 from assistlearn.events import (
     AgentLeft,
+    CombinationLearned,
     Event,
     RoundFinished,
     RunFinished,
@@ -23,14 +25,15 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers
 from assistlearn.runs.alignment import align
 from assistlearn.runs.open_run import OpenRun
+from assistlearn.runs.own_numbers import OwnNumbers
 from assistlearn.runs.recorded_participant import RecordedParticipant
 from assistlearn.runs.remote_participant import RemoteParticipant, Sizes
 from assistlearn.runs.setup import SetUp, set_up
 from assistlearn.runs.traffic import received_answers, traffic_of
 from assistlearn.runs.turn_check import turn_checks
-from assistlearn.session import Session
+from assistlearn.session import Combining, Session
 
-OF_THE_SESSION = (TurnFinished, AgentLeft, RoundFinished, RunFinished)
+OF_THE_SESSION = (TurnFinished, AgentLeft, RoundFinished, CombinationLearned, RunFinished)
 """Facts that a resumed session yields again, in the same order."""
 
 
@@ -59,8 +62,10 @@ def train(run: OpenRun) -> Iterator[Event]:
         )
         for name in run.settings.agents
     ]
-    session = Session(run.settings.plan, participants, made.states, made.holdout)
-    yield from _follow(run, session.run(), made.n_training, logged)
+    own = OwnNumbers.of(run)
+    combining = made.combining(run.settings.plan, run.settings.agents, codes, n_classes, own.at(rows))
+    session = Session(run.settings.plan, participants, made.states, made.holdout, combining=combining)
+    yield from _follow(run, session.run(), made.n_training, logged, combining)
 
 
 def _begin(run: OpenRun, codes: Codes, n_classes: int, made: SetUp, weights: Any) -> None:
@@ -85,7 +90,9 @@ def _begin(run: OpenRun, codes: Codes, n_classes: int, made: SetUp, weights: Any
         run.reach(name, begin, m.Ready)
 
 
-def _follow(run: OpenRun, events: Iterator[Event], n_training: int, logged: Sequence[Event]) -> Iterator[Event]:
+def _follow(
+    run: OpenRun, events: Iterator[Event], n_training: int, logged: Sequence[Event], combining: Combining | None
+) -> Iterator[Event]:
     """Write events down and pass them on; at the end tell the agents and write the result.
 
     What is in the log already, from before an interruption, is told but not written again.
@@ -97,6 +104,8 @@ def _follow(run: OpenRun, events: Iterator[Event], n_training: int, logged: Sequ
         if isinstance(event, RunFinished):
             result = _result(run, seen, event, n_training)
             _end(run, event.n_rounds, [contribution["agent"] for contribution in result["contributions"]])
+            if combining is not None and combining.final is not None:
+                run.folder.write_combination(to_bytes(combining.final))
             run.folder.write_result(result)
         if len(seen) <= known:
             run.log.tell(event)
@@ -141,4 +150,5 @@ def _result(run: OpenRun, seen: Sequence[Event], end: RunFinished, n_training: i
         "n_samples": n_training,
         "left": run.folder.left(),
         "traffic": traffic_of(run, seen),
+        "combination": next((asdict(event) for event in seen if isinstance(event, CombinationLearned)), None),
     }

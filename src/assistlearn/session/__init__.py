@@ -1,7 +1,8 @@
 """The only loop: a session, its rounds, and the agents as it sees them."""
 
+from assistlearn.session.combining import Combining
 from assistlearn.session.holdout import HoldOut
 from assistlearn.session.participant import Participant
 from assistlearn.session.session import Session
 
-__all__ = ["HoldOut", "Participant", "Session"]
+__all__ = ["Combining", "HoldOut", "Participant", "Session"]

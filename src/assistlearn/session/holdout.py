@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from assistlearn.combination import Combination
 from assistlearn.core import votes
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
@@ -64,10 +65,10 @@ class HoldOut:
         self._weights[agent] = self._weights.get(agent, 0.0) + model_weight
         self._method.add_holdout(self._scores[agent], answer, model_weight)
 
-    def finish_round(self) -> float:
-        """Return the accuracy after this round."""
+    def finish_round(self, learned: Combination | None = None) -> float:
+        """Return the accuracy after this round, of the votes added up or of what was learned to make of them."""
         self._round += 1
-        wrong = int(np.count_nonzero(votes.winners(self._total()) != self._codes))
+        wrong = int(np.count_nonzero(votes.winners(self._total(learned)) != self._codes))
         if wrong < self._least_wrong:
             self._least_wrong = wrong
             self.best_round = self._round
@@ -78,6 +79,9 @@ class HoldOut:
         """Whether the error has not fallen for ``patience`` rounds."""
         return self._round - self.best_round >= self._patience
 
-    def _total(self) -> Floats:
-        shares = self._method.combine(self._scores, self._weights)
+    def _total(self, learned: Combination | None) -> Floats:
+        if learned is not None and self._scores:
+            shares = learned.decide(self._scores)
+        else:
+            shares = self._method.combine(self._scores, self._weights)
         return sum(shares.values(), np.zeros((len(self._codes), self._n_classes)))

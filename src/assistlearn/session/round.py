@@ -15,6 +15,7 @@ from assistlearn.core.quantise import right
 from assistlearn.errors import AgentGoneError
 from assistlearn.events import AgentLeft, Event, TurnFinished
 from assistlearn.orders import Greedy, checked, order_of
+from assistlearn.session.combining import Told
 from assistlearn.session.participant import Participant
 
 if TYPE_CHECKING:
@@ -127,6 +128,8 @@ class Round:
             session.states[name].apply(answer.reward, contribution.model_weight)
             for participant in session.present.values():
                 participant.hear(contribution, answer)
+            if session.combining is not None:
+                session.combining.add(Told(self._number, name, answer.reward, contribution.model_weight))
             if session.holdout is not None and answer.holdout is not None:
                 session.holdout.add(name, answer.holdout, contribution.model_weight)
         worth = verdict.model_weight, verdict.mean_reward

@@ -8,9 +8,10 @@ import numpy as np
 
 from assistlearn.agents import Turn
 from assistlearn.core import Contribution, RunState
-from assistlearn.events import Event, RoundFinished, RunFinished, StopReason, TurnFinished
+from assistlearn.events import CombinationLearned, Event, RoundFinished, RunFinished, StopReason, TurnFinished
 from assistlearn.learners.seeding import TurnSeeds
 from assistlearn.plan import Plan
+from assistlearn.session.combining import Combining
 from assistlearn.session.holdout import HoldOut
 from assistlearn.session.participant import Participant
 from assistlearn.session.round import Round
@@ -33,6 +34,8 @@ class Session:
     n_jobs : int, optional
         How many agents take their turns side by side, in threads: those who try where the order is greedy, and those
         of a round where every agent boosts alone. For agents in this process, who are never gone.
+    combining : Combining, optional
+        What is learned of the agents' scores, where they are not just added up.
 
     Attributes
     ----------
@@ -51,11 +54,13 @@ class Session:
         states: Mapping[str, RunState],
         holdout: HoldOut | None = None,
         n_jobs: int | None = None,
+        combining: Combining | None = None,
     ) -> None:
         self.plan = plan
         self.states = states
         self.holdout = holdout
         self.n_jobs = n_jobs
+        self.combining = combining
         self.present = {participant.name: participant for participant in participants}
         self.history: list[TurnFinished] = []
         self.order_rng = np.random.RandomState([plan.seed, 1])
@@ -73,22 +78,37 @@ class Session:
             weak = yield from round.run()
             if weak:
                 return (yield from self._finish(StopReason.WEAK_AGENT, number if round.made else number - 1))
-            yield RoundFinished(number, None if self.holdout is None else self.holdout.finish_round())
-            reason = _stop_reason(round.made, self.holdout)
+            yield self._round_finished(number)
+            reason = _stop_reason(round.made, self.holdout, self.combining)
             if reason is not None:
                 return (yield from self._finish(reason, number if round.made else number - 1))
         return (yield from self._finish(StopReason.ALL_ROUNDS_DONE, self.plan.n_rounds))
 
+    def _round_finished(self, number: int) -> RoundFinished:
+        learned = None if self.combining is None else self.combining.finish_round()
+        accuracy = None if self.holdout is None else self.holdout.finish_round(learned)
+        if learned is None:
+            return RoundFinished(number, accuracy)
+        return RoundFinished(number, accuracy, learned.loss, learned.error)
+
     def _finish(self, reason: StopReason, n_rounds: int) -> Generator[Event, None, RunFinished]:
-        """Yield the end of the run, cut back to the best round where hold-out samples tell it."""
+        """Yield the end of the run, cut back to the best round where hold-out samples or the combination tell it."""
         if self.holdout is not None:
             n_rounds = min(n_rounds, max(self.holdout.best_round, 1))
+        if self.combining is not None:
+            n_rounds = min(n_rounds, max(self.combining.best_round, 1))
+            learned = self.combining.finish(n_rounds)
+            if learned is not None:
+                facts = learned.kind, learned.loss, learned.error, dict(learned.losses), learned.skipped
+                yield CombinationLearned(n_rounds, *facts)
         finished = RunFinished(reason, n_rounds)
         yield finished
         return finished
 
 
-def _stop_reason(made: Sequence[Contribution], holdout: HoldOut | None) -> StopReason | None:
+def _stop_reason(
+    made: Sequence[Contribution], holdout: HoldOut | None, combining: Combining | None
+) -> StopReason | None:
     """Return why to stop after a round with these contributions, if there is a reason.
 
     A round that changed no ignorance would only repeat itself: nobody contributed, or whoever did was perfect.
@@ -99,4 +119,6 @@ def _stop_reason(made: Sequence[Contribution], holdout: HoldOut | None) -> StopR
         return StopReason.ALL_AGENTS_PERFECT
     if holdout is not None and holdout.exhausted:
         return StopReason.HOLDOUT_STOPPED_IMPROVING
+    if combining is not None and combining.exhausted:
+        return StopReason.ROUNDS_NO_LONGER_PAY
     return None

@@ -1,0 +1,48 @@
+"""What each round of a run has brought and cost: the loss of the combination against the bits spent so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assistlearn.events import Answered, Asked, RoundFinished, read
+from assistlearn.runs.folder import RunFolder
+
+
+@dataclass(frozen=True)
+class RoundPrice:
+    """A round: what the combination lost after it, on samples that it had not seen, and what was spent by then.
+
+    Attributes
+    ----------
+    round : int
+        Counts from 1.
+    loss, error : float
+        The mean log loss, and its standard error.
+    bits : float
+        Sent and received with all helpers until then, matching of ids excepted, per training sample.
+    """
+
+    round: int
+    loss: float
+    error: float
+    bits: float
+
+
+def round_prices(folder: RunFolder, n_samples: int) -> list[RoundPrice]:
+    """Return the price of every round of a run with a learned combination, from its log; else nothing.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        Of the run.
+    n_samples : int
+        How many samples it was trained on.
+    """
+    spent, prices = 0, []
+    for recorded in read(folder.events):
+        match recorded.event:
+            case Asked() | Answered() as message:
+                spent += 0 if message.type in ("align", "aligned") else message.bytes
+            case RoundFinished(loss=float(loss)) as finished:
+                prices.append(RoundPrice(finished.round, loss, finished.error or 0.0, 8 * spent / max(n_samples, 1)))
+    return prices

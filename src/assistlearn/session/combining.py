@@ -1,0 +1,132 @@
+"""What the initiator learns to make of the agents' scores, round by round, and whether another round is worth it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from assistlearn import combination
+from assistlearn.combination import Combination
+from assistlearn.core import Reward
+from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes
+from assistlearn.methods.method import Method
+
+WORTH = 0.01
+"""A round pays if it lowers the honest loss of the combination by this share of it, or more."""
+
+
+class Told(NamedTuple):
+    """What a kept model has told: in which round, whose it is, its honest reward and its weight."""
+
+    round: int
+    agent: str
+    reward: Reward
+    model_weight: float
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a combination is learned for, by the initiator on its own machine.
+
+    Attributes
+    ----------
+    kind : {"learned", "auto"}
+        What may be learned.
+    agents : sequence of str
+        All agents, the initiator first.
+    codes : ndarray of shape (n_samples,)
+        The class codes of the training samples.
+    n_classes : int
+        The number of classes.
+    weights : ndarray of shape (n_samples,), optional
+        The initial weights of the samples.
+    own : ndarray of shape (n_samples, n_columns), optional
+        The initiator's own columns, as numbers.
+    seed : int, default=0
+        For the folds.
+    """
+
+    kind: str
+    agents: Sequence[str]
+    codes: Codes
+    n_classes: int
+    weights: Floats | None = None
+    own: Floats | None = None
+    seed: int = 0
+
+
+class Combining:
+    """The combination after each round, and which round was the best.
+
+    Parameters
+    ----------
+    task : Task
+        What is learned.
+    method : Method
+        What a reward says about every class.
+
+    Attributes
+    ----------
+    rounds : list of Combination
+        After each round; of those that are additive over the agents, so that a round costs little.
+    best_round : int
+        The last round that paid; 0 before the first.
+    final : Combination or None
+        What is made of the rounds that the run is made of, trees included; None before the end.
+    """
+
+    def __init__(self, task: Task, method: Method) -> None:
+        self._task = task
+        self._method = method
+        self._told: list[Told] = []
+        self.rounds: list[Combination] = []
+        self.best_round = 0
+        self.final: Combination | None = None
+
+    def add(self, told: Told) -> None:
+        """Take a kept model into account."""
+        self._told.append(told)
+
+    def finish_round(self) -> Combination | None:
+        """Return what is made of all rounds so far; None as long as nobody has told anything."""
+        number = len(self.rounds) + 1
+        if not self._told:
+            return None
+        self.rounds.append(self._learned(number, trees=False))
+        best = self.rounds[self.best_round - 1].loss if self.best_round else np.inf
+        if self.rounds[-1].loss < (1.0 - WORTH) * best:
+            self.best_round = number
+        return self.rounds[-1]
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the last round has not paid."""
+        return len(self.rounds) > self.best_round
+
+    def finish(self, n_rounds: int) -> Combination | None:
+        """Learn the combination of the first ``n_rounds`` rounds; None where nobody has told anything in them."""
+        if any(told.round <= n_rounds for told in self._told):
+            self.final = self._learned(n_rounds, trees=True)
+            del self.rounds[n_rounds:]
+        return self.final
+
+    def _learned(self, n_rounds: int, trees: bool) -> Combination:
+        task = self._task
+        scores = {agent: np.zeros((len(task.codes), task.n_classes)) for agent in task.agents}
+        for told in self._told:
+            if told.round <= n_rounds:
+                scores[told.agent] += told.model_weight * self._method.class_votes(told.reward, task.codes)
+        return combination.fit(
+            task.kind,
+            scores,
+            task.codes,
+            initiator=task.agents[0],
+            weights=task.weights,
+            own=task.own,
+            seed=task.seed,
+            trees=trees,
+        )
