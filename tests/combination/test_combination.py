@@ -133,7 +133,19 @@ def test_many_agents_have_a_combination_for_each_that_is_missing_and_for_the_ini
     scores, codes = scores_and_codes(200, 3, names, know=(1.0, -1.0, 0.5, 0.5, 0.5))
     fitted = combination.fit("learned", scores, codes, initiator="a")
     assert fitted.kind == "linear"
-    assert len(fitted.model_for(("a", "b", "c")).agents) == 4
+    assert fitted.model_for(("a", "c", "d", "e")).agents == ("a", "c", "d", "e")
+    assert fitted.model_for(("a", "b", "c")) is fitted.otherwise
+
+
+def test_of_many_agents_that_say_the_same_few_are_heard_as_loudly_as_all():
+    rng = np.random.default_rng(0)
+    one, codes = scores_and_codes(400, 3, ("a",), know=2.0)
+    scores = {agent: centred(one["a"] + 0.1 * rng.normal(size=(400, 3))) for agent in "abcdef"}
+    fitted = combination.fit("learned", scores, codes, initiator="a")
+    few = {agent: scores[agent] for agent in "abc"}
+    assert fitted.model_for((*few,)) is fitted.otherwise
+    neutral = total(fitted.model.shares(few)) + whole(fitted.model.bias[None])
+    assert log_loss(total(fitted.decide(few)), codes).mean() < log_loss(neutral, codes).mean() - 0.01
 
 
 def test_the_sum_is_the_votes_as_they_are():

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skops import io
 
 from assistlearn import combination
-from assistlearn.combination.keeping_combinations import KeptBoosted, KeptCombination, KeptLinear
+from assistlearn.combination.keeping_combinations import KeptCombination, KeptLinear
 from assistlearn.errors import UntrustedFileError
 from tests.combination.made import scores_and_codes, total
 from tests.combination.test_combination import problem_for_trees
@@ -39,13 +39,12 @@ def rewritten(data, **changes):
     return hashlib.sha256(content).digest() + content
 
 
-def models(data):
-    return msgspec.msgpack.decode(data[32:], type=KeptCombination).models
+def model_of(data):
+    return msgspec.msgpack.decode(data[32:], type=KeptCombination).model
 
 
-def with_first(data, **changes):
-    first, *others = models(data)
-    return rewritten(data, models=[msgspec.structs.replace(first, **changes), *others])
+def with_model(data, **changes):
+    return rewritten(data, model=msgspec.structs.replace(model_of(data), **changes))
 
 
 @pytest.mark.parametrize("kind", ["sum", "learned", "auto"])
@@ -96,7 +95,8 @@ def test_other_bytes_under_their_own_digest_are_refused(content):
         ({"agents": ["a", "b", "b", "c"]}, "names an agent twice"),
         ({"agents": ["a", "b"]}, "one that is none of its agents"),
         ({"loss": float("nan")}, "a loss that is not finite"),
-        ({"models": []}, "holds no model"),
+        ({"otherwise": KeptLinear([], b"", bytes(24))}, "no model for samples that some of its agents do not hold"),
+        ({"absences": [KeptLinear(["z"], bytes(72), bytes(24))]}, "one that is none of its agents"),
     ],
 )
 def test_facts_that_cannot_be_are_refused(kept_linear, changes, words):
@@ -115,13 +115,13 @@ def test_facts_that_cannot_be_are_refused(kept_linear, changes, words):
 )
 def test_a_linear_model_that_cannot_be_is_refused(kept_linear, changes, words):
     with pytest.raises(UntrustedFileError, match=words):
-        combination.from_bytes(with_first(kept_linear, **changes))
+        combination.from_bytes(with_model(kept_linear, **changes))
 
 
 def boosted_with(data, change):
     """The same bytes, after a change of the first model's trees."""
-    trees = io.loads(models(data)[0].trees, trusted=io.get_untrusted_types(data=models(data)[0].trees))
-    return with_first(data, trees=io.dumps(change(trees) or trees))
+    trees = io.loads(model_of(data).trees, trusted=io.get_untrusted_types(data=model_of(data).trees))
+    return with_model(data, trees=io.dumps(change(trees) or trees))
 
 
 def outside(trees):
@@ -166,15 +166,8 @@ def test_trees_that_cannot_be_are_refused(kept_boosted, change, words):
 
 def test_trees_of_other_inputs_or_that_are_no_trees_are_refused(kept_boosted):
     with pytest.raises(UntrustedFileError, match="its trees have 7 inputs, and not 8"):
-        combination.from_bytes(with_first(kept_boosted, n_own=2))
+        combination.from_bytes(with_model(kept_boosted, n_own=2))
     with pytest.raises(UntrustedFileError, match="holds a model that cannot be read"):
-        combination.from_bytes(with_first(kept_boosted, trees=b"PK"))
+        combination.from_bytes(with_model(kept_boosted, trees=b"PK"))
     with pytest.raises(UntrustedFileError, match=r"types that are not trusted:\s+operator.itemgetter"):
-        combination.from_bytes(with_first(kept_boosted, trees=io.dumps(operator.itemgetter(0))))
-
-
-def test_trees_need_a_linear_model_beside_them_for_absences(kept_boosted):
-    only = [each for each in models(kept_boosted) if isinstance(each, KeptBoosted)]
-    assert any(isinstance(each, KeptLinear) for each in models(kept_boosted))
-    with pytest.raises(UntrustedFileError, match="no linear model for samples that some agents do not hold"):
-        combination.from_bytes(rewritten(kept_boosted, models=only))
+        combination.from_bytes(with_model(kept_boosted, trees=io.dumps(operator.itemgetter(0))))

@@ -3,11 +3,18 @@
 To leave an agent's scores at zero in a combination that was fitted with all is not enough: the others' scores then
 count as if it had spoken. With a helper gone, that cost up to .16 of accuracy in linear combinations, and up to .15 in
 boosted ones, against a combination of those that are there.
+
+With many agents there are too many sets. For all others there is one linear combination that was fitted to samples from
+which helpers were left out at random, with a chance of a half. With eight agents and 30 % of the helpers' samples
+missing it was right in .914, the neutral one in .878, one combination for every set in .927.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
+
+import numpy as np
 
 from assistlearn.combination.boosted import Boosted, fit_boosted
 from assistlearn.combination.evidence import Evidence
@@ -17,6 +24,8 @@ MOST_AGENTS = 4
 """Up to so many agents, there is a combination for every set of helpers."""
 TOLERANCE = 1e-6
 """Where the search for a combination stops."""
+COPIES = 3
+"""How often a sample is taken, each time without other helpers."""
 
 
 def likely_sets(agents: tuple[str, ...], initiator: str) -> list[tuple[str, ...]]:
@@ -38,6 +47,15 @@ def linear_for_absences(evidence: Evidence, penalty: float) -> tuple[Linear, ...
     """Return linear combinations for likely sets of agents, and for nobody at all."""
     sets = likely_sets(evidence.agents, evidence.initiator)
     return (*(fit_linear(evidence.of(each), penalty, TOLERANCE) for each in sets), prior(evidence))
+
+
+def linear_for_any_absence(evidence: Evidence, penalty: float, seed: int) -> Linear:
+    """Return a linear combination for any set of agents, fitted to samples that helpers were left out of at random."""
+    n = len(evidence.codes)
+    gone = np.random.default_rng(seed).random((len(evidence.agents), n * COPIES)) < 0.5
+    gone[[agent == evidence.initiator for agent in evidence.agents]] = False
+    many = evidence.rows(np.tile(np.arange(n), COPIES))
+    return fit_linear(replace(many, scores=np.where(gone[:, :, None], 0.0, many.scores)), penalty, TOLERANCE)
 
 
 def boosted_for_absences(evidence: Evidence, n_iterations: int) -> tuple[Boosted, ...]:

@@ -39,7 +39,9 @@ class Combination:
     model : Linear or Boosted
         What the scores pass through.
     absences : tuple of Linear or Boosted
-        What they pass through where some agents are missing or abstain.
+        What they pass through where some agents are missing or abstain: each is for a set of agents.
+    otherwise : Linear
+        What they pass through for any other set of agents.
     """
 
     kind: str
@@ -51,7 +53,8 @@ class Combination:
     initiator: str
     n_classes: int
     model: Linear | Boosted
-    absences: tuple[Linear | Boosted, ...] = ()
+    absences: tuple[Linear | Boosted, ...]
+    otherwise: Linear
 
     def decide(self, scores: Mapping[str, Floats], own: Floats | None = None) -> dict[str, Floats]:
         """Return each agent's share of the decision; the shares sum to the decision.
@@ -98,15 +101,9 @@ class Combination:
         return out
 
     def model_for(self, present: tuple[str, ...], with_trees: bool = True) -> Linear | Boosted:
-        """Return the model for samples that these agents speak about.
-
-        It is the one that was fitted for them. Where there is none, it is the linear one for the fewest agents more;
-        the scores of these stay at zero. Trees need the initiator's own columns.
-        """
+        """Return the model for samples that these agents speak about; trees need the initiator's own columns."""
         models = [each for each in (self.model, *self.absences) if with_trees or isinstance(each, Linear)]
-        exact = [each for each in models if {*each.agents} == {*present}]
-        wider = [each for each in models if isinstance(each, Linear) and {*present} <= {*each.agents}]
-        return exact[0] if exact else min(wider, key=lambda each: len(each.agents))
+        return next((each for each in models if {*each.agents} == {*present}), self.otherwise)
 
     def probabilities(self, total: Floats) -> Floats:
         """Return the class probabilities that a decision stands for."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from assistlearn.combination.absence import boosted_for_absences, linear_for_absences
+from assistlearn.combination.absence import boosted_for_absences, linear_for_absences, linear_for_any_absence
 from assistlearn.combination.boosted import Boosted, choose_iterations, fit_boosted, why_not_boosted
 from assistlearn.combination.combination import Combination
 from assistlearn.combination.cross_validation import Tried, folds_of, part_to_choose_on
@@ -19,9 +19,15 @@ from assistlearn.errors import SettingsError
 
 KINDS = ("sum", "learned", "auto")
 
-_Models: TypeAlias = tuple[Linear | Boosted, ...]
-"""The model for all agents first, then those for samples that some do not hold."""
-_Made: TypeAlias = tuple[Tried, Callable[[], _Models]]
+_Made: TypeAlias = tuple[Tried, Callable[[], "_Models"]]
+
+
+class _Models(NamedTuple):
+    """The model for samples that all agents hold, those for some other sets of agents, and one for all other sets."""
+
+    model: Linear | Boosted
+    absences: tuple[Linear | Boosted, ...]
+    otherwise: Linear
 
 
 def fit(
@@ -70,20 +76,20 @@ def fit(
     skipped = ""
     if kind != "sum":
         penalty, tried = choose_penalty(part, folds)
-        made["linear"] = tried, lambda: _linear(known, part, penalty)
+        made["linear"] = tried, lambda: _linear(known, part, penalty, seed)
         skipped = why_not_boosted(known)
         if not skipped:
             n_iterations, better = choose_iterations(part, folds)
-            made["boosted"] = better, lambda: _boosted(known, part, n_iterations, penalty)
+            made["boosted"] = better, lambda: _boosted(known, part, n_iterations, _linear(known, part, penalty, seed))
     if kind == "auto":
         alone = told.of((initiator,))
         alone_part = alone.rows(chosen_on)
         made["alone"] = _summed(alone, alone_part)
         own_penalty, own_tried = choose_penalty(alone_part, folds)
-        made["linear alone"] = own_tried, lambda: _linear(alone, alone_part, own_penalty)
+        made["linear alone"] = own_tried, lambda: _linear(alone, alone_part, own_penalty, seed)
     chosen = _choice(kind, {name: tried for name, (tried, _) in made.items()})
     tried, make = made[chosen]
-    model, *absences = make()
+    models = make()
     return Combination(
         kind=chosen,
         loss=tried.loss,
@@ -93,8 +99,9 @@ def fit(
         agents=told.agents,
         initiator=initiator,
         n_classes=told.n_classes,
-        model=model,
-        absences=tuple(absences),
+        model=models.model,
+        absences=models.absences,
+        otherwise=models.otherwise,
     )
 
 
@@ -115,15 +122,19 @@ def _choice(kind: str, tried: Mapping[str, Tried]) -> str:
 
 def _summed(known: Evidence, part: Evidence) -> _Made:
     lost = losses(outputs(part.scores).sum(axis=0), part.codes)
-    return Tried(lost, part.weights), lambda: (plain_sum(known.agents, known.n_classes),)
+    model = plain_sum(known.agents, known.n_classes)
+    return Tried(lost, part.weights), lambda: _Models(model, (), model)
 
 
-def _linear(known: Evidence, part: Evidence, penalty: float) -> _Models:
-    """Return the linear model; where it is the plain sum, that serves absences, too."""
+def _linear(known: Evidence, part: Evidence, penalty: float, seed: int) -> _Models:
+    """Return linear models; where the best is the plain sum, that serves absences, too."""
     model = fit_linear(known, penalty)
-    return (model,) if penalty == PLAIN_SUM else (model, *linear_for_absences(part, penalty))
+    if penalty == PLAIN_SUM:
+        return _Models(model, (), model)
+    return _Models(model, linear_for_absences(part, penalty), linear_for_any_absence(part, penalty, seed))
 
 
-def _boosted(known: Evidence, part: Evidence, n_iterations: int, penalty: float) -> _Models:
-    model = fit_boosted(known, n_iterations)
-    return (model, *boosted_for_absences(part, n_iterations), *_linear(known, part, penalty))
+def _boosted(known: Evidence, part: Evidence, n_iterations: int, linear: _Models) -> _Models:
+    """Return boosted models, and linear ones for what they do not cover."""
+    absences = (*boosted_for_absences(part, n_iterations), linear.model, *linear.absences)
+    return _Models(fit_boosted(known, n_iterations), absences, linear.otherwise)

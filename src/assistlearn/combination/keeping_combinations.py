@@ -43,7 +43,7 @@ class KeptBoosted(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
 
 
 class KeptCombination(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All that a combination is; the first of its models is the one for all agents."""
+    """All that a combination is."""
 
     format: int
     kind: str
@@ -54,7 +54,9 @@ class KeptCombination(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     agents: list[str]
     initiator: str
     n_classes: int
-    models: list[KeptLinear | KeptBoosted]
+    model: KeptLinear | KeptBoosted
+    absences: list[KeptLinear | KeptBoosted]
+    otherwise: KeptLinear
 
 
 def to_bytes(combination: Combination) -> bytes:
@@ -69,7 +71,9 @@ def to_bytes(combination: Combination) -> bytes:
         agents=list(combination.agents),
         initiator=combination.initiator,
         n_classes=combination.n_classes,
-        models=[_kept(model) for model in (combination.model, *combination.absences)],
+        model=_kept(combination.model),
+        absences=[_kept(model) for model in combination.absences],
+        otherwise=_kept_linear(combination.otherwise),
     )
     content = msgspec.msgpack.encode(kept)
     return hashlib.sha256(content).digest() + content
@@ -89,6 +93,7 @@ def from_bytes(data: bytes, source: str = "The combination") -> Combination:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UntrustedFileError(f"{source} is not a combination: {error}.") from error
     _check_facts(kept, source)
+    _check_agents(kept, source)
     return Combination(
         kept.kind,
         kept.loss,
@@ -98,7 +103,9 @@ def from_bytes(data: bytes, source: str = "The combination") -> Combination:
         tuple(kept.agents),
         kept.initiator,
         kept.n_classes,
-        *_models(kept, source),
+        _model(kept.model, kept, source),
+        tuple(_model(each, kept, source) for each in kept.absences),
+        _linear(kept.otherwise, kept, source),
     )
 
 
@@ -113,26 +120,26 @@ def _check_facts(kept: KeptCombination, source: str) -> None:
         raise UntrustedFileError(f"{source} has a loss that is not finite.")
 
 
-def _models(kept: KeptCombination, source: str) -> tuple[Linear | Boosted, tuple[Linear | Boosted, ...]]:
-    """Return the model for all agents, and those for absences; there is a linear one for all that one of them hears."""
-    if not kept.models:
-        raise UntrustedFileError(f"{source} holds no model.")
-    for each in kept.models:
+def _check_agents(kept: KeptCombination, source: str) -> None:
+    for each in (kept.model, *kept.absences, kept.otherwise):
         if len({*each.agents}) != len(each.agents) or not {*each.agents} <= {*kept.agents}:
             raise UntrustedFileError(f"{source} listens to an agent twice, or to one that is none of its agents.")
-    if not any(isinstance(each, KeptLinear) and {*kept.models[0].agents} <= {*each.agents} for each in kept.models):
-        raise UntrustedFileError(f"{source} holds no linear model for samples that some agents do not hold.")
-    model, *absences = (
-        _linear(each, kept, source) if isinstance(each, KeptLinear) else _boosted(each, kept, source)
-        for each in kept.models
-    )
-    return model, tuple(absences)
+    if not {*kept.model.agents} <= {*kept.otherwise.agents}:
+        raise UntrustedFileError(f"{source} has no model for samples that some of its agents do not hold.")
 
 
 def _kept(model: Linear | Boosted) -> KeptLinear | KeptBoosted:
-    if isinstance(model, Boosted):
-        return KeptBoosted(list(model.agents), model.n_own, io.dumps(model.trees, compression=ZIP_DEFLATED))
+    if isinstance(model, Linear):
+        return _kept_linear(model)
+    return KeptBoosted(list(model.agents), model.n_own, io.dumps(model.trees, compression=ZIP_DEFLATED))
+
+
+def _kept_linear(model: Linear) -> KeptLinear:
     return KeptLinear(list(model.agents), model.weights.astype(NUMBER).tobytes(), model.bias.astype(NUMBER).tobytes())
+
+
+def _model(kept: KeptLinear | KeptBoosted, whole: KeptCombination, source: str) -> Linear | Boosted:
+    return _linear(kept, whole, source) if isinstance(kept, KeptLinear) else _boosted(kept, whole, source)
 
 
 def _linear(kept: KeptLinear, whole: KeptCombination, source: str) -> Linear:
