@@ -8,23 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from assistlearn.combination.cross_validation import Tried
+from assistlearn.combination.cross_validation import N_FOLDS, Tried
 from assistlearn.combination.evidence import Evidence
 from assistlearn.combination.linear import outputs
 from assistlearn.core import votes
 from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes
 
-STEPS = (5, 10, 15, 20, 30, 40, 50, 60, 80, 100)
-"""Numbers of iterations, tried one after the other until the loss has risen twice."""
+MOST_ITERATIONS, CHUNK, PATIENCE = 100, 20, 10
+"""Trees are grown so many iterations at a time, and no more after so many without a lower loss."""
 MOST_CLASSES = 20
 MOST_TREE_SAMPLES = 2_000_000
 """Samples times classes: as many trees as there are classes are grown in every iteration."""
+LEAST_SAMPLES = 60
+"""Fewer leave trees with leaves of ten samples nothing to split, in a fold."""
 LEAST = 1e-9
 """The least probability that a class has, also one that no sample of a fold has."""
 
@@ -45,16 +49,15 @@ class Boosted:
         The initiator comes first, with its own columns and with what the trees say of nobody's scores. An agent that is
         not in ``scores`` stays neutral: its scores are zero.
         """
-        n = len(own)
-        there = sorted((each for each in self.agents if each in scores), key=lambda each: each != self.initiator)
-        present: dict[str, Floats] = {}
-        before = np.zeros((n, self.n_classes))
-        out = {each: np.zeros((n, self.n_classes)) for each in scores}
-        for agent in there:
-            present[agent] = scores[agent]
-            decision = self._decision(present, own)
-            out[agent] = decision - before
-            before = decision
+        present = {agent: scores[agent] for agent in (self.initiator,) if agent in scores}
+        before = self._decision(present, own)
+        out = {self.initiator: before}
+        for agent in scores:
+            if agent != self.initiator:
+                present[agent] = scores[agent]
+                decision = self._decision(present, own)
+                out[agent] = decision - before
+                before = decision
         return out
 
     def _decision(self, present: Mapping[str, Floats], own: Floats) -> Floats:
@@ -75,37 +78,41 @@ def why_not_boosted(evidence: Evidence) -> str:
             f"{n:,} samples of {n_classes} classes would take too long to boost; it is tried up to "
             f"{MOST_TREE_SAMPLES // n_classes:,} samples."
         )
-    if len(np.unique(evidence.codes)) < 2:
-        return "All samples are of one class."
+    counts = np.sort(np.bincount(evidence.codes, minlength=n_classes))
+    if n < LEAST_SAMPLES or counts[-2] < N_FOLDS:
+        return (
+            f"There are {n} samples, {counts[-2]} of them of the second largest class; trees need "
+            f"{LEAST_SAMPLES}, and {N_FOLDS}."
+        )
     return ""
 
 
 def choose_iterations(evidence: Evidence, folds: NDArray[np.intp]) -> tuple[int, Tried]:
-    """Return the number of iterations with the least cross-validated log loss, and what was lost with it."""
+    """Return the number of iterations with the least cross-validated log loss, and what was lost with it.
+
+    Trees are grown :data:`CHUNK` iterations at a time, and no longer than the loss goes on falling.
+    """
     inputs = _inputs(evidence.scores, evidence.own)
     models = [(folds == fold, _trees()) for fold in np.unique(folds)]
     tried: dict[int, Tried] = {}
-    rises, last = 0, np.inf
-    for step in STEPS:
-        lost = np.empty(len(evidence.codes))
+    while len(tried) < MOST_ITERATIONS:
+        before = len(tried)
+        lost = np.empty((CHUNK, len(evidence.codes)))
         for held, trees in models:
-            trees.set_params(max_iter=step)
-            trees.fit(inputs[~held], evidence.codes[~held], sample_weight=_counts(evidence.weights[~held]))
-            said = _probabilities(trees, inputs[held], evidence.n_classes)
-            lost[held] = -np.log(said[np.arange(len(said)), evidence.codes[held]])
-        tried[step] = Tried(lost, evidence.weights)
-        rises = rises + 1 if tried[step].loss > last else 0
-        last = tried[step].loss
-        if rises == 2:
+            trees.set_params(max_iter=before + CHUNK)
+            _grow(trees, inputs[~held], evidence.codes[~held], evidence.weights[~held])
+            lost[:, held] = _staged_losses(trees, inputs[held], evidence.codes[held], before, evidence.n_classes)
+        tried |= {before + 1 + step: Tried(each, evidence.weights) for step, each in enumerate(lost)}
+        best = min(tried, key=lambda each: tried[each].loss)
+        if best <= len(tried) - PATIENCE:
             break
-    best = min(tried, key=lambda each: tried[each].loss)
     return best, tried[best]
 
 
 def fit_boosted(evidence: Evidence, n_iterations: int) -> Boosted:
     """Return the boosted combination after so many iterations."""
     trees = _trees().set_params(max_iter=n_iterations, warm_start=False)
-    trees.fit(_inputs(evidence.scores, evidence.own), evidence.codes, sample_weight=_counts(evidence.weights))
+    _grow(trees, _inputs(evidence.scores, evidence.own), evidence.codes, evidence.weights)
     return Boosted(evidence.agents, evidence.initiator, evidence.n_classes, evidence.own.shape[1], trees)
 
 
@@ -121,10 +128,17 @@ def _trees() -> HistGradientBoostingClassifier:
     )
 
 
-def _counts(weights: Floats) -> Floats:
-    """Return weights with the mean one: the trees' penalty is meant for these."""
-    out: Floats = weights * (len(weights) / weights.sum())
-    return out
+def _grow(trees: HistGradientBoostingClassifier, inputs: Floats, codes: Codes, weights: Floats) -> None:
+    """Fit trees; weights get the mean one, as the penalty expects, and are left out where all are equal (fast)."""
+    even = bool((weights == weights[0]).all())
+    trees.fit(inputs, codes, sample_weight=None if even else weights * (len(weights) / weights.sum()))
+
+
+def _staged_losses(trees: Any, inputs: Floats, codes: Codes, before: int, n_classes: int) -> Floats:
+    """Return the log loss of each sample after each iteration that comes after the first ones."""
+    stages = islice(trees.staged_predict_proba(inputs), before, None)
+    at = np.arange(len(codes)), codes
+    return np.array([-np.log(_all_classes(said, trees.classes_, n_classes)[at]) for said in stages])
 
 
 def _inputs(scores: Floats, own: Floats) -> Floats:
@@ -132,8 +146,13 @@ def _inputs(scores: Floats, own: Floats) -> Floats:
 
 
 def _probabilities(trees: Any, inputs: Floats, n_classes: int) -> Floats:
-    out = np.full((len(inputs), n_classes), LEAST)
-    if len(inputs):
-        out[:, trees.classes_.astype(np.intp)] = np.maximum(trees.predict_proba(inputs), LEAST)
+    said = trees.predict_proba(inputs) if len(inputs) else np.empty((0, len(trees.classes_)))
+    return _all_classes(said, trees.classes_, n_classes)
+
+
+def _all_classes(said: Floats, classes: Codes, n_classes: int) -> Floats:
+    """Return probabilities of all classes from those of the classes that the trees know."""
+    out = np.full((len(said), n_classes), LEAST)
+    out[:, classes] = np.maximum(said, LEAST)
     out /= out.sum(axis=1, keepdims=True)
     return out

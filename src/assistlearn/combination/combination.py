@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assistlearn.combination.boosted import Boosted
 from assistlearn.combination.linear import Linear, whole
@@ -37,6 +38,10 @@ class Combination:
         The number of classes.
     model : Linear or Boosted
         What the scores pass through.
+    absences : tuple of Linear or Boosted
+        What they pass through where some agents are missing or abstain: each is for a set of agents.
+    otherwise : Linear
+        What they pass through for any other set of agents.
     """
 
     kind: str
@@ -48,6 +53,8 @@ class Combination:
     initiator: str
     n_classes: int
     model: Linear | Boosted
+    absences: tuple[Linear | Boosted, ...]
+    otherwise: Linear
 
     def decide(self, scores: Mapping[str, Floats], own: Floats | None = None) -> dict[str, Floats]:
         """Return each agent's share of the decision; the shares sum to the decision.
@@ -67,12 +74,36 @@ class Combination:
             missing, in the first agent's.
         """
         n = self._check(scores)
-        if isinstance(self.model, Boosted):
-            return self.model.shares(scores, self._own(own, n, self.model.n_own))
-        out = self.model.shares(scores)
-        first = self.initiator if self.initiator in scores else next(iter(scores))
-        out[first] = out[first] + whole(self.model.bias[None])
+        own = self._own(own, n) if self.initiator in scores else None
+        heard = [agent for agent in self.model.agents if agent in scores]
+        there = np.array([scores[agent].any(axis=1) for agent in heard], dtype=np.bool_).reshape(len(heard), n)
+        out = {agent: np.zeros((n, self.n_classes)) for agent in scores}
+        patterns, which = np.unique(there, axis=1, return_inverse=True)
+        for number in range(patterns.shape[1]):
+            rows = np.flatnonzero(which == number)
+            present = tuple(agent for agent, is_there in zip(heard, patterns[:, number], strict=True) if is_there)
+            for agent, share in self._shares(present, rows, scores, own).items():
+                out[agent][rows] = share
         return out
+
+    def _shares(
+        self, present: tuple[str, ...], rows: NDArray[np.intp], scores: Mapping[str, Floats], own: Floats | None
+    ) -> dict[str, Floats]:
+        """Return the shares of those who are present for these samples, and of who gets the bias."""
+        model = self.model_for(present, with_trees=own is not None)
+        said = {agent: scores[agent][rows] for agent in present}
+        if isinstance(model, Boosted) and own is not None:
+            return model.shares(said, own[rows])
+        assert isinstance(model, Linear)
+        out = model.shares(said)
+        first = self.initiator if self.initiator in scores else next(iter(scores))
+        out[first] = out.get(first, 0.0) + np.broadcast_to(whole(model.bias[None]), (len(rows), self.n_classes))
+        return out
+
+    def model_for(self, present: tuple[str, ...], with_trees: bool = True) -> Linear | Boosted:
+        """Return the model for samples that these agents speak about; trees need the initiator's own columns."""
+        models = [each for each in (self.model, *self.absences) if with_trees or isinstance(each, Linear)]
+        return next((each for each in models if {*each.agents} == {*present}), self.otherwise)
 
     def probabilities(self, total: Floats) -> Floats:
         """Return the class probabilities that a decision stands for."""
@@ -90,9 +121,13 @@ class Combination:
                 raise SettingsError(f"The scores of agent {agent!r} are {said.shape}, and not {(n, self.n_classes)}.")
         return n
 
-    def _own(self, own: Floats | None, n: int, n_own: int) -> Floats:
-        own = np.empty((n, 0)) if own is None and n_own == 0 else own
-        if own is None or own.shape != (n, n_own):
-            found = "none" if own is None else str(own.shape)
-            raise SettingsError(f"The initiator's own columns must be {(n, n_own)}, as in training; they are {found}.")
+    def _own(self, own: Floats | None, n: int) -> Floats:
+        """Return the initiator's own columns, as many as the trees were grown with; none where there are no trees."""
+        if isinstance(self.model, Linear):
+            return np.empty((n, 0))
+        due = (n, self.model.n_own)
+        own = np.empty(due) if own is None and self.model.n_own == 0 else own
+        if own is None or own.shape != due:
+            found = "there are none" if own is None else f"they are {own.shape}"
+            raise SettingsError(f"The initiator's own columns must be {due}, as in training; {found}.")
         return np.asarray(own, dtype=np.float64)

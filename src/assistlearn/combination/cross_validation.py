@@ -58,7 +58,7 @@ def folds_of(codes: Codes, seed: int, n_folds: int = N_FOLDS) -> NDArray[np.intp
     """Return a fold for each sample: every class is spread over all folds, and the folds are equally large.
 
     >>> folds_of(np.array([0, 0, 0, 1, 1, 1]), seed=1)
-    array([1, 0, 2, 2, 0, 1])
+    array([0, 2, 1, 2, 0, 1])
     """
     order = np.random.default_rng(seed).permutation(len(codes))
     _, first, places = np.unique(codes, return_index=True, return_inverse=True)

@@ -45,6 +45,12 @@ class Evidence:
         """The number of classes."""
         return int(self.scores.shape[2])
 
+    @property
+    def heard(self) -> tuple[str, ...]:
+        """The agents that said anything at all; the initiator, where nobody did."""
+        said = tuple(agent for agent, scores in zip(self.agents, self.scores, strict=True) if scores.any())
+        return said or (self.initiator,)
+
     def rows(self, chosen: np.ndarray) -> Evidence:
         """Return the evidence of some samples, given by a mask or by their positions."""
         weights = self.weights[chosen]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from assistlearn.combination.absence import boosted_for_absences, linear_for_absences, linear_for_any_absence
 from assistlearn.combination.boosted import Boosted, choose_iterations, fit_boosted, why_not_boosted
 from assistlearn.combination.combination import Combination
 from assistlearn.combination.cross_validation import Tried, folds_of, part_to_choose_on
 from assistlearn.combination.evidence import Evidence, evidence
-from assistlearn.combination.linear import Linear, fit_linear, outputs, plain_sum
+from assistlearn.combination.linear import PLAIN_SUM, Linear, fit_linear, outputs, plain_sum
 from assistlearn.combination.multinomial import losses
 from assistlearn.combination.penalty import choose_penalty
 from assistlearn.core.ignorance import Floats
@@ -21,7 +19,15 @@ from assistlearn.errors import SettingsError
 
 KINDS = ("sum", "learned", "auto")
 
-_Made: TypeAlias = tuple[Tried, Callable[[], Linear | Boosted]]
+_Made: TypeAlias = tuple[Tried, Callable[[], "_Models"]]
+
+
+class _Models(NamedTuple):
+    """The model for samples that all agents hold, those for some other sets of agents, and one for all other sets."""
+
+    model: Linear | Boosted
+    absences: tuple[Linear | Boosted, ...]
+    otherwise: Linear
 
 
 def fit(
@@ -64,24 +70,41 @@ def fit(
     """
     if kind not in KINDS:
         raise SettingsError(f"A combination is one of {', '.join(KINDS)}, and not {kind!r}.")
-    known = evidence(scores, codes, initiator, weights, own)
-    part = known.rows(part_to_choose_on(len(codes), seed))
+    told = evidence(scores, codes, initiator, weights, own)
+    chosen_on = part_to_choose_on(len(codes), seed)
+    made = {"sum": _summed(told, told.rows(chosen_on))}
+    known = told.of(told.heard)
+    part = known.rows(chosen_on)
     folds = folds_of(part.codes, seed)
-    made = {"sum": _summed(known, part)}
     skipped = ""
     if kind != "sum":
-        made["linear"] = _linear(known, part, folds)
-        skipped = why_not_boosted(part) if trees else "nobody asked for trees"
+        penalty, tried = choose_penalty(part, folds)
+        made["linear"] = tried, lambda: _linear(known, part, penalty, seed)
+        skipped = why_not_boosted(known) if trees else "nobody asked for them"
         if not skipped:
-            made["boosted"] = _boosted(known, part, folds)
+            n_iterations, better = choose_iterations(part, folds)
+            made["boosted"] = better, lambda: _boosted(known, part, n_iterations, _linear(known, part, penalty, seed))
     if kind == "auto":
-        alone = (known.of((initiator,)), part.of((initiator,)))
-        made |= {"alone": _summed(*alone), "linear alone": _linear(*alone, folds)}
+        alone = told.of((initiator,))
+        alone_part = alone.rows(chosen_on)
+        made["alone"] = _summed(alone, alone_part)
+        own_penalty, own_tried = choose_penalty(alone_part, folds)
+        made["linear alone"] = own_tried, lambda: _linear(alone, alone_part, own_penalty, seed)
     chosen = _choice(kind, {name: tried for name, (tried, _) in made.items()})
     tried, make = made[chosen]
-    found = {name: each.loss for name, (each, _) in made.items()}
+    models = make()
     return Combination(
-        chosen, tried.loss, tried.error, found, skipped, known.agents, initiator, known.n_classes, make()
+        kind=chosen,
+        loss=tried.loss,
+        error=tried.error,
+        losses={name: each.loss for name, (each, _) in made.items()},
+        skipped=skipped,
+        agents=told.agents,
+        initiator=initiator,
+        n_classes=told.n_classes,
+        model=models.model,
+        absences=models.absences,
+        otherwise=models.otherwise,
     )
 
 
@@ -102,14 +125,19 @@ def _choice(kind: str, tried: Mapping[str, Tried]) -> str:
 
 def _summed(known: Evidence, part: Evidence) -> _Made:
     lost = losses(outputs(part.scores).sum(axis=0), part.codes)
-    return Tried(lost, part.weights), lambda: plain_sum(known.agents, known.n_classes)
+    model = plain_sum(known.agents, known.n_classes)
+    return Tried(lost, part.weights), lambda: _Models(model, (), model)
 
 
-def _linear(known: Evidence, part: Evidence, folds: NDArray[np.intp]) -> _Made:
-    penalty, tried = choose_penalty(part, folds)
-    return tried, lambda: fit_linear(known, penalty)
+def _linear(known: Evidence, part: Evidence, penalty: float, seed: int) -> _Models:
+    """Return linear models; where the best is the plain sum, that serves absences, too."""
+    model = fit_linear(known, penalty)
+    if penalty == PLAIN_SUM:
+        return _Models(model, (), model)
+    return _Models(model, linear_for_absences(part, penalty), linear_for_any_absence(part, penalty, seed))
 
 
-def _boosted(known: Evidence, part: Evidence, folds: NDArray[np.intp]) -> _Made:
-    n_iterations, tried = choose_iterations(part, folds)
-    return tried, lambda: fit_boosted(known, n_iterations)
+def _boosted(known: Evidence, part: Evidence, n_iterations: int, linear: _Models) -> _Models:
+    """Return boosted models, and linear ones for what they do not cover."""
+    absences = (*boosted_for_absences(part, n_iterations), linear.model, *linear.absences)
+    return _Models(fit_boosted(known, n_iterations), absences, linear.otherwise)

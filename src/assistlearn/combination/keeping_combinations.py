@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
+from zipfile import ZIP_DEFLATED
 
 import msgspec
 import numpy as np
@@ -25,7 +26,7 @@ N_DIGEST = 32
 NUMBER = "<f8"
 
 
-class KeptLinear(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class KeptLinear(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="linear"):
     """A linear model: its numbers are little-endian doubles."""
 
     agents: list[str]
@@ -33,9 +34,10 @@ class KeptLinear(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bias: bytes
 
 
-class KeptBoosted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class KeptBoosted(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="boosted"):
     """A boosted model: its trees are those of a skops file."""
 
+    agents: list[str]
     n_own: int
     trees: bytes
 
@@ -52,13 +54,13 @@ class KeptCombination(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     agents: list[str]
     initiator: str
     n_classes: int
-    linear: KeptLinear | None
-    boosted: KeptBoosted | None
+    model: KeptLinear | KeptBoosted
+    absences: list[KeptLinear | KeptBoosted]
+    otherwise: KeptLinear
 
 
 def to_bytes(combination: Combination) -> bytes:
     """Return a combination as bytes: a digest, and what it is a digest of."""
-    model = combination.model
     kept = KeptCombination(
         format=FORMAT,
         kind=combination.kind,
@@ -69,8 +71,9 @@ def to_bytes(combination: Combination) -> bytes:
         agents=list(combination.agents),
         initiator=combination.initiator,
         n_classes=combination.n_classes,
-        linear=_kept_linear(model) if isinstance(model, Linear) else None,
-        boosted=KeptBoosted(model.n_own, io.dumps(model.trees)) if isinstance(model, Boosted) else None,
+        model=_kept(combination.model),
+        absences=[_kept(model) for model in combination.absences],
+        otherwise=_kept_linear(combination.otherwise),
     )
     content = msgspec.msgpack.encode(kept)
     return hashlib.sha256(content).digest() + content
@@ -90,6 +93,7 @@ def from_bytes(data: bytes, source: str = "The combination") -> Combination:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UntrustedFileError(f"{source} is not a combination: {error}.") from error
     _check_facts(kept, source)
+    _check_agents(kept, source)
     return Combination(
         kept.kind,
         kept.loss,
@@ -99,7 +103,9 @@ def from_bytes(data: bytes, source: str = "The combination") -> Combination:
         tuple(kept.agents),
         kept.initiator,
         kept.n_classes,
-        _model(kept, source),
+        _model(kept.model, kept, source),
+        tuple(_model(each, kept, source) for each in kept.absences),
+        _linear(kept.otherwise, kept, source),
     )
 
 
@@ -114,21 +120,29 @@ def _check_facts(kept: KeptCombination, source: str) -> None:
         raise UntrustedFileError(f"{source} has a loss that is not finite.")
 
 
-def _model(kept: KeptCombination, source: str) -> Linear | Boosted:
-    if kept.linear is not None and kept.boosted is None:
-        return _linear(kept.linear, kept, source)
-    if kept.boosted is not None and kept.linear is None:
-        return _boosted(kept.boosted, kept, source)
-    raise UntrustedFileError(f"{source} must hold one model, linear or boosted.")
+def _check_agents(kept: KeptCombination, source: str) -> None:
+    for each in (kept.model, *kept.absences, kept.otherwise):
+        if len({*each.agents}) != len(each.agents) or not {*each.agents} <= {*kept.agents}:
+            raise UntrustedFileError(f"{source} listens to an agent twice, or to one that is none of its agents.")
+    if not {*kept.model.agents} <= {*kept.otherwise.agents}:
+        raise UntrustedFileError(f"{source} has no model for samples that some of its agents do not hold.")
+
+
+def _kept(model: Linear | Boosted) -> KeptLinear | KeptBoosted:
+    if isinstance(model, Linear):
+        return _kept_linear(model)
+    return KeptBoosted(list(model.agents), model.n_own, io.dumps(model.trees, compression=ZIP_DEFLATED))
 
 
 def _kept_linear(model: Linear) -> KeptLinear:
     return KeptLinear(list(model.agents), model.weights.astype(NUMBER).tobytes(), model.bias.astype(NUMBER).tobytes())
 
 
+def _model(kept: KeptLinear | KeptBoosted, whole: KeptCombination, source: str) -> Linear | Boosted:
+    return _linear(kept, whole, source) if isinstance(kept, KeptLinear) else _boosted(kept, whole, source)
+
+
 def _linear(kept: KeptLinear, whole: KeptCombination, source: str) -> Linear:
-    if len({*kept.agents}) != len(kept.agents) or not {*kept.agents} <= {*whole.agents}:
-        raise UntrustedFileError(f"{source} listens to an agent twice, or to one that is none of its agents.")
     n_outputs = whole.n_classes if whole.n_classes > 2 else 1
     weights = _numbers(kept.weights, (len(kept.agents), n_outputs, n_outputs), source)
     return Linear(tuple(kept.agents), weights, _numbers(kept.bias, (n_outputs,), source))
@@ -149,9 +163,9 @@ def _boosted(kept: KeptBoosted, whole: KeptCombination, source: str) -> Boosted:
     if type(trees) is not HistGradientBoostingClassifier:
         raise UntrustedFileError(f"{source} holds a {type(trees).__name__} where boosted trees are due.")
     n_outputs = whole.n_classes if whole.n_classes > 2 else 1
-    n_inputs = len(whole.agents) * n_outputs + kept.n_own
+    n_inputs = len(kept.agents) * n_outputs + kept.n_own
     _check_trees(vars(trees), n_inputs, whole.n_classes, source)
-    return Boosted(tuple(whole.agents), whole.initiator, whole.n_classes, kept.n_own, trees)
+    return Boosted(tuple(kept.agents), whole.initiator, whole.n_classes, kept.n_own, trees)
 
 
 def _check_trees(facts: Mapping[str, Any], n_inputs: int, n_classes: int, source: str) -> None:

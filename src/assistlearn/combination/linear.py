@@ -15,6 +15,7 @@ import numpy as np
 
 from assistlearn.combination.evidence import Evidence
 from assistlearn.combination.multinomial import Samples, fit_multinomial
+from assistlearn.core import votes
 from assistlearn.core.ignorance import Floats
 
 PLAIN_SUM = math.inf
@@ -41,20 +42,30 @@ class Linear:
 
     def shares(self, scores: Mapping[str, Floats]) -> dict[str, Floats]:
         """Return each agent's share, without the bias; nothing of an agent that is not listened to."""
-        out = {}
-        for agent, said in scores.items():
-            columns = outputs(said)
-            if agent in self.agents:
-                out[agent] = whole(columns + columns @ self.weights[self.agents.index(agent)])
-            else:
-                out[agent] = np.zeros_like(said)
-        return out
+        return {agent: self._share(agent, said) for agent, said in scores.items()}
+
+    def _share(self, agent: str, said: Floats) -> Floats:
+        if agent not in self.agents:
+            return np.zeros_like(said)
+        weights = self.weights[self.agents.index(agent)]
+        if not weights.any():
+            return said  # as it is, to the bit
+        columns = outputs(said)
+        return whole(columns + columns @ weights)
 
 
 def plain_sum(agents: tuple[str, ...], n_classes: int) -> Linear:
     """Return the combination that adds up the votes of these agents as they are."""
     n_outputs = n_classes if n_classes > 2 else 1
     return Linear(agents, np.zeros((len(agents), n_outputs, n_outputs)), np.zeros(n_outputs))
+
+
+def prior(evidence: Evidence) -> Linear:
+    """Return the combination that listens to nobody: its decision stands for how often each class occurs."""
+    counts = np.bincount(evidence.codes, evidence.weights, minlength=evidence.n_classes)
+    often = (counts * len(evidence.codes) + 1.0) / (len(evidence.codes) + evidence.n_classes)
+    n_outputs = evidence.n_classes if evidence.n_classes > 2 else 1
+    return Linear((), np.zeros((0, n_outputs, n_outputs)), outputs(votes.scores_of(often[None]))[0])
 
 
 def outputs(scores: Floats) -> Floats:
@@ -82,12 +93,12 @@ def samples_of(evidence: Evidence, unit: float) -> Samples:
     return Samples(inputs, columns.sum(axis=0), evidence.codes, evidence.weights)
 
 
-def fit_linear(evidence: Evidence, penalty: float) -> Linear:
+def fit_linear(evidence: Evidence, penalty: float, tolerance: float = 1e-8) -> Linear:
     """Return the linear combination under a penalty; :data:`PLAIN_SUM` is a penalty, too."""
     if math.isinf(penalty):
         return plain_sum(evidence.agents, evidence.n_classes)
     unit = size(evidence)
-    return linear_of(evidence.agents, fit_multinomial(samples_of(evidence, unit), penalty), unit)
+    return linear_of(evidence.agents, fit_multinomial(samples_of(evidence, unit), penalty, None, tolerance), unit)
 
 
 def linear_of(agents: tuple[str, ...], parameters: Floats, unit: float) -> Linear:

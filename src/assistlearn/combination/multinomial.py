@@ -81,7 +81,7 @@ def objective(parameters: Floats, samples: Samples, penalty: float) -> tuple[flo
 
 
 def fit_multinomial(
-    samples: Samples, penalty: float, start: Floats | None = None, tolerance: float = 1e-10, most_steps: int = 500
+    samples: Samples, penalty: float, start: Floats | None = None, tolerance: float = 1e-8, most_steps: int = 500
 ) -> Floats:
     """Return the parameters, those of the inputs and in the last row the bias.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assistlearn.core.ignorance import Floats
 
@@ -66,6 +67,5 @@ def _as_floats(column: Any) -> Floats:
     if hasattr(column, "isna"):  # pandas has its own word for what is missing
         out: Floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
         return out
-    values = column if isinstance(column, np.ndarray) else column.to_numpy()
-    out = values.astype(np.float64)
-    return out
+    values: NDArray[Any] = column if isinstance(column, np.ndarray) else column.to_numpy()
+    return values.astype(np.float64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.combination.cross_validation import Tried
+from assistlearn.combination.cross_validation import N_FOLDS, Tried
 from assistlearn.combination.evidence import Evidence
 from assistlearn.combination.linear import PLAIN_SUM, samples_of, size
 from assistlearn.combination.multinomial import Samples, fit_multinomial, losses
@@ -15,7 +15,7 @@ PATH = (0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
 """Penalties, tried one after the other until the loss has risen twice."""
 STRONGER = (0.3, 1.0, 3.0, 10.0)
 """Tried where the first of the path is the best of it."""
-TOLERANCE = 1e-5
+TOLERANCE = 1e-4
 """Where a fit in a fold stops: a relative change of the loss far below what can be told between two penalties."""
 
 
@@ -48,8 +48,10 @@ def choose_penalty(evidence: Evidence, folds: NDArray[np.intp]) -> tuple[float, 
     The plain sum, which is the strongest penalty of all, is among the candidates.
     """
     samples = samples_of(evidence, size(evidence))
-    path = _Path(samples, folds)
     tried = {PLAIN_SUM: Tried(losses(samples.offset, samples.codes), samples.weights)}
+    if np.bincount(folds, samples.weights, minlength=N_FOLDS).min() <= 0.0:
+        return PLAIN_SUM, tried[PLAIN_SUM]  # too few samples to learn anything from
+    path = _Path(samples, folds)
     rises, last = 0, np.inf
     for penalty in PATH:
         tried[penalty] = Tried(path.losses(penalty), samples.weights)
