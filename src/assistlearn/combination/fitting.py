@@ -39,7 +39,7 @@ def fit(
     weights: Floats | None = None,
     own: Floats | None = None,
     seed: int = 0,
-    trees: bool = True,
+    quick: bool = False,
 ) -> Combination:
     """Return the combination of these agents' honest scores.
 
@@ -65,8 +65,9 @@ def fit(
         The initiator's own columns, as numbers; NaN where one is missing. Only trees look at them.
     seed : int, default=0
         Where the folds, and the part of many samples, are drawn from.
-    trees : bool, default=True
-        Whether small boosted trees are tried, too.
+    quick : bool, default=False
+        Whether it is only to be known how good a linear combination is: no trees are tried then, and nothing is
+        fitted for samples that agents are missing from.
     """
     if kind not in KINDS:
         raise SettingsError(f"A combination is one of {', '.join(KINDS)}, and not {kind!r}.")
@@ -79,8 +80,8 @@ def fit(
     skipped = ""
     if kind != "sum":
         penalty, tried = choose_penalty(part, folds)
-        made["linear"] = tried, lambda: _linear(known, part, penalty, seed)
-        skipped = why_not_boosted(known) if trees else "nobody asked for them"
+        made["linear"] = tried, lambda: _linear(known, part, penalty, seed, quick)
+        skipped = "it had to be quick" if quick else why_not_boosted(known)
         if not skipped:
             n_iterations, better = choose_iterations(part, folds)
             made["boosted"] = better, lambda: _boosted(known, part, n_iterations, _linear(known, part, penalty, seed))
@@ -89,7 +90,7 @@ def fit(
         alone_part = alone.rows(chosen_on)
         made["alone"] = _summed(alone, alone_part)
         own_penalty, own_tried = choose_penalty(alone_part, folds)
-        made["linear alone"] = own_tried, lambda: _linear(alone, alone_part, own_penalty, seed)
+        made["linear alone"] = own_tried, lambda: _linear(alone, alone_part, own_penalty, seed, quick)
     chosen = _choice(kind, {name: tried for name, (tried, _) in made.items()})
     tried, make = made[chosen]
     models = make()
@@ -129,10 +130,10 @@ def _summed(known: Evidence, part: Evidence) -> _Made:
     return Tried(lost, part.weights), lambda: _Models(model, (), model)
 
 
-def _linear(known: Evidence, part: Evidence, penalty: float, seed: int) -> _Models:
+def _linear(known: Evidence, part: Evidence, penalty: float, seed: int, quick: bool = False) -> _Models:
     """Return linear models; where the best is the plain sum, that serves absences, too."""
     model = fit_linear(known, penalty)
-    if penalty == PLAIN_SUM:
+    if quick or penalty == PLAIN_SUM:
         return _Models(model, (), model)
     return _Models(model, linear_for_absences(part, penalty), linear_for_any_absence(part, penalty, seed))
 

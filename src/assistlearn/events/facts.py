@@ -139,7 +139,7 @@ class RoundFinished(Event):
 
 @dataclass(frozen=True)
 class CombinationLearned(Event):
-    """The initiator has learned what to make of the scores of ``n_rounds`` rounds; ``losses`` are those of all kinds."""
+    """The initiator has learned what to make of ``n_rounds`` rounds' scores; ``losses`` are those of all kinds."""
 
     n_rounds: int
     kind: str

@@ -96,7 +96,7 @@ class Combining:
         number = len(self.rounds) + 1
         if not self._told:
             return None
-        self.rounds.append(self._learned(number, trees=False))
+        self.rounds.append(self._learned(number, quick=True))
         best = self.rounds[self.best_round - 1].loss if self.best_round else np.inf
         if self.rounds[-1].loss < (1.0 - WORTH) * best:
             self.best_round = number
@@ -110,11 +110,11 @@ class Combining:
     def finish(self, n_rounds: int) -> Combination | None:
         """Learn the combination of the first ``n_rounds`` rounds; None where nobody has told anything in them."""
         if any(told.round <= n_rounds for told in self._told):
-            self.final = self._learned(n_rounds, trees=True)
+            self.final = self._learned(n_rounds, quick=False)
             del self.rounds[n_rounds:]
         return self.final
 
-    def _learned(self, n_rounds: int, trees: bool) -> Combination:
+    def _learned(self, n_rounds: int, quick: bool) -> Combination:
         task = self._task
         scores = {agent: np.zeros((len(task.codes), task.n_classes)) for agent in task.agents}
         for told in self._told:
@@ -128,5 +128,5 @@ class Combining:
             weights=task.weights,
             own=task.own,
             seed=task.seed,
-            trees=trees,
+            quick=quick,
         )
