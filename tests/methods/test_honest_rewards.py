@@ -21,7 +21,7 @@ from assistlearn.agents import Agent, TrainingSamples, Turn
 from assistlearn.core.confidence import score_of_truth
 from assistlearn.core.quantise import quantise
 from assistlearn.learners import Honesty, Learner
-from assistlearn.learners.honest import deal
+from assistlearn.learners.folds import deal
 from assistlearn.learners.weighting import weight_scale
 from assistlearn.methods.hard import Ascii
 from assistlearn.plan import Plan

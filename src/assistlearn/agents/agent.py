@@ -16,6 +16,8 @@ from assistlearn.core.confidence import Said, add_answers
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import LearnerError
 from assistlearn.learners import Honesty, Learner, Model, Panel
+from assistlearn.learners.boosted import Boosted
+from assistlearn.learners.boosting import Private
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.method import Method
 
@@ -110,9 +112,23 @@ class Agent:
     def _fitted(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> tuple[Model, Reward]:
         """Return a model fitted under an ignorance, and its reward."""
         samples = self._training()
+        if method.wants_probabilities and self._boosts:
+            own = state if samples.held is None else state.part(samples.held)
+            model, said = self._learner.fit_boosted(Private(own, method, turn.seed, str(turn)))
+            return model, method.reward(said, samples.own_codes, samples.held, state.n_classes)
         n_classes = state.n_classes if method.wants_probabilities else None
         model, said = self._learner.fit(samples.own(ignorance), turn.seed, str(turn), n_classes)
         return model, method.reward(said, samples.own_codes, samples.held, state.n_classes)
+
+    @property
+    def _boosts(self) -> bool:
+        """Whether it makes several models in a turn.
+
+        Once one model alone was best on unseen samples, no more are tried. The kept models remember it: an agent that
+        is started again knows as much.
+        """
+        chosen = self._learner.honest and any(not isinstance(kept.model.estimator, Boosted) for kept in self.models)
+        return self._learner.boosts and not chosen
 
     def keep_candidate(self) -> None:
         """Keep the model of the last turn, if it was useful and is not kept yet."""
