@@ -20,6 +20,10 @@ from assistlearn.learners.model import Model
 class Boosted:
     """The weighted models of one turn, behind the same transformers.
 
+    Together they say their mean vote, not its sum: the weight of the turn is found by whoever judges it, and the sum of
+    many would be surer than any model is taken to be (:data:`assistlearn.core.confidence.LEAST`), which would cut off
+    what they have to say about all other classes.
+
     Attributes
     ----------
     models : list of Model
@@ -35,9 +39,9 @@ class Boosted:
     >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 1])
     >>> parts = [Model(None, DecisionTreeClassifier().fit(X, codes), 2) for codes in (y, y[::-1])]
     >>> Boosted(parts, [0.2, 0.1], 2).predict_proba(X).round(2)
-    array([[0.61, 0.39],
-           [0.2 , 0.8 ],
-           [0.39, 0.61]])
+    array([[0.82, 0.18],
+           [0.01, 0.99],
+           [0.18, 0.82]])
     """
 
     models: Sequence[Model]
@@ -58,8 +62,8 @@ class Boosted:
         return total
 
     def predict_proba(self, rows: Any, **options: Any) -> Floats:
-        """Return the probabilities that the sum of the votes stands for."""
-        return probabilities(self.votes(rows, **options))
+        """Return the probabilities that the mean vote stands for."""
+        return mean_probabilities(self.votes(rows, **options), self.weights)
 
     def predict(self, rows: Any, **options: Any) -> NDArray[np.intp]:
         """Return the class codes with the most votes."""
@@ -81,3 +85,12 @@ class Boosted:
                 raise UntrustedFileError(f"{source}: a boosted model holds one of another number of classes.")
             if type(weight) is not float or not 0.0 <= weight < np.inf:
                 raise UntrustedFileError(f"{source}: a boosted model has a weight of {weight!r}.")
+
+
+def mean_probabilities(votes: Floats, weights: Sequence[float]) -> Floats:
+    """Return the probabilities that weighted votes stand for on average, from their sum.
+
+    >>> mean_probabilities(np.array([[2.0, -2.0]]), [0.5, 1.5]).round(3)
+    array([[0.731, 0.269]])
+    """
+    return probabilities(votes / max(sum(weights), np.finfo(np.float64).tiny))

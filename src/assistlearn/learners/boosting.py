@@ -17,14 +17,14 @@ import numpy as np
 from assistlearn.core import RunState
 from assistlearn.core.confidence import Said, add_answers
 from assistlearn.core.ignorance import Floats
-from assistlearn.core.votes import Codes, probabilities
-from assistlearn.learners.boosted import Boosted
+from assistlearn.core.votes import Codes
+from assistlearn.learners.boosted import Boosted, mean_probabilities
 from assistlearn.learners.model import Model
 from assistlearn.learners.seeding import TurnSeeds
 from assistlearn.methods.method import Method
 
 PATIENCE = 2
-"""So many models in a row that bring no further gain on an unseen fold are enough."""
+"""So many models in a row that bring no further gain on an unseen fold are enough, and half as many as are best."""
 
 
 class Fits(Protocol):
@@ -72,7 +72,7 @@ class Step:
 
 @dataclass
 class Together:
-    """What models say together, about one set of samples: probabilities, or what a single one says itself."""
+    """What models say together about one set of samples (see :class:`Boosted`), or what a single one says itself."""
 
     n_classes: int
     steps: list[Step] = field(default_factory=list)
@@ -88,7 +88,7 @@ class Together:
 
     def said(self) -> Said:
         """Return what they say so far."""
-        return self._first if len(self.steps) == 1 else probabilities(self._votes)
+        return self._first if len(self.steps) == 1 else mean_probabilities(self._votes, self._weights())
 
     def model(self, front: Any) -> Model:
         """Return them as the one model of the turn."""
@@ -96,7 +96,10 @@ class Together:
         if len(self.steps) == 1:
             return Model(front, first.estimator, first.n_classes)
         parts = [Model(None, step.model.estimator, step.model.n_classes) for step in self.steps]
-        return Model(front, Boosted(parts, [step.weight for step in self.steps], self.n_classes), self.n_classes)
+        return Model(front, Boosted(parts, self._weights(), self.n_classes), self.n_classes)
+
+    def _weights(self) -> list[float]:
+        return [step.weight for step in self.steps]
 
 
 def boost(learner: Fits, state: RunState, codes: Codes, turn: Private) -> Iterator[Step]:
@@ -133,8 +136,8 @@ class Gains:
     """How many models are best, by what they gain together on samples that they have not seen.
 
     >>> gains = Gains()
-    >>> [gains.goes_on(gain) for gain in (0.1, 0.3, 0.2, 0.2)], gains.best
-    ([True, True, True, False], 2)
+    >>> [gains.goes_on(gain) for gain in (0.1, 0.3, 0.2, 0.2, 0.3)], gains.best
+    ([True, True, True, True, False], 2)
     """
 
     def __init__(self) -> None:
@@ -147,4 +150,4 @@ class Gains:
         self._n += 1
         if gain > self._gain:
             self.best, self._gain = self._n, gain
-        return self._n - self.best < PATIENCE
+        return self._n - self.best < PATIENCE + self.best // 2
