@@ -86,13 +86,17 @@ class Agent:
         return Answer(reward, verdict, method.holdout_answer(said, samples.holdout_held, state.n_classes))
 
     def _tried(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> _Tried:
-        """Return a model with its reward and what it is worth: a boosted one, one fitted afresh, or the better."""
+        """Return a model with its reward and what it is worth: a boosted one, one fitted afresh, or the better.
+
+        A forest whose bags do not tell what it is worth was asked fold by fold, and that is enough for one turn.
+        """
         boosted: _Tried | None = None
         if method.boosts_strong_learners or not self._learner.strong:
             model, reward = self._fitted(turn, state, method, ignorance)
             verdict = method.judge(state, reward, ignorance, self._training().held)
             boosted = model, reward, verdict.trusted(self._learner.trust)
-        if boosted is not None and not self._learner.strong:
+        asked_enough = method.boosts_strong_learners and not self._learner.bags_told
+        if boosted is not None and (asked_enough or not self._learner.strong):
             return boosted
         return self._try_afresh(turn, state, method, boosted)
 

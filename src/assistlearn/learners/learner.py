@@ -57,7 +57,9 @@ class Learner:
     ----------
     trust : float
         How much of the last model's advantage is to be believed in: one, unless ``reward="auto"`` took in-sample
-        answers and a fold that the model had not seen told otherwise.
+        answers and samples that the model had not seen told otherwise.
+    bags_told : bool
+        Whether the last model was a forest that answered for nearly all samples out of bag.
     """
 
     def __init__(self, estimator: Any, owner: str, honesty: Honesty | None = None) -> None:
@@ -67,7 +69,7 @@ class Learner:
         self._honest = self._honesty.reward == "out-of-fold"
         self._raw: Any = None
         self._seed = 0
-        self.trust = 1.0
+        self.trust, self.bags_told = 1.0, False
         self._folds: Folds | None = None
         self._front: Any = None
         self._table: Any = None
@@ -101,7 +103,7 @@ class Learner:
         """
         model = self.fit_only(ignorance, seed, when, n_classes)
         bagged = out_of_bag(model.estimator, model.n_classes) if self._uses_bags(model.estimator) else None
-        self.trust = 1.0
+        self.trust, self.bags_told = 1.0, bagged is not None
         known: dict[int, Said] = {}
         if not self._honest:
             said = self.in_sample(model, when)
