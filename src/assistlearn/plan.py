@@ -173,15 +173,15 @@ class Plan:
         "Which samples tell where a model is right: those it was fitted to (in-sample); folds it was not fitted to "
         "(out-of-fold); or the first until they tell nothing any more, then the second (auto).",
         lambda: get_args(RewardKind),
-        more='"in-sample" is the paper\'s rule. "out-of-fold" costs ``cv`` more fits per turn, or nothing for a forest '
+        more='"in-sample" is the paper\'s rule. "out-of-fold" costs ``cv`` more fits per turn, or none for a forest '
         'that draws its samples (out-of-bag votes). In "auto" each agent changes for itself: when its model is right '
-        "on 95 % of the ignorance, or when a model that has not seen one fold is no better than chance on it (one more "
-        "fit per turn).",
+        "on 95 % of the ignorance, or when a model that has not seen one fold is hardly better than chance on it (one "
+        "more fit per turn, none for such a forest).",
         told=True,
         panel=TRAINING,
     )
     cv: int = setting(
-        5,
+        3,
         "Folds of out-of-fold rewards.",
         whole(2, "folds"),
         applies=lambda plan: plan.reward != "in-sample",

@@ -20,7 +20,7 @@ from assistlearn import AssistedClassifier
 from assistlearn.agents import Agent, TrainingSamples, Turn
 from assistlearn.core.confidence import score_of_truth
 from assistlearn.learners import Honesty, Learner
-from assistlearn.learners.honest import deal
+from assistlearn.learners.folds import deal
 from assistlearn.learners.weighting import weight_scale
 from assistlearn.methods.hard import Ascii
 from assistlearn.plan import Plan
@@ -76,9 +76,47 @@ def test_a_forests_honest_answers_are_its_out_of_bag_votes(forest, soft: bool):
     assert np.array_equal(model.estimator.predict(X), by_hand.predict(X))
 
 
-def test_where_a_sample_was_in_every_bag_the_folds_step_in():
-    _, said = prepared(RandomForestClassifier(2)).fit(EQUAL, 3, "round 1", 3)
-    assert np.allclose(said.sum(axis=1), 1)
+def test_where_many_samples_were_in_every_bag_the_folds_step_in():
+    learner = prepared(RandomForestClassifier(2))
+    _, said = learner.fit(EQUAL, 3, "round 1", 3)
+    assert not learner.bags_told
+    folds = deal(CODES, 4, seed=5)
+    for fold in range(4):
+        own = EQUAL[folds != fold]
+        weights = own / own.sum() * weight_scale(len(own))
+        by_hand = RandomForestClassifier(2, random_state=3).fit(X[folds != fold], CODES[folds != fold], weights)
+        np.testing.assert_array_equal(said[folds == fold], by_hand.predict_proba(X[folds == fold]))
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_about_the_few_samples_that_were_in_every_bag_a_forest_says_nothing(soft: bool):
+    forest = RandomForestClassifier(9)
+    learner = prepared(forest)
+    _, said = learner.fit(EQUAL, 3, "round 1", 3 if soft else None)
+    by_hand = clone(forest).set_params(random_state=3, oob_score=True)
+    with pytest.warns(UserWarning, match="Some inputs do not have OOB scores"):
+        by_hand.fit(X.astype(np.float32), CODES, sample_weight=EQUAL * weight_scale(N))
+    votes = by_hand.oob_decision_function_
+    unknown = ~(votes.sum(axis=1) > 0)
+    assert 0 < unknown.sum() < 0.05 * N
+    assert learner.bags_told
+    if soft:
+        np.testing.assert_array_equal(said[~unknown], votes[~unknown])
+        assert (said[unknown] == 1 / 3).all()
+        assert not score_of_truth(said, CODES, 3)[unknown].round(12).any()
+    else:
+        np.testing.assert_array_equal(said[~unknown], votes[~unknown].argmax(axis=1))
+        assert set(said[unknown]) == {np.bincount(said[~unknown]).argmax()}
+
+
+def test_auto_asks_a_forests_bags_how_far_to_believe_in_it():
+    shallow = RandomForestClassifier(40, max_depth=1)
+    learner = prepared(shallow, "auto", table=X[:, :3])
+    _, said = learner.fit(EQUAL, 3, "round 1", 3)
+    _, unseen = prepared(shallow, table=X[:, :3]).fit(EQUAL, 3, "round 1", 3)
+    kept = score_of_truth(unseen, CODES, 3).sum() / score_of_truth(said, CODES, 3).sum()
+    assert 0.25 < kept < 1.0
+    assert learner.trust == pytest.approx(kept)
 
 
 def test_a_forest_without_bags_is_cut_into_folds():
@@ -183,20 +221,25 @@ def test_forests_that_know_their_samples_by_heart_vote_by_their_accuracy_alone()
 
 
 @pytest.mark.parametrize(("codes", "helped"), [(NOISY, False), (CODES, True)], ids=["noisy", "clean"])
-def test_soft_forests_that_know_their_samples_by_heart_are_boosted_where_that_lowers_the_loss_more(codes, helped: bool):
+def test_soft_forests_that_know_their_samples_by_heart_are_boosted_where_bags_say_so_or_say_too_little(
+    codes, helped: bool
+):
     columns, state = X[:, [0, 1, 6]], SOFT.start(N, 3)
     forest = RandomForestClassifier(40)
     boosting_won = []
     for turn in (1, 2, 3, 4):
-        agent = Agent("a", forest, Honesty("auto"))
+        agent = Agent("a", forest, Honesty("auto", cv=5))
         agent.begin(TrainingSamples(columns, codes), seed=5)
         answer = agent.take_turn(Turn(turn, turn, turn), state, SOFT)
-        gains = []
+        gains, told = [], []
         for ignorance in (state.ignorance(), EQUAL):
-            _, said = prepared(forest, table=columns, codes=codes, cv=5).fit(ignorance, turn, "t", 3)
+            learner = prepared(forest, table=columns, codes=codes, cv=5)
+            _, said = learner.fit(ignorance, turn, "t", 3)
             gains.append(state.judge(SOFT.reward(said, codes, None, 3)).gain)
-        assert answer.verdict.gain == pytest.approx(max(gains))
-        boosting_won.append(gains[0] > gains[1])
+            told.append(learner.bags_told)
+        # Where the bags of the boosted forest do not tell, its folds were asked, and no other forest is made.
+        assert answer.verdict.gain == pytest.approx(max(gains) if told[0] else gains[0])
+        boosting_won.append(not told[0] or gains[0] > gains[1])
         state.apply(answer.reward, answer.verdict.model_weight)
     assert any(boosting_won) == helped
 

@@ -16,6 +16,8 @@ from assistlearn.core.confidence import Said, add_answers
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import LearnerError
 from assistlearn.learners import Honesty, Learner, Model, Panel
+from assistlearn.learners.boosted import Boosted
+from assistlearn.learners.boosting import Private
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.method import Method
 
@@ -84,13 +86,17 @@ class Agent:
         return Answer(reward, verdict, method.holdout_answer(said, samples.holdout_held, state.n_classes))
 
     def _tried(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> _Tried:
-        """Return a model with its reward and what it is worth: a boosted one, one fitted afresh, or the better."""
+        """Return a model with its reward and what it is worth: a boosted one, one fitted afresh, or the better.
+
+        A forest whose bags do not tell what it is worth was asked fold by fold, and that is enough for one turn.
+        """
         boosted: _Tried | None = None
         if method.boosts_strong_learners or not self._learner.strong:
             model, reward = self._fitted(turn, state, method, ignorance)
             verdict = method.judge(state, reward, ignorance, self._training().held)
             boosted = model, reward, verdict.trusted(self._learner.trust)
-        if boosted is not None and not self._learner.strong:
+        asked_enough = method.boosts_strong_learners and not self._learner.bags_told
+        if boosted is not None and (asked_enough or not self._learner.strong):
             return boosted
         return self._try_afresh(turn, state, method, boosted)
 
@@ -110,9 +116,23 @@ class Agent:
     def _fitted(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> tuple[Model, Reward]:
         """Return a model fitted under an ignorance, and its reward."""
         samples = self._training()
+        if method.wants_probabilities and self._boosts:
+            own = state if samples.held is None else state.part(samples.held)
+            model, said = self._learner.fit_boosted(Private(own, method, turn.seed, str(turn)))
+            return model, method.reward(said, samples.own_codes, samples.held, state.n_classes)
         n_classes = state.n_classes if method.wants_probabilities else None
         model, said = self._learner.fit(samples.own(ignorance), turn.seed, str(turn), n_classes)
         return model, method.reward(said, samples.own_codes, samples.held, state.n_classes)
+
+    @property
+    def _boosts(self) -> bool:
+        """Whether it makes several models in a turn.
+
+        Once one model alone was best on unseen samples, no more are tried. The kept models remember it: an agent that
+        is started again knows as much.
+        """
+        chosen = self._learner.honest and any(not isinstance(kept.model.estimator, Boosted) for kept in self.models)
+        return self._learner.boosts and not chosen
 
     def keep_candidate(self) -> None:
         """Keep the model of the last turn, if it was useful and is not kept yet."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol
 
+from numpy.typing import NDArray
+
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.state import Verdict
 
@@ -34,6 +36,10 @@ class RunState(Protocol):
 
     def beginning(self) -> RunState:
         """Return a new state as this one was before the first turn."""
+        ...
+
+    def part(self, rows: NDArray[Any]) -> RunState:
+        """Return a new state of these samples alone (positions, or a mask): what is done to it changes nothing here."""
         ...
 
     def apply(self, reward: Any, model_weight: float) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assistlearn.core import weight
 from assistlearn.core.ignorance import Bools, Floats, add_where_wrong, ignorance_of, start, sum_where
@@ -101,6 +102,17 @@ class State:
         """Return a new state as this one was before the first turn."""
         logs = start(len(self.log_ignorance)) if self.log_start is None else self.log_start.copy()
         return State(logs, self.n_classes, self.interchange, self.log_start)
+
+    def part(self, rows: NDArray[Any]) -> State:
+        """Return a new state of these samples alone (positions, or a mask).
+
+        >>> State.start(3, n_classes=2).part(np.array([True, False, True])).ignorance()
+        array([0.5, 0.5])
+        """
+        log_start = None if self.log_start is None else self.log_start[rows].copy()
+        out = State(self.log_ignorance[rows].copy(), self.n_classes, self.interchange, log_start)
+        out.earlier = None if self.earlier is None else self.earlier[rows].copy()
+        return out
 
     def begin_round(self) -> None:
         """Forget what the last round's agents got wrong: ``u`` is zero for the first agent of a round."""

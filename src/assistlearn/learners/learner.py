@@ -14,15 +14,10 @@ from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import LearnerError, LearnerTypeError
-from assistlearn.learners.honest import (
-    LEAST_TRUST,
-    Folds,
-    Honesty,
-    has_bags,
-    out_of_bag,
-    quietly_with_bags,
-    uninformative,
-)
+from assistlearn.learners.bags import has_bags, out_of_bag, quietly_with_bags
+from assistlearn.learners.boosting import Private, together
+from assistlearn.learners.folds import Folds
+from assistlearn.learners.honest import LEAST_TRUST, Honesty, kept_share, uninformative
 from assistlearn.learners.model import Model
 from assistlearn.learners.seeding import seed_all
 from assistlearn.learners.trees import as_trees_see_it
@@ -62,7 +57,9 @@ class Learner:
     ----------
     trust : float
         How much of the last model's advantage is to be believed in: one, unless ``reward="auto"`` took in-sample
-        answers and a fold that the model had not seen told otherwise.
+        answers and samples that the model had not seen told otherwise.
+    bags_told : bool
+        Whether the last model was a forest that answered for nearly all samples out of bag.
     """
 
     def __init__(self, estimator: Any, owner: str, honesty: Honesty | None = None) -> None:
@@ -72,7 +69,7 @@ class Learner:
         self._honest = self._honesty.reward == "out-of-fold"
         self._raw: Any = None
         self._seed = 0
-        self.trust = 1.0
+        self.trust, self.bags_told = 1.0, False
         self._folds: Folds | None = None
         self._front: Any = None
         self._table: Any = None
@@ -106,30 +103,55 @@ class Learner:
         """
         model = self.fit_only(ignorance, seed, when, n_classes)
         bagged = out_of_bag(model.estimator, model.n_classes) if self._uses_bags(model.estimator) else None
-        self.trust = 1.0
+        self.trust, self.bags_told = 1.0, bagged is not None
+        known: dict[int, Said] = {}
         if not self._honest:
-            said = self._in_sample(model, when)
+            said = self.in_sample(model, when)
             if self._honesty.reward == "in-sample":
                 return model, said
-            trust = self._trust_in(said, ignorance, seed, when, n_classes)
-            if trust >= LEAST_TRUST:
-                self.trust = trust
-                return model, said
+            if not uninformative(said, self._codes, ignorance) and len(self._codes) > 1:
+                if bagged is None:
+                    known = dict([self._other_folds().one(ignorance, seed, when, n_classes)])
+                trust = self._trust_in(said, bagged, known, ignorance, n_classes)
+                if trust >= LEAST_TRUST:
+                    self.trust = trust
+                    return model, said
             self._honest = True
         if bagged is not None:
             return model, bagged
         if len(self._codes) < 2:
-            return model, self._in_sample(model, when)
-        return model, self._other_folds().answers(ignorance, seed, when, n_classes)
+            return model, self.in_sample(model, when)
+        return model, self._other_folds().answers(ignorance, seed, when, n_classes, known)
 
-    def _trust_in(self, said: Said, ignorance: Floats, seed: int, when: str, n_classes: int | None) -> float:
-        """Return how far in-sample answers are to be believed; asks one fold.
+    def _trust_in(
+        self, said: Said, bagged: Said | None, known: dict[int, Said], ignorance: Floats, n_classes: int | None
+    ) -> float:
+        """Return how far in-sample answers are to be believed, by those out of bag or those of one fold."""
+        count = n_classes or max(len(np.unique(self._codes)), 2)
+        if bagged is not None:
+            return kept_share(bagged, said, self._codes, ignorance, count)
+        ((fold, unseen),) = known.items()
+        rows = self._other_folds().aside(fold)
+        return kept_share(unseen, said[rows], self._codes[rows], ignorance[rows], count)
 
-        Which one, the turn's seed says: a count of the turns so far would be lost when the agent is started again.
+    def fit_boosted(self, turn: Private) -> tuple[Model, Said]:
+        """Return several models, made one after another in private, as one; and what they answer for the training rows.
+
+        With in-sample rewards there are ``honesty.models`` of them. Otherwise a fold says how many are best, and the
+        answers are honest, also with ``reward="auto"``. All that the number depends on are the state, the seed and the
+        table: an agent that is started again chooses the same.
         """
-        if uninformative(said, self._codes, ignorance) or len(self._codes) < 2:
-            return 0.0
-        return self._other_folds().trust(said, seed, ignorance, seed, when, n_classes)
+        self.trust = 1.0
+        whole, most = np.arange(len(self._codes)), self._honesty.models
+        honest: Said | None = None
+        if self._honesty.may_be_honest and len(whole) > 1:
+            self._honest = True
+            most, honest = self._other_folds().boosted(turn, most)
+        if most == 1:
+            model = self.fit_only(turn.state.ignorance(), turn.seed, turn.when, turn.state.n_classes)
+            return model, self.in_sample(model, turn.when) if honest is None else honest
+        grown = together(self, turn.state.part(whole), self._codes, turn, most)
+        return grown.model(self._front), grown.said() if honest is None else honest
 
     def fit_only(self, ignorance: Floats, seed: int, when: str, n_classes: int | None = None) -> Model:
         """Return a model fitted under this ignorance."""
@@ -148,7 +170,8 @@ class Learner:
         soft = n_classes is not None and hasattr(estimator, "predict_proba")
         return Model(self._front, estimator, n_classes if soft else None)
 
-    def _in_sample(self, model: Model, when: str) -> Said:
+    def in_sample(self, model: Model, when: str) -> Said:
+        """Return what a model answers for the samples that it was fitted to."""
         with self.named(f"predict in {when}"):
             said = model.say(self._table, **self._options)
             if len(said) != len(self._codes):
@@ -172,6 +195,11 @@ class Learner:
     def honest(self) -> bool:
         """Whether it asks models about samples that they have not seen; with ``reward="auto"`` it may begin to."""
         return self._honest
+
+    @property
+    def boosts(self) -> bool:
+        """Whether it may make several models in a turn; a forest that draws its samples is no better for it."""
+        return self._honesty.models > 1 and not has_bags(_parts(self._estimator)[1])
 
     @property
     def strong(self) -> bool:

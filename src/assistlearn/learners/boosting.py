@@ -1,0 +1,153 @@
+"""Boosting in private: what an agent does by itself inside a turn, before it answers.
+
+It takes a copy of the state of the samples that it learns from, and boosts in it as a session with no other agent
+would: fit under the ignorance, judge the answers for the samples that the model has seen, take the model into account.
+Nobody hears of it but by the one answer that the models give together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Protocol
+
+import numpy as np
+
+from assistlearn.core import RunState
+from assistlearn.core.confidence import Said, add_answers
+from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes
+from assistlearn.learners.boosted import Boosted, mean_probabilities
+from assistlearn.learners.model import Model
+from assistlearn.learners.seeding import TurnSeeds
+from assistlearn.methods.method import Method
+
+PATIENCE = 2
+"""So many models in a row that bring no further gain on an unseen fold are enough, and half as many as are best."""
+
+
+class Fits(Protocol):
+    """What boosting needs of a learner, which is prepared."""
+
+    def fit_only(self, ignorance: Floats, seed: int, when: str, n_classes: int | None = None) -> Model:
+        """Return a model fitted under this ignorance."""
+        ...
+
+    def in_sample(self, model: Model, when: str) -> Said:
+        """Return what a model answers for the samples that it was fitted to."""
+        ...
+
+
+@dataclass(frozen=True)
+class Private:
+    """What the models of one turn are made for, and by chance of which seed.
+
+    Attributes
+    ----------
+    state : RunState
+        That of the samples that the agent holds; never changed.
+    method : Method
+        What rewards and judges.
+    seed : int
+        The turn's.
+    when : str
+        The turn in words, for error messages.
+    """
+
+    state: RunState
+    method: Method
+    seed: int
+    when: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """One model, what it answers for the samples it has seen, and the weight of its vote."""
+
+    model: Model
+    said: Said
+    weight: float
+
+
+@dataclass
+class Together:
+    """What models say together about one set of samples (see :class:`Boosted`), or what a single one says itself."""
+
+    n_classes: int
+    steps: list[Step] = field(default_factory=list)
+    _votes: Any = None
+    _first: Any = None
+
+    def add(self, step: Step, said: Said) -> None:
+        """Take one more model, and what it says about the samples."""
+        if not self.steps:
+            self._votes, self._first = np.zeros((len(said), self.n_classes)), said
+        add_answers(self._votes, said, step.weight)
+        self.steps.append(step)
+
+    def said(self) -> Said:
+        """Return what they say so far."""
+        return self._first if len(self.steps) == 1 else mean_probabilities(self._votes, self._weights())
+
+    def model(self, front: Any) -> Model:
+        """Return them as the one model of the turn."""
+        first = self.steps[0].model
+        if len(self.steps) == 1:
+            return Model(front, first.estimator, first.n_classes)
+        parts = [Model(None, step.model.estimator, step.model.n_classes) for step in self.steps]
+        return Model(front, Boosted(parts, self._weights(), self.n_classes), self.n_classes)
+
+    def _weights(self) -> list[float]:
+        return [step.weight for step in self.steps]
+
+
+def boost(learner: Fits, state: RunState, codes: Codes, turn: Private) -> Iterator[Step]:
+    """Yield models made one after another in a state, which is changed, until one is useless or perfect.
+
+    The first is yielded even if it is useless: there is always one.
+    """
+    seeds = TurnSeeds(turn.seed)
+    number = 1
+    while True:
+        ignorance = state.ignorance()
+        seed = turn.seed if number == 1 else seeds.of(number)
+        model = learner.fit_only(ignorance, seed, turn.when, state.n_classes)
+        said = learner.in_sample(model, turn.when)
+        reward = turn.method.reward(said, codes, None, state.n_classes)
+        verdict = state.judge(reward, ignorance)
+        if number == 1 or not verdict.useless:
+            yield Step(model, said, max(verdict.model_weight, 0.0))
+        if verdict.useless or verdict.perfect:  # no sample's ignorance would change against another's
+            return
+        state.apply(reward, verdict.model_weight)
+        number += 1
+
+
+def together(learner: Fits, state: RunState, codes: Codes, turn: Private, most: int) -> Together:
+    """Return the first ``most`` models, and what they say about the samples that they have seen."""
+    out = Together(state.n_classes)
+    for step in islice(boost(learner, state, codes, turn), most):
+        out.add(step, step.said)
+    return out
+
+
+class Gains:
+    """How many models are best, by what they gain together on samples that they have not seen.
+
+    >>> gains = Gains()
+    >>> [gains.goes_on(gain) for gain in (0.1, 0.3, 0.2, 0.2, 0.3)], gains.best
+    ([True, True, True, True, False], 2)
+    """
+
+    def __init__(self) -> None:
+        self.best = 0
+        self._gain = -np.inf
+        self._n = 0
+
+    def goes_on(self, gain: float) -> bool:
+        """Whether another model is worth trying, after one that has brought the gain to this."""
+        self._n += 1
+        if gain > self._gain:
+            self.best, self._gain = self._n, gain
+        return self._n - self.best < PATIENCE + self.best // 2

@@ -1,0 +1,206 @@
+"""Folds: copies of a learner, each of which answers for samples that it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.parallel import Parallel, delayed
+
+from assistlearn.core.confidence import Said
+from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes
+from assistlearn.learners.boosting import Gains, Private, Step, Together, boost
+from assistlearn.learners.honest import Honesty
+from assistlearn.learners.model import Model
+from assistlearn.learners.weighting import take_rows
+
+NOTHING: Mapping[int, Said] = MappingProxyType({})
+
+
+def deal(codes: Codes, n_folds: int, seed: int) -> NDArray[np.intp]:
+    """Return the fold of each sample: of equal size, and every class spread evenly over them as far as it goes.
+
+    >>> folds = deal(np.array([0, 0, 0, 0, 1, 1]), 2, seed=0)
+    >>> [sorted(folds[:4].tolist()), sorted(folds[4:].tolist())]
+    [[0, 0, 1, 1], [0, 1]]
+    """
+    shuffled = np.random.RandomState(seed).permutation(len(codes))
+    by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
+    folds = np.empty(len(codes), dtype=np.intp)
+    folds[by_class] = np.arange(len(codes)) % n_folds
+    return folds
+
+
+class Folds:
+    """A learner's copies, each prepared on all folds but one.
+
+    They are kept from turn to turn, with their tables (``cv - 1`` times the agent's own in all), so that a turn costs
+    fits alone. The transformers of a pipeline are fitted inside each copy: they have not seen its fold either.
+
+    Parameters
+    ----------
+    new_learner : callable
+        Returns a fresh learner with ``prepare`` and ``fit``.
+    table : table
+        The training rows.
+    codes : ndarray of shape (n_samples,)
+        Their class codes.
+    honesty : Honesty
+        How many folds, and how many side by side.
+    seed : int
+        For the dealing, and for chance in the copies' preparation.
+    """
+
+    def __init__(self, new_learner: Callable[[], Any], table: Any, codes: Codes, honesty: Honesty, seed: int) -> None:
+        self.fold_of = deal(codes, min(honesty.cv, len(codes)), seed)
+        self._codes = codes
+        self._n_jobs = honesty.n_jobs
+        self._copies = [
+            _Copy(new_learner, table, codes, np.flatnonzero(self.fold_of != fold), np.flatnonzero(self.fold_of == fold))
+            for fold in range(int(self.fold_of.max()) + 1)
+        ]
+        self._seed = seed
+
+    def one(self, ignorance: Floats, seed: int, when: str, n_classes: int | None) -> tuple[int, Said]:
+        """Return a fold, and what its copy answers for it.
+
+        Which one, the turn's seed says: a count of the turns so far would be lost when the agent is started again.
+        """
+        fold = seed % len(self._copies)
+        self._copies[fold].prepare(self._seed)
+        return fold, self._copies[fold].answers(ignorance, seed, when, n_classes)
+
+    def answers(
+        self, ignorance: Floats, seed: int, when: str, n_classes: int | None, known: Mapping[int, Said] = NOTHING
+    ) -> Said:
+        """Return what the copies answer for their own folds: class codes, or probabilities (n x K).
+
+        The answers for some folds may be known already.
+        """
+
+        def asked(copy: _Copy) -> Said:
+            return copy.answers(ignorance, seed, when, n_classes)
+
+        return self._put_together(asked, known)
+
+    def boosted(self, turn: Private, most: int) -> tuple[int, Said]:
+        """Return how many models serve best, at most ``most``, and what so many answer in every fold.
+
+        The copy of one fold (see :meth:`one`) goes on as long as that gains anything on it; the others follow.
+        """
+        fold = turn.seed % len(self._copies)
+        self._copies[fold].prepare(self._seed)
+        best, said = self._copies[fold].best(turn, most)
+
+        def asked(copy: _Copy) -> Said:
+            return copy.boosted(turn, best)
+
+        return best, self._put_together(asked, {fold: said})
+
+    def _put_together(self, ask: Callable[[_Copy], Said], known: Mapping[int, Said]) -> Said:
+        """Ask the copies of all folds but those that are known, side by side, and return the answers for all."""
+        asked = [fold for fold in range(len(self._copies)) if fold not in known]
+        for fold in asked:
+            self._copies[fold].prepare(self._seed)
+        found = Parallel(n_jobs=self._n_jobs, prefer="threads")(delayed(ask)(self._copies[fold]) for fold in asked)
+        every = dict(known) | dict(zip(asked, found, strict=True))
+        answered = [every[fold] for fold in range(len(self._copies))]
+        if any(said.ndim == 1 for said in answered):  # without probabilities, a constant answer is a label too
+            answered = [said.argmax(axis=1) if said.ndim == 2 else said for said in answered]
+        out: Said = np.empty((len(self._codes), *answered[0].shape[1:]), dtype=answered[0].dtype)
+        for copy, said in zip(self._copies, answered, strict=True):
+            out[copy.aside] = said
+        return out
+
+    def aside(self, fold: int) -> NDArray[np.intp]:
+        """Return which samples a fold holds."""
+        return self._copies[fold].aside
+
+
+class _Copy:
+    """One learner that has not seen one fold."""
+
+    def __init__(
+        self, new_learner: Callable[[], Any], table: Any, codes: Codes, train: NDArray[np.intp], aside: NDArray[np.intp]
+    ) -> None:
+        self.aside = aside
+        self._train = train
+        self._codes = codes[train]
+        self._rows: Any = take_rows(table, train)
+        self._aside_codes = codes[aside]
+        self._aside_rows = take_rows(table, aside)
+        self._seen_by_front: Any = None  # a copy's transformers are fitted once, and see its fold once
+        self._learner = new_learner()
+
+    def prepare(self, seed: int) -> None:
+        if self._rows is not None:
+            self._learner.prepare(self._rows, self._codes, seed)
+            self._rows = None
+
+    def answers(self, ignorance: Floats, seed: int, when: str, n_classes: int | None) -> Said:
+        own = ignorance[self._train]
+        constant = self._constant(own, n_classes)
+        if constant is not None:
+            return constant
+        model = self._learner.fit_only(own / own.sum(), seed, when, n_classes)
+        return self._about_aside(model, when)
+
+    def best(self, turn: Private, most: int) -> tuple[int, Said]:
+        """Return how many models gain most on the fold, and what they say about it."""
+        constant = self._constant(turn.state.ignorance()[self._train], turn.state.n_classes)
+        if constant is not None:
+            return 1, constant
+        n_classes, unseen = turn.state.n_classes, turn.state.part(self.aside)
+        gains, best, together = Gains(), constant, Together(n_classes)
+        for step in islice(self._boost(turn), most):
+            together.add(step, self._about_aside(step.model, turn.when))
+            said = together.said()
+            reward = turn.method.reward(said, self._aside_codes, None, n_classes)
+            more = gains.goes_on(unseen.judge(reward).gain)
+            if gains.best == len(together.steps):
+                best = said
+            if not more:
+                break
+        assert best is not None
+        return gains.best, best
+
+    def boosted(self, turn: Private, n_models: int) -> Said:
+        """Return what so many models say about the fold."""
+        constant = self._constant(turn.state.ignorance()[self._train], turn.state.n_classes)
+        if constant is not None:
+            return constant
+        if n_models == 1:
+            return self.answers(turn.state.ignorance(), turn.seed, turn.when, turn.state.n_classes)
+        together = Together(turn.state.n_classes)
+        for step in islice(self._boost(turn), n_models):
+            together.add(step, self._about_aside(step.model, turn.when))
+        return together.said()
+
+    def _boost(self, turn: Private) -> Iterator[Step]:
+        return boost(self._learner, turn.state.part(self._train), self._codes, turn)
+
+    def _about_aside(self, model: Model, when: str) -> Said:
+        if self._seen_by_front is None:
+            with self._learner.named(f"predict a fold in {when}"):
+                self._seen_by_front = model.transform(self._aside_rows)
+                self._aside_rows = None
+        with self._learner.named(f"predict a fold in {when}"):
+            said: Said = model.say(self._seen_by_front)
+        return said
+
+    def _constant(self, own: Floats, n_classes: int | None) -> Said | None:
+        """Return a constant answer where there is nothing to tell apart: no need to ask, and some would refuse."""
+        counting = np.unique(self._codes[own > 0.0])
+        if len(counting) > 1:
+            return None
+        code = int(counting[0]) if len(counting) else int(self._codes[0])
+        if n_classes is None:
+            return np.full(len(self.aside), code, dtype=np.int64)
+        out = np.zeros((len(self.aside), n_classes))
+        out[:, code] = 1.0
+        return out
