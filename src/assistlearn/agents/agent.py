@@ -16,6 +16,7 @@ from assistlearn.core.confidence import Said, add_answers
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import LearnerError
 from assistlearn.learners import Honesty, Learner, Model, Panel
+from assistlearn.learners.bagged import Bagged
 from assistlearn.learners.boosted import Boosted
 from assistlearn.learners.boosting import Private
 from assistlearn.learners.weighting import take_rows
@@ -131,7 +132,7 @@ class Agent:
         Once one model alone was best on unseen samples, no more are tried. The kept models remember it: an agent that
         is started again knows as much.
         """
-        chosen = self._learner.honest and any(not isinstance(kept.model.estimator, Boosted) for kept in self.models)
+        chosen = self._learner.honest and any(not isinstance(kept.model.estimator, Boosted | Bagged) for kept in self.models)
         return self._learner.boosts and not chosen
 
     def keep_candidate(self) -> None:

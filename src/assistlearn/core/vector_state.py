@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assistlearn.core import weight
 from assistlearn.core.blocks import blocks
@@ -67,6 +68,16 @@ class VectorState:
     def beginning(self) -> VectorState:
         """Return a new state as this one was before the first turn."""
         return replace(self, votes=np.zeros_like(self.votes))
+
+    def part(self, rows: NDArray[Any]) -> VectorState:
+        """Return a new state of these samples alone (positions, or a mask).
+
+        >>> state = VectorState.start(3, n_classes=3, loss="logistic", shrinkage=1.0)
+        >>> state.part(np.array([0, 2])).ignorance()
+        array([0.5, 0.5])
+        """
+        log_start = None if self.log_start is None else self.log_start[rows].copy()
+        return replace(self, votes=self.votes[rows].copy(), log_start=log_start)
 
     def begin_round(self) -> None:
         """Do nothing: rounds make no difference to the soft methods."""

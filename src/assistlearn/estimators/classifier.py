@@ -213,7 +213,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         self.columns_ = find_columns(agents, X, names)
         counts = np.bincount(codes, weights=weight, minlength=len(self.classes_))
         self.class_prior_ = counts / counts.sum()
-        honesty = Honesty(plan.honest_reward, plan.cv, self.n_jobs)
+        honesty = Honesty(plan.honest_reward, plan.cv, self.n_jobs, plan.models_per_turn)
         self.agents_ = {name: Agent(name, estimator, honesty) for name, estimator, _ in agents}
         self.contributions_: tuple[Contribution, ...] = ()
         self.holdout_scores_: list[float] = []

@@ -14,13 +14,15 @@ from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import LearnerError, LearnerTypeError
+from assistlearn.learners.bagged import Bagged, bag
 from assistlearn.learners.bags import has_bags, out_of_bag, quietly_with_bags
 from assistlearn.learners.boosting import Private, together
+from assistlearn.learners.coarse import coarsened
 from assistlearn.learners.folds import Folds
 from assistlearn.learners.honest import LEAST_TRUST, Honesty, kept_share, uninformative
 from assistlearn.learners.model import Model
 from assistlearn.learners.seeding import seed_all
-from assistlearn.learners.trees import as_trees_see_it
+from assistlearn.learners.trees import TREES, as_trees_see_it
 from assistlearn.learners.weighting import fit_weighted
 
 
@@ -93,7 +95,7 @@ class Learner:
             if isinstance(classifier, Prepares):
                 self._table = classifier.prepare(X, self._codes)
             else:
-                self._table, self._options = as_trees_see_it(classifier, X)
+                self._table, self._options = as_trees_see_it(classifier, coarsened(classifier, X))
 
     def fit(self, ignorance: Floats, seed: int, when: str, n_classes: int | None = None) -> tuple[Model, Said]:
         """Return a model fitted under this ignorance, and what it answers for the training rows.
@@ -142,6 +144,11 @@ class Learner:
         table: an agent that is started again chooses the same.
         """
         self.trust = 1.0
+        if self._is_bagged(turn):
+            self._honest = True
+            models, unseen = bag(self, self._codes, turn, self._honesty.models)
+            if models:
+                return Model(self._front, Bagged(models, turn.state.n_classes), turn.state.n_classes), unseen
         whole, most = np.arange(len(self._codes)), self._honesty.models
         honest: Said | None = None
         if self._honesty.may_be_honest and len(whole) > 1:
@@ -152,6 +159,18 @@ class Learner:
             return model, self.in_sample(model, turn.when) if honest is None else honest
         grown = together(self, turn.state.part(whole), self._codes, turn, most)
         return grown.model(self._front), grown.said() if honest is None else honest
+
+    def _is_bagged(self, turn: Private) -> bool:
+        """Whether its models are bagged, not boosted: trees that know their samples by heart, where folds may be asked.
+
+        Behind transformers that were fitted to all samples, what trees have not drawn is not unseen.
+        """
+        tree = type(_parts(self._estimator)[1]) in TREES
+        if not tree or self._front is not None or not self._honesty.may_be_honest or len(self._codes) < 2:
+            return False
+        ignorance = turn.state.ignorance()
+        model = self.fit_only(ignorance, turn.seed, turn.when, turn.state.n_classes)
+        return uninformative(self.in_sample(model, turn.when), self._codes, ignorance)
 
     def fit_only(self, ignorance: Floats, seed: int, when: str, n_classes: int | None = None) -> Model:
         """Return a model fitted under this ignorance."""

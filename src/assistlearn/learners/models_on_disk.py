@@ -18,6 +18,7 @@ from assistlearn.learners.model_audit import AUDITED_TYPES, audit
 MODEL_TYPES = (
     "assistlearn.learners.learner.Model",  # its name in files from before it had a module of its own
     "assistlearn.learners.model.Model",
+    "assistlearn.learners.bagged.Bagged",
     "assistlearn.learners.boosted.Boosted",
 )
 HARMLESS_TYPES = (  # plain numbers and settings, which skops does not list

@@ -71,7 +71,7 @@ class Task:
             raise ProtocolError("Every sample is held out: there is nothing to train on.")
         return cls(
             method=plan.make_method(),
-            honesty=Honesty(plan.reward, plan.cv),
+            honesty=Honesty(plan.reward, plan.cv, models=plan.models_per_turn),
             n_classes=begin.n_classes,
             codes=unpack_codes(begin.labels, n, begin.n_classes),
             aside=aside,

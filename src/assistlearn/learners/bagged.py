@@ -1,0 +1,106 @@
+"""A bagged model: trees that each have drawn their samples, made by an agent in one turn, and that vote as one.
+
+A tree that is grown to the end knows its samples by heart. It has nothing left to boost, but many of them, each with
+other samples, are far better than one; and what a tree says about samples that it has not drawn is honest for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistlearn.core.confidence import Said
+from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes
+from assistlearn.errors import UntrustedFileError
+from assistlearn.learners.boosting import Fits, Private
+from assistlearn.learners.model import Model
+from assistlearn.learners.seeding import TurnSeeds
+
+
+@dataclass(frozen=True)
+class Bagged:
+    """Models that say their mean probabilities.
+
+    Attributes
+    ----------
+    models : list of Model
+        Without transformers of their own.
+    n_classes : int
+        The number of classes, all of which it gives probabilities for.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 1])
+    >>> parts = [Model(None, DecisionTreeClassifier().fit(X, codes), 2) for codes in (y, y, y[::-1], y[::-1])]
+    >>> Bagged(parts, 2).predict_proba(X)
+    array([[0.5, 0.5],
+           [0. , 1. ],
+           [0.5, 0.5]])
+    """
+
+    models: Sequence[Model]
+    n_classes: int
+
+    @property
+    def classes_(self) -> NDArray[np.intp]:
+        """The class codes, in the order of the probabilities."""
+        return np.arange(self.n_classes)
+
+    def predict_proba(self, rows: Any, **options: Any) -> Floats:
+        """Return the mean of the models' probabilities."""
+        total: Floats = sum((model.say(rows, **options) for model in self.models), np.zeros(1))
+        return total / len(self.models)
+
+    def predict(self, rows: Any, **options: Any) -> NDArray[np.intp]:
+        """Return the likeliest class codes."""
+        codes: NDArray[np.intp] = self.predict_proba(rows, **options).argmax(axis=1)
+        return codes
+
+    def check_kept(self, source: str) -> None:
+        """Refuse parts that no learner has made; the models themselves are looked into one by one."""
+        if not isinstance(self.models, list) or not self.models or type(self.n_classes) is not int:
+            raise UntrustedFileError(f"{source}: a bagged model does not have a list of models.")
+        for model in self.models:
+            if not isinstance(model, Model) or model.front is not None or model.n_classes != self.n_classes:
+                raise UntrustedFileError(f"{source}: a bagged model holds something that is no model of a turn.")
+            if hasattr(model.estimator, "check_kept"):
+                raise UntrustedFileError(f"{source}: a bagged model holds another one.")
+
+
+def bag(learner: Fits, codes: Codes, turn: Private, n_models: int) -> tuple[list[Model], Said]:
+    """Return models of samples drawn by chance under the ignorance, and what they say about those they have not drawn.
+
+    About a sample that all have drawn there is nothing honest to say: all classes are equally likely.
+
+    Parameters
+    ----------
+    learner : Fits
+        A tree that is prepared.
+    codes : ndarray of shape (n_samples,)
+        The class codes of the samples that the agent holds.
+    turn : Private
+        Their state, and the seed.
+    n_models : int
+        How many.
+    """
+    ignorance, n_classes, seeds = turn.state.ignorance(), turn.state.n_classes, TurnSeeds(turn.seed)
+    models: list[Model] = []
+    said, asked = np.zeros((len(codes), n_classes)), np.zeros(len(codes))
+    for number in range(1, n_models + 1):
+        seed = seeds.of(number)
+        drawn = np.bincount(np.random.RandomState(seed).randint(len(codes), size=len(codes)), minlength=len(codes))
+        weights = ignorance * drawn
+        if len(np.unique(codes[weights > 0.0])) < 2:
+            continue  # nothing to tell apart
+        model = learner.fit_only(weights / weights.sum(), seed, turn.when, n_classes)
+        unseen = drawn == 0
+        said[unseen] += learner.in_sample(model, turn.when)[unseen]
+        asked += unseen
+        models.append(Model(None, model.estimator, model.n_classes))
+    return models, np.where(asked[:, np.newaxis] > 0, said / np.maximum(asked, 1)[:, np.newaxis], 1.0 / n_classes)
