@@ -109,6 +109,20 @@ def test_where_a_helper_is_missing_the_others_decide_as_if_they_had_been_fitted_
     assert log_loss(total(linear.decide(two)), codes).mean() < log_loss(neutral, codes).mean()
 
 
+def test_where_a_helper_is_missing_trees_that_know_absences_decide(boosted):
+    scores, codes, own = problem_for_trees(missing=True)
+    silent = scores | {"b": np.zeros_like(scores["b"])}
+    assert boosted.model_for(("a",)) is boosted.trees_otherwise
+    neutral = total(boosted.model.shares(silent, own))
+    assert log_loss(total(boosted.decide(silent, own)), codes).mean() < log_loss(neutral, codes).mean()
+
+
+def test_where_the_initiator_is_missing_no_trees_decide(boosted):
+    scores, _, _ = problem_for_trees()
+    assert boosted.model_for(("b",), with_trees=False) in boosted.absences
+    assert np.isfinite(total(boosted.decide({"b": scores["b"]}))).all()
+
+
 def test_a_sample_that_nobody_speaks_about_gets_how_often_each_class_occurs():
     scores, codes = scores_and_codes(400, 3, know=(1.0, -1.0, 0.5))
     codes = np.where(codes == 2, 0, codes)

@@ -38,10 +38,12 @@ class Combination:
         The number of classes.
     model : Linear or Boosted
         What the scores pass through.
-    absences : tuple of Linear or Boosted
+    absences : tuple of Linear
         What they pass through where some agents are missing or abstain: each is for a set of agents.
     otherwise : Linear
         What they pass through for any other set of agents.
+    trees_otherwise : Boosted or None
+        What they pass through in place of these where the model is boosted, as long as the initiator is there.
     """
 
     kind: str
@@ -53,8 +55,9 @@ class Combination:
     initiator: str
     n_classes: int
     model: Linear | Boosted
-    absences: tuple[Linear | Boosted, ...]
+    absences: tuple[Linear, ...]
     otherwise: Linear
+    trees_otherwise: Boosted | None
 
     def decide(self, scores: Mapping[str, Floats], own: Floats | None = None) -> dict[str, Floats]:
         """Return each agent's share of the decision; the shares sum to the decision.
@@ -102,7 +105,9 @@ class Combination:
 
     def model_for(self, present: tuple[str, ...], with_trees: bool = True) -> Linear | Boosted:
         """Return the model for samples that these agents speak about; trees need the initiator's own columns."""
-        models = [each for each in (self.model, *self.absences) if with_trees or isinstance(each, Linear)]
+        if self.trees_otherwise is not None and with_trees:
+            return self.model if {*self.model.agents} == {*present} else self.trees_otherwise
+        models = [each for each in (self.model, *self.absences) if isinstance(each, Linear)]
         return next((each for each in models if {*each.agents} == {*present}), self.otherwise)
 
     def probabilities(self, total: Floats) -> Floats:
