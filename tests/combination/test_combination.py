@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from assistlearn import combination
 from assistlearn.combination import absence, cross_validation
-from assistlearn.combination.boosted import Boosted
 from assistlearn.combination.cross_validation import folds_of
 from assistlearn.combination.evidence import evidence
 from assistlearn.combination.linear import fit_linear, whole
+from assistlearn.combination.tree_combination import TreeCombination
 from assistlearn.core import votes
 from assistlearn.errors import SettingsError
 from tests.combination.made import centred, log_loss, scores_and_codes, total
@@ -205,7 +205,7 @@ def test_agents_that_never_spoke_are_not_listened_to_and_trees_see_the_initiator
     scores, codes, own = problem_for_trees()
     scores = {"a": np.zeros_like(scores["a"]), "b": scores["b"], "c": np.zeros_like(scores["a"])}
     fitted = combination.fit("learned", scores, codes, initiator="a", own=own)
-    assert isinstance(fitted.model, Boosted)
+    assert isinstance(fitted.model, TreeCombination)
     assert fitted.model.agents == ("b",)
     shares = fitted.decide(scores, own)
     assert np.mean(votes.winners(total(shares)) == codes) > 0.8

@@ -17,9 +17,9 @@ from itertools import combinations
 
 import numpy as np
 
-from assistlearn.combination.boosted import Boosted, fit_boosted
 from assistlearn.combination.evidence import Evidence
 from assistlearn.combination.linear import Linear, fit_linear, prior
+from assistlearn.combination.tree_combination import TreeCombination, fit_boosted
 
 MOST_AGENTS = 4
 """Up to so many agents, there is a linear combination for every set of helpers."""
@@ -55,7 +55,7 @@ def linear_for_any_absence(evidence: Evidence, penalty: float, seed: int) -> Lin
     return fit_linear(with_absences(evidence, seed), penalty, TOLERANCE)
 
 
-def boosted_for_any_absence(evidence: Evidence, n_iterations: int, seed: int) -> Boosted:
+def boosted_for_any_absence(evidence: Evidence, n_iterations: int, seed: int) -> TreeCombination:
     """Return a boosted combination for any set of helpers."""
     return fit_boosted(with_absences(evidence, seed), n_iterations)
 

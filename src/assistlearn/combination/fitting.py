@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from assistlearn.combination.absence import boosted_for_any_absence, linear_for_absences, linear_for_any_absence
-from assistlearn.combination.boosted import Boosted, choose_iterations, fit_boosted, why_not_boosted
 from assistlearn.combination.combination import Combination
 from assistlearn.combination.cross_validation import Tried, folds_of, part_to_choose_on
 from assistlearn.combination.evidence import Evidence, evidence
 from assistlearn.combination.linear import PLAIN_SUM, Linear, fit_linear, outputs, plain_sum
 from assistlearn.combination.multinomial import losses
 from assistlearn.combination.penalty import choose_penalty
+from assistlearn.combination.tree_combination import TreeCombination, choose_iterations, fit_boosted, why_not_boosted
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
@@ -25,10 +25,10 @@ _Made: TypeAlias = tuple[Tried, Callable[[], "_Models"]]
 class _Models(NamedTuple):
     """The model for samples that all agents hold, those for some other sets of agents, and one for all other sets."""
 
-    model: Linear | Boosted
+    model: Linear | TreeCombination
     absences: tuple[Linear, ...]
     otherwise: Linear
-    trees_otherwise: Boosted | None = None
+    trees_otherwise: TreeCombination | None = None
 
 
 def fit(

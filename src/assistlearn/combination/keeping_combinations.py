@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from skops import io
 
-from assistlearn.combination.boosted import Boosted
 from assistlearn.combination.combination import Combination
 from assistlearn.combination.linear import Linear
+from assistlearn.combination.tree_combination import TreeCombination
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import UntrustedFileError
 from assistlearn.learners.models_on_disk import loads_trusted
@@ -34,7 +34,7 @@ class KeptLinear(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="l
     bias: bytes
 
 
-class KeptBoosted(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="boosted"):
+class KeptTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="boosted"):
     """A boosted model: its trees are those of a skops file."""
 
     agents: list[str]
@@ -54,10 +54,10 @@ class KeptCombination(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     agents: list[str]
     initiator: str
     n_classes: int
-    model: KeptLinear | KeptBoosted
+    model: KeptLinear | KeptTrees
     absences: list[KeptLinear]
     otherwise: KeptLinear
-    trees_otherwise: KeptBoosted | None
+    trees_otherwise: KeptTrees | None
 
 
 def to_bytes(combination: Combination) -> bytes:
@@ -73,7 +73,7 @@ def to_bytes(combination: Combination) -> bytes:
         agents=list(combination.agents),
         initiator=combination.initiator,
         n_classes=combination.n_classes,
-        model=_kept_boosted(model) if isinstance(model, Boosted) else _kept_linear(model),
+        model=_kept_boosted(model) if isinstance(model, TreeCombination) else _kept_linear(model),
         absences=[_kept_linear(each) for each in combination.absences],
         otherwise=_kept_linear(combination.otherwise),
         trees_otherwise=None if trees is None else _kept_boosted(trees),
@@ -107,7 +107,7 @@ def from_bytes(data: bytes, source: str = "The combination") -> Combination:
         tuple(kept.agents),
         kept.initiator,
         kept.n_classes,
-        _boosted(model, kept, source) if isinstance(model, KeptBoosted) else _linear(model, kept, source),
+        _boosted(model, kept, source) if isinstance(model, KeptTrees) else _linear(model, kept, source),
         tuple(_linear(each, kept, source) for each in kept.absences),
         _linear(kept.otherwise, kept, source),
         None if trees is None else _boosted(trees, kept, source),
@@ -141,8 +141,8 @@ def _check_models(kept: KeptCombination, source: str) -> None:
         raise UntrustedFileError(f"{source} has trees of other inputs for samples that some agents do not hold.")
 
 
-def _kept_boosted(model: Boosted) -> KeptBoosted:
-    return KeptBoosted(list(model.agents), model.n_own, io.dumps(model.trees, compression=ZIP_DEFLATED))
+def _kept_boosted(model: TreeCombination) -> KeptTrees:
+    return KeptTrees(list(model.agents), model.n_own, io.dumps(model.trees, compression=ZIP_DEFLATED))
 
 
 def _kept_linear(model: Linear) -> KeptLinear:
@@ -165,14 +165,14 @@ def _numbers(data: bytes, shape: tuple[int, ...], source: str) -> Floats:
     return out
 
 
-def _boosted(kept: KeptBoosted, whole: KeptCombination, source: str) -> Boosted:
+def _boosted(kept: KeptTrees, whole: KeptCombination, source: str) -> TreeCombination:
     trees = loads_trusted(kept.trees, source)
     if type(trees) is not HistGradientBoostingClassifier:
         raise UntrustedFileError(f"{source} holds a {type(trees).__name__} where boosted trees are due.")
     n_outputs = whole.n_classes if whole.n_classes > 2 else 1
     n_inputs = len(kept.agents) * n_outputs + kept.n_own
     _check_trees(vars(trees), n_inputs, whole.n_classes, source)
-    return Boosted(tuple(kept.agents), whole.initiator, whole.n_classes, kept.n_own, trees)
+    return TreeCombination(tuple(kept.agents), whole.initiator, whole.n_classes, kept.n_own, trees)
 
 
 def _check_trees(facts: Mapping[str, Any], n_inputs: int, n_classes: int, source: str) -> None:
