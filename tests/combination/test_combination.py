@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from assistlearn import combination
 from assistlearn.combination import absence, cross_validation
-from assistlearn.combination.boosted import Boosted
 from assistlearn.combination.cross_validation import folds_of
 from assistlearn.combination.evidence import evidence
 from assistlearn.combination.linear import fit_linear, whole
+from assistlearn.combination.tree_combination import TreeCombination
 from assistlearn.core import votes
 from assistlearn.errors import SettingsError
 from tests.combination.made import centred, log_loss, scores_and_codes, total
@@ -109,6 +109,20 @@ def test_where_a_helper_is_missing_the_others_decide_as_if_they_had_been_fitted_
     assert log_loss(total(linear.decide(two)), codes).mean() < log_loss(neutral, codes).mean()
 
 
+def test_where_a_helper_is_missing_trees_that_know_absences_decide(boosted):
+    scores, codes, own = problem_for_trees(missing=True)
+    silent = scores | {"b": np.zeros_like(scores["b"])}
+    assert boosted.model_for(("a",)) is boosted.trees_otherwise
+    neutral = total(boosted.model.shares(silent, own))
+    assert log_loss(total(boosted.decide(silent, own)), codes).mean() < log_loss(neutral, codes).mean()
+
+
+def test_where_the_initiator_is_missing_no_trees_decide(boosted):
+    scores, _, _ = problem_for_trees()
+    assert boosted.model_for(("b",), with_trees=False) in boosted.absences
+    assert np.isfinite(total(boosted.decide({"b": scores["b"]}))).all()
+
+
 def test_a_sample_that_nobody_speaks_about_gets_how_often_each_class_occurs():
     scores, codes = scores_and_codes(400, 3, know=(1.0, -1.0, 0.5))
     codes = np.where(codes == 2, 0, codes)
@@ -191,7 +205,7 @@ def test_agents_that_never_spoke_are_not_listened_to_and_trees_see_the_initiator
     scores, codes, own = problem_for_trees()
     scores = {"a": np.zeros_like(scores["a"]), "b": scores["b"], "c": np.zeros_like(scores["a"])}
     fitted = combination.fit("learned", scores, codes, initiator="a", own=own)
-    assert isinstance(fitted.model, Boosted)
+    assert isinstance(fitted.model, TreeCombination)
     assert fitted.model.agents == ("b",)
     shares = fitted.decide(scores, own)
     assert np.mean(votes.winners(total(shares)) == codes) > 0.8

@@ -165,8 +165,13 @@ def test_trees_that_cannot_be_are_refused(kept_boosted, change, words):
 
 
 def test_trees_of_other_inputs_or_that_are_no_trees_are_refused(kept_boosted):
+    trees = msgspec.structs.replace(model_of(kept_boosted), n_own=2)
     with pytest.raises(UntrustedFileError, match="its trees have 7 inputs, and not 8"):
-        combination.from_bytes(with_model(kept_boosted, n_own=2))
+        combination.from_bytes(rewritten(kept_boosted, model=trees, trees_otherwise=trees))
+    with pytest.raises(UntrustedFileError, match="trees of other inputs"):
+        combination.from_bytes(rewritten(kept_boosted, model=trees))
+    with pytest.raises(UntrustedFileError, match="trees for some samples only"):
+        combination.from_bytes(rewritten(kept_boosted, trees_otherwise=None))
     with pytest.raises(UntrustedFileError, match="holds a model that cannot be read"):
         combination.from_bytes(with_model(kept_boosted, trees=b"PK"))
     with pytest.raises(UntrustedFileError, match=r"types that are not trusted:\s+operator.itemgetter"):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.combination.boosted import Boosted
 from assistlearn.combination.linear import Linear, whole
+from assistlearn.combination.tree_combination import TreeCombination
 from assistlearn.core import votes
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import SettingsError
@@ -36,12 +36,14 @@ class Combination:
         Whose combination it is.
     n_classes : int
         The number of classes.
-    model : Linear or Boosted
+    model : Linear or TreeCombination
         What the scores pass through.
-    absences : tuple of Linear or Boosted
+    absences : tuple of Linear
         What they pass through where some agents are missing or abstain: each is for a set of agents.
     otherwise : Linear
         What they pass through for any other set of agents.
+    trees_otherwise : TreeCombination or None
+        What they pass through in place of these where the model is boosted, as long as the initiator is there.
     """
 
     kind: str
@@ -52,9 +54,10 @@ class Combination:
     agents: tuple[str, ...]
     initiator: str
     n_classes: int
-    model: Linear | Boosted
-    absences: tuple[Linear | Boosted, ...]
+    model: Linear | TreeCombination
+    absences: tuple[Linear, ...]
     otherwise: Linear
+    trees_otherwise: TreeCombination | None
 
     def decide(self, scores: Mapping[str, Floats], own: Floats | None = None) -> dict[str, Floats]:
         """Return each agent's share of the decision; the shares sum to the decision.
@@ -92,7 +95,7 @@ class Combination:
         """Return the shares of those who are present for these samples, and of who gets the bias."""
         model = self.model_for(present, with_trees=own is not None)
         said = {agent: scores[agent][rows] for agent in present}
-        if isinstance(model, Boosted) and own is not None:
+        if isinstance(model, TreeCombination) and own is not None:
             return model.shares(said, own[rows])
         assert isinstance(model, Linear)
         out = model.shares(said)
@@ -100,9 +103,11 @@ class Combination:
         out[first] = out.get(first, 0.0) + np.broadcast_to(whole(model.bias[None]), (len(rows), self.n_classes))
         return out
 
-    def model_for(self, present: tuple[str, ...], with_trees: bool = True) -> Linear | Boosted:
+    def model_for(self, present: tuple[str, ...], with_trees: bool = True) -> Linear | TreeCombination:
         """Return the model for samples that these agents speak about; trees need the initiator's own columns."""
-        models = [each for each in (self.model, *self.absences) if with_trees or isinstance(each, Linear)]
+        if self.trees_otherwise is not None and with_trees:
+            return self.model if {*self.model.agents} == {*present} else self.trees_otherwise
+        models = [each for each in (self.model, *self.absences) if isinstance(each, Linear)]
         return next((each for each in models if {*each.agents} == {*present}), self.otherwise)
 
     def probabilities(self, total: Floats) -> Floats:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from assistlearn.combination.absence import boosted_for_absences, linear_for_absences, linear_for_any_absence
-from assistlearn.combination.boosted import Boosted, choose_iterations, fit_boosted, why_not_boosted
+from assistlearn.combination.absence import boosted_for_any_absence, linear_for_absences, linear_for_any_absence
 from assistlearn.combination.combination import Combination
 from assistlearn.combination.cross_validation import Tried, folds_of, part_to_choose_on
 from assistlearn.combination.evidence import Evidence, evidence
 from assistlearn.combination.linear import PLAIN_SUM, Linear, fit_linear, outputs, plain_sum
 from assistlearn.combination.multinomial import losses
 from assistlearn.combination.penalty import choose_penalty
+from assistlearn.combination.tree_combination import TreeCombination, choose_iterations, fit_boosted, why_not_boosted
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
@@ -25,9 +25,10 @@ _Made: TypeAlias = tuple[Tried, Callable[[], "_Models"]]
 class _Models(NamedTuple):
     """The model for samples that all agents hold, those for some other sets of agents, and one for all other sets."""
 
-    model: Linear | Boosted
-    absences: tuple[Linear | Boosted, ...]
+    model: Linear | TreeCombination
+    absences: tuple[Linear, ...]
     otherwise: Linear
+    trees_otherwise: TreeCombination | None = None
 
 
 def fit(
@@ -84,7 +85,7 @@ def fit(
         skipped = "it had to be quick" if quick else why_not_boosted(known)
         if not skipped:
             n_iterations, better = choose_iterations(part, folds)
-            made["boosted"] = better, lambda: _boosted(known, part, n_iterations, _linear(known, part, penalty, seed))
+            made["boosted"] = better, lambda: _boosted(known, part, n_iterations, penalty, seed)
     if kind == "auto":
         alone = told.of((initiator,))
         alone_part = alone.rows(chosen_on)
@@ -103,9 +104,7 @@ def fit(
         agents=told.agents,
         initiator=initiator,
         n_classes=told.n_classes,
-        model=models.model,
-        absences=models.absences,
-        otherwise=models.otherwise,
+        **models._asdict(),
     )
 
 
@@ -138,7 +137,12 @@ def _linear(known: Evidence, part: Evidence, penalty: float, seed: int, quick: b
     return _Models(model, linear_for_absences(part, penalty), linear_for_any_absence(part, penalty, seed))
 
 
-def _boosted(known: Evidence, part: Evidence, n_iterations: int, linear: _Models) -> _Models:
-    """Return boosted models, and linear ones for what they do not cover."""
-    absences = (*boosted_for_absences(part, n_iterations), linear.model, *linear.absences)
-    return _Models(fit_boosted(known, n_iterations), absences, linear.otherwise)
+def _boosted(known: Evidence, part: Evidence, n_iterations: int, penalty: float, seed: int) -> _Models:
+    """Return boosted models, and linear ones for where the initiator is not there."""
+    linear = _linear(known, part, penalty, seed)
+    return _Models(
+        fit_boosted(known, n_iterations),
+        linear.absences,
+        linear.otherwise,
+        boosted_for_any_absence(part, n_iterations, seed),
+    )

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from skops import io
 
-from assistlearn.combination.boosted import Boosted
 from assistlearn.combination.combination import Combination
 from assistlearn.combination.linear import Linear
+from assistlearn.combination.tree_combination import TreeCombination
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import UntrustedFileError
 from assistlearn.learners.models_on_disk import loads_trusted
@@ -34,7 +34,7 @@ class KeptLinear(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="l
     bias: bytes
 
 
-class KeptBoosted(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="boosted"):
+class KeptTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="boosted"):
     """A boosted model: its trees are those of a skops file."""
 
     agents: list[str]
@@ -54,13 +54,15 @@ class KeptCombination(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     agents: list[str]
     initiator: str
     n_classes: int
-    model: KeptLinear | KeptBoosted
-    absences: list[KeptLinear | KeptBoosted]
+    model: KeptLinear | KeptTrees
+    absences: list[KeptLinear]
     otherwise: KeptLinear
+    trees_otherwise: KeptTrees | None
 
 
 def to_bytes(combination: Combination) -> bytes:
     """Return a combination as bytes: a digest, and what it is a digest of."""
+    model, trees = combination.model, combination.trees_otherwise
     kept = KeptCombination(
         format=FORMAT,
         kind=combination.kind,
@@ -71,9 +73,10 @@ def to_bytes(combination: Combination) -> bytes:
         agents=list(combination.agents),
         initiator=combination.initiator,
         n_classes=combination.n_classes,
-        model=_kept(combination.model),
-        absences=[_kept(model) for model in combination.absences],
+        model=_kept_boosted(model) if isinstance(model, TreeCombination) else _kept_linear(model),
+        absences=[_kept_linear(each) for each in combination.absences],
         otherwise=_kept_linear(combination.otherwise),
+        trees_otherwise=None if trees is None else _kept_boosted(trees),
     )
     content = msgspec.msgpack.encode(kept)
     return hashlib.sha256(content).digest() + content
@@ -93,7 +96,8 @@ def from_bytes(data: bytes, source: str = "The combination") -> Combination:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UntrustedFileError(f"{source} is not a combination: {error}.") from error
     _check_facts(kept, source)
-    _check_agents(kept, source)
+    _check_models(kept, source)
+    model, trees = kept.model, kept.trees_otherwise
     return Combination(
         kept.kind,
         kept.loss,
@@ -103,9 +107,10 @@ def from_bytes(data: bytes, source: str = "The combination") -> Combination:
         tuple(kept.agents),
         kept.initiator,
         kept.n_classes,
-        _model(kept.model, kept, source),
-        tuple(_model(each, kept, source) for each in kept.absences),
+        _boosted(model, kept, source) if isinstance(model, KeptTrees) else _linear(model, kept, source),
+        tuple(_linear(each, kept, source) for each in kept.absences),
         _linear(kept.otherwise, kept, source),
+        None if trees is None else _boosted(trees, kept, source),
     )
 
 
@@ -120,26 +125,28 @@ def _check_facts(kept: KeptCombination, source: str) -> None:
         raise UntrustedFileError(f"{source} has a loss that is not finite.")
 
 
-def _check_agents(kept: KeptCombination, source: str) -> None:
-    for each in (kept.model, *kept.absences, kept.otherwise):
+def _check_models(kept: KeptCombination, source: str) -> None:
+    """Refuse models for other agents, and boosted ones that do not go together."""
+    trees = kept.trees_otherwise
+    for each in (kept.model, *kept.absences, kept.otherwise, *([] if trees is None else [trees])):
         if len({*each.agents}) != len(each.agents) or not {*each.agents} <= {*kept.agents}:
             raise UntrustedFileError(f"{source} listens to an agent twice, or to one that is none of its agents.")
     if not {*kept.model.agents} <= {*kept.otherwise.agents}:
         raise UntrustedFileError(f"{source} has no model for samples that some of its agents do not hold.")
+    if isinstance(kept.model, KeptLinear) and trees is None:
+        return
+    if trees is None or isinstance(kept.model, KeptLinear):
+        raise UntrustedFileError(f"{source} has trees for some samples only.")
+    if (trees.agents, trees.n_own) != (kept.model.agents, kept.model.n_own):
+        raise UntrustedFileError(f"{source} has trees of other inputs for samples that some agents do not hold.")
 
 
-def _kept(model: Linear | Boosted) -> KeptLinear | KeptBoosted:
-    if isinstance(model, Linear):
-        return _kept_linear(model)
-    return KeptBoosted(list(model.agents), model.n_own, io.dumps(model.trees, compression=ZIP_DEFLATED))
+def _kept_boosted(model: TreeCombination) -> KeptTrees:
+    return KeptTrees(list(model.agents), model.n_own, io.dumps(model.trees, compression=ZIP_DEFLATED))
 
 
 def _kept_linear(model: Linear) -> KeptLinear:
     return KeptLinear(list(model.agents), model.weights.astype(NUMBER).tobytes(), model.bias.astype(NUMBER).tobytes())
-
-
-def _model(kept: KeptLinear | KeptBoosted, whole: KeptCombination, source: str) -> Linear | Boosted:
-    return _linear(kept, whole, source) if isinstance(kept, KeptLinear) else _boosted(kept, whole, source)
 
 
 def _linear(kept: KeptLinear, whole: KeptCombination, source: str) -> Linear:
@@ -158,14 +165,14 @@ def _numbers(data: bytes, shape: tuple[int, ...], source: str) -> Floats:
     return out
 
 
-def _boosted(kept: KeptBoosted, whole: KeptCombination, source: str) -> Boosted:
+def _boosted(kept: KeptTrees, whole: KeptCombination, source: str) -> TreeCombination:
     trees = loads_trusted(kept.trees, source)
     if type(trees) is not HistGradientBoostingClassifier:
         raise UntrustedFileError(f"{source} holds a {type(trees).__name__} where boosted trees are due.")
     n_outputs = whole.n_classes if whole.n_classes > 2 else 1
     n_inputs = len(kept.agents) * n_outputs + kept.n_own
     _check_trees(vars(trees), n_inputs, whole.n_classes, source)
-    return Boosted(tuple(kept.agents), whole.initiator, whole.n_classes, kept.n_own, trees)
+    return TreeCombination(tuple(kept.agents), whole.initiator, whole.n_classes, kept.n_own, trees)
 
 
 def _check_trees(facts: Mapping[str, Any], n_inputs: int, n_classes: int, source: str) -> None:

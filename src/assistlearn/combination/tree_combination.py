@@ -34,7 +34,7 @@ LEAST = 1e-9
 
 
 @dataclass(frozen=True)
-class Boosted:
+class TreeCombination:
     """Trees over the agents' scores, in the order of the agents, and the initiator's own columns after them."""
 
     agents: tuple[str, ...]
@@ -109,11 +109,11 @@ def choose_iterations(evidence: Evidence, folds: NDArray[np.intp]) -> tuple[int,
     return best, tried[best]
 
 
-def fit_boosted(evidence: Evidence, n_iterations: int) -> Boosted:
+def fit_boosted(evidence: Evidence, n_iterations: int) -> TreeCombination:
     """Return the boosted combination after so many iterations."""
     trees = _trees().set_params(max_iter=n_iterations, warm_start=False)
     _grow(trees, _inputs(evidence.scores, evidence.own), evidence.codes, evidence.weights)
-    return Boosted(evidence.agents, evidence.initiator, evidence.n_classes, evidence.own.shape[1], trees)
+    return TreeCombination(evidence.agents, evidence.initiator, evidence.n_classes, evidence.own.shape[1], trees)
 
 
 def _trees() -> HistGradientBoostingClassifier:
