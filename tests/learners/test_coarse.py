@@ -28,7 +28,9 @@ def test_a_coarse_column_keeps_the_order_of_its_values_and_what_is_missing(seed,
     assert (np.diff(ordered) >= 0).all()
 
 
-@pytest.mark.parametrize("learner", [RandomForestClassifier(), HistGradientBoostingClassifier(categorical_features=[0])])
+@pytest.mark.parametrize(
+    "learner", [RandomForestClassifier(), HistGradientBoostingClassifier(categorical_features=[0])]
+)
 def test_other_learners_and_columns_of_categories_are_left_alone(learner):
     assert coarsened(learner, X) is X
 

@@ -132,7 +132,9 @@ class Agent:
         Once one model alone was best on unseen samples, no more are tried. The kept models remember it: an agent that
         is started again knows as much.
         """
-        chosen = self._learner.honest and any(not isinstance(kept.model.estimator, Boosted | Bagged) for kept in self.models)
+        chosen = self._learner.honest and any(
+            not isinstance(kept.model.estimator, Boosted | Bagged) for kept in self.models
+        )
         return self._learner.boosts and not chosen
 
     def keep_candidate(self) -> None:

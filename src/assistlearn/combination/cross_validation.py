@@ -33,10 +33,10 @@ class Tried:
         """The standard error of the mean."""
         return mean_and_error(self.losses, self.weights)[1]
 
-    def is_better_than(self, other: Tried) -> bool:
-        """Whether it is better by more than one standard error of the difference on the same samples."""
+    def is_better_than(self, other: Tried, errors: float = 1.0) -> bool:
+        """Whether it is better by more than so many standard errors of the difference on the same samples."""
         gain, error = mean_and_error(other.losses - self.losses, self.weights)
-        return gain > error
+        return gain > errors * error
 
 
 def mean_and_error(values: Floats, weights: Floats) -> tuple[float, float]:

@@ -52,8 +52,8 @@ def fit(
     ----------
     kind : {"sum", "learned", "auto"}
         ``"sum"``: the votes are added up. ``"learned"``: the linear combination, or the boosted one where it is better
-        by more than one standard error. ``"auto"``: these, the plain sum, and the initiator alone, which is taken where
-        the helpers do not help by more than one standard error.
+        by more than one standard error. ``"auto"``: these, the plain sum, and the initiator alone, whichever loses
+        least.
     scores : mapping of agent to array of shape (n, K)
         Each agent's model weights times its honest votes, summed over its kept models.
     codes : array of shape (n,)
@@ -84,7 +84,7 @@ def fit(
         made["linear"] = tried, lambda: _linear(known, part, penalty, seed, quick)
         skipped = "it had to be quick" if quick else why_not_boosted(known)
         if not skipped:
-            n_iterations, better = choose_iterations(part, folds)
+            n_iterations, better = choose_iterations(part, folds, tried)
             made["boosted"] = better, lambda: _boosted(known, part, n_iterations, penalty, seed)
     if kind == "auto":
         alone = told.of((initiator,))
@@ -120,7 +120,7 @@ def _choice(kind: str, tried: Mapping[str, Tried]) -> str:
     if tried["sum"].loss <= tried[best].loss:
         best = "sum"
     alone = min(("alone", "linear alone"), key=lambda each: tried[each].loss)
-    return best if tried[best].is_better_than(tried[alone]) else alone
+    return best if tried[best].loss < tried[alone].loss else alone
 
 
 def _summed(known: Evidence, part: Evidence) -> _Made:

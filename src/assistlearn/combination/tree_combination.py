@@ -21,9 +21,12 @@ from assistlearn.combination.linear import outputs
 from assistlearn.core import votes
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
+from assistlearn.learners.coarse import coarsened
 
 MOST_ITERATIONS, CHUNK, PATIENCE = 100, 20, 10
 """Trees are grown so many iterations at a time, and no more after so many without a lower loss."""
+LEAST_ITERATIONS, HOPELESS = 40, 3.0
+"""After so many iterations, trees that lose more than their rival by so many standard errors are given up."""
 MOST_CLASSES = 20
 MOST_TREE_SAMPLES = 2_000_000
 """Samples times classes: as many trees as there are classes are grown in every iteration."""
@@ -87,10 +90,11 @@ def why_not_boosted(evidence: Evidence) -> str:
     return ""
 
 
-def choose_iterations(evidence: Evidence, folds: NDArray[np.intp]) -> tuple[int, Tried]:
+def choose_iterations(evidence: Evidence, folds: NDArray[np.intp], rival: Tried) -> tuple[int, Tried]:
     """Return the number of iterations with the least cross-validated log loss, and what was lost with it.
 
-    Trees are grown :data:`CHUNK` iterations at a time, and no longer than the loss goes on falling.
+    Trees are grown :data:`CHUNK` iterations at a time, no longer than the loss goes on falling, and only as long as
+    they have a chance against a rival.
     """
     inputs = _inputs(evidence.scores, evidence.own)
     models = [(folds == fold, _trees()) for fold in np.unique(folds)]
@@ -104,7 +108,8 @@ def choose_iterations(evidence: Evidence, folds: NDArray[np.intp]) -> tuple[int,
             lost[:, held] = _staged_losses(trees, inputs[held], evidence.codes[held], before, evidence.n_classes)
         tried |= {before + 1 + step: Tried(each, evidence.weights) for step, each in enumerate(lost)}
         best = min(tried, key=lambda each: tried[each].loss)
-        if best <= len(tried) - PATIENCE:
+        hopeless = len(tried) >= LEAST_ITERATIONS and rival.is_better_than(tried[best], HOPELESS)
+        if best <= len(tried) - PATIENCE or hopeless:
             break
     return best, tried[best]
 
@@ -131,7 +136,10 @@ def _trees() -> HistGradientBoostingClassifier:
 def _grow(trees: HistGradientBoostingClassifier, inputs: Floats, codes: Codes, weights: Floats) -> None:
     """Fit trees; weights get the mean one, as the penalty expects, and are left out where all are equal (fast)."""
     even = bool((weights == weights[0]).all())
-    trees.fit(inputs, codes, sample_weight=None if even else weights * (len(weights) / weights.sum()))
+    if even:
+        trees.fit(inputs, codes)
+    else:
+        trees.fit(coarsened(trees, inputs), codes, sample_weight=weights * (len(weights) / weights.sum()))
 
 
 def _staged_losses(trees: Any, inputs: Floats, codes: Codes, before: int, n_classes: int) -> Floats:

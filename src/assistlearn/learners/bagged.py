@@ -54,7 +54,9 @@ class Bagged:
 
     def predict_proba(self, rows: Any, **options: Any) -> Floats:
         """Return the mean of the models' probabilities."""
-        total: Floats = sum((model.say(rows, **options) for model in self.models), np.zeros(1))
+        total = np.zeros(1)
+        for model in self.models:
+            total = total + model.say(rows, **options)
         return total / len(self.models)
 
     def predict(self, rows: Any, **options: Any) -> NDArray[np.intp]:

@@ -17,7 +17,7 @@ from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.methods.method import Method
 from assistlearn.plan import Plan
 from assistlearn.session import Combining, HoldOut
-from assistlearn.session.combining import Task
+from assistlearn.session.combining import Lesson
 from assistlearn.session.holdout import split
 
 Positions = NDArray[np.intp]
@@ -76,8 +76,8 @@ class SetUp:
             return None
         kept = slice(None) if self.training is None else self.training
         mine = None if own is None else own[kept]
-        task = Task(plan.combine, agents, codes[kept], n_classes, self.weights, mine, plan.seed)
-        return Combining(task, self.method)
+        lesson = Lesson(plan.combine, agents, codes[kept], n_classes, self.weights, mine, plan.seed)
+        return Combining(lesson, self.method)
 
 
 def set_up(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,8 +16,8 @@ from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.methods.method import Method
 
-WORTH = 0.01
-"""A round pays if it lowers the honest loss of the combination by this share of it, or more."""
+WORTH, LEAST_WORTH = 0.01, 0.002
+"""A round pays if it lowers the honest loss of the combination by this share of it, and by no less than the second."""
 
 
 class Told(NamedTuple):
@@ -29,7 +30,7 @@ class Told(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Task:
+class Lesson:
     """What a combination is learned for, by the initiator on its own machine.
 
     Attributes
@@ -42,11 +43,11 @@ class Task:
         The class codes of the training samples.
     n_classes : int
         The number of classes.
-    weights : ndarray of shape (n_samples,), optional
+    weights : ndarray of shape (n_samples,) or None
         The initial weights of the samples.
-    own : ndarray of shape (n_samples, n_columns), optional
+    own : ndarray of shape (n_samples, n_columns) or None
         The initiator's own columns, as numbers.
-    seed : int, default=0
+    seed : int
         For the folds.
     """
 
@@ -54,9 +55,9 @@ class Task:
     agents: Sequence[str]
     codes: Codes
     n_classes: int
-    weights: Floats | None = None
-    own: Floats | None = None
-    seed: int = 0
+    weights: Floats | None
+    own: Floats | None
+    seed: int
 
 
 class Combining:
@@ -64,7 +65,7 @@ class Combining:
 
     Parameters
     ----------
-    task : Task
+    lesson : Lesson
         What is learned.
     method : Method
         What a reward says about every class.
@@ -79,8 +80,8 @@ class Combining:
         What is made of the rounds that the run is made of, trees included; None before the end.
     """
 
-    def __init__(self, task: Task, method: Method) -> None:
-        self._task = task
+    def __init__(self, lesson: Lesson, method: Method) -> None:
+        self._lesson = lesson
         self._method = method
         self._told: list[Told] = []
         self.rounds: list[Combination] = []
@@ -97,8 +98,8 @@ class Combining:
         if not self._told:
             return None
         self.rounds.append(self._learned(number, quick=True))
-        best = self.rounds[self.best_round - 1].loss if self.best_round else np.inf
-        if self.rounds[-1].loss < (1.0 - WORTH) * best:
+        best = self.rounds[self.best_round - 1].loss if self.best_round else sys.float_info.max
+        if self.rounds[-1].loss < best - max(WORTH * best, LEAST_WORTH):
             self.best_round = number
         return self.rounds[-1]
 
@@ -115,18 +116,18 @@ class Combining:
         return self.final
 
     def _learned(self, n_rounds: int, quick: bool) -> Combination:
-        task = self._task
-        scores = {agent: np.zeros((len(task.codes), task.n_classes)) for agent in task.agents}
+        lesson = self._lesson
+        scores = {agent: np.zeros((len(lesson.codes), lesson.n_classes)) for agent in lesson.agents}
         for told in self._told:
             if told.round <= n_rounds:
-                scores[told.agent] += told.model_weight * self._method.class_votes(told.reward, task.codes)
+                scores[told.agent] += told.model_weight * self._method.class_votes(told.reward, lesson.codes)
         return combination.fit(
-            task.kind,
+            lesson.kind,
             scores,
-            task.codes,
-            initiator=task.agents[0],
-            weights=task.weights,
-            own=task.own,
-            seed=task.seed,
+            lesson.codes,
+            initiator=lesson.agents[0],
+            weights=lesson.weights,
+            own=lesson.own,
+            seed=lesson.seed,
             quick=quick,
         )
