@@ -20,6 +20,7 @@ from assistlearn.agents import Agent, TrainingSamples, Turn
 from assistlearn.core.confidence import confidences
 from assistlearn.core.loss import LOSSES
 from assistlearn.core.soft_state import SoftState
+from assistlearn.core.vector_state import VectorState
 from assistlearn.core.votes import probabilities
 from assistlearn.errors import UntrustedFileError
 from assistlearn.learners import HistTreeClassifier, Honesty, Learner, Model, folds
@@ -98,17 +99,26 @@ def test_one_model_per_turn_and_hard_methods_know_nothing_of_it(reward, method):
 @settings(max_examples=40, deadline=None)
 def test_no_step_raises_the_training_loss(codes, seed, shrinkage, loss, n_before):
     codes = np.array(codes)
+    n_classes = int(codes.max()) + 1
     rng = np.random.RandomState(seed)
     learner = Learner(DecisionTreeClassifier(max_depth=1), "a")
     learner.prepare(rng.rand(len(codes), 2), codes, seed)
     method = Soft(loss, shrinkage, 8)
-    state = SoftState(rng.randn(len(codes)) * n_before, 3, None, loss, shrinkage)
-    losses = [LOSSES[loss].value(state.scores, 3).mean()]
+    state = method.start(len(codes), max(n_classes, 2))
+    (present,) = state.vectors()
+    present += rng.randn(*present.shape) * n_before
+    losses = [mean_loss(state)]
     for number, _ in enumerate(boost(learner, state, codes, Private(state, method, seed, "round 1"))):
-        losses.append(LOSSES[loss].value(state.scores, 3).mean())
+        losses.append(mean_loss(state))
         if number == 6:
             break
     assert (np.diff(losses) <= 1e-12 * losses[0]).all()
+
+
+def mean_loss(state: SoftState | VectorState) -> float:
+    if isinstance(state, VectorState):
+        return state.mean_loss()
+    return float(LOSSES[state.loss].value(state.scores, 2).mean())
 
 
 def test_the_state_of_the_run_is_left_as_it_is():
@@ -116,7 +126,7 @@ def test_the_state_of_the_run_is_left_as_it_is():
     agent = Agent("a", TREE, Honesty("out-of-fold", 3, models=4))
     agent.begin(TrainingSamples(X, CODES), seed=5)
     agent.take_turn(Turn(1, 1, 3), state, FINE)
-    assert not state.scores.any()
+    assert not state.vectors()[0].any()
 
 
 def honest_answers(codes, turn: Private, models: int, estimator=TREE) -> tuple[int, np.ndarray]:
