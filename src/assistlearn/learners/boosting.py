@@ -24,7 +24,10 @@ from assistlearn.learners.seeding import TurnSeeds
 from assistlearn.methods.method import Method
 
 PATIENCE = 2
-"""So many models in a row that bring no further gain on an unseen fold are enough, and half as many as are best."""
+"""So many models in a row that bring no further gain on an unseen fold are enough, and half as many as are best.
+
+Where the second gains nothing, one is best: learners that are strong by themselves are often slow, too.
+"""
 
 
 class Fits(Protocol):
@@ -107,14 +110,14 @@ def boost(learner: Fits, state: RunState, codes: Codes, turn: Private) -> Iterat
 
     The first is yielded even if it is useless: there is always one.
     """
-    seeds = TurnSeeds(turn.seed)
+    seeds, method = TurnSeeds(turn.seed), turn.method.in_private()
     number = 1
     while True:
         ignorance = state.ignorance()
         seed = turn.seed if number == 1 else seeds.of(number)
         model = learner.fit_only(ignorance, seed, turn.when, state.n_classes)
         said = learner.in_sample(model, turn.when)
-        reward = turn.method.reward(said, codes, None, state.n_classes)
+        reward = method.reward(said, codes, None, state.n_classes)
         verdict = state.judge(reward, ignorance)
         if number == 1 or not verdict.useless:
             yield Step(model, said, max(verdict.model_weight, 0.0))
@@ -150,4 +153,4 @@ class Gains:
         self._n += 1
         if gain > self._gain:
             self.best, self._gain = self._n, gain
-        return self._n - self.best < PATIENCE + self.best // 2
+        return self._n - self.best < (PATIENCE + self.best // 2 if self.best > 1 else 1)

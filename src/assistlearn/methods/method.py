@@ -78,6 +78,10 @@ class Method(ABC):
             'right. Use method="soft".'
         )
 
+    def in_private(self) -> Method:
+        """Return the method with rewards as fine as they can be, for what never leaves an agent."""
+        return self
+
     # -- the judgement
 
     def judge(self, state: RunState, reward: Reward, ignorance: Floats, held: Bools | None) -> Verdict:

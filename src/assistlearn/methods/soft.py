@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from assistlearn.core.votes import Codes
 from assistlearn.errors import ProtocolError
 from assistlearn.methods.method import HoldoutAnswer, Method, spread
 
+FINEST_BITS = 32
 BITS_OF_TWO, BITS_OF_MORE = 8, 4
 """The bits of a score where the plan leaves them open: of the one that is said with two classes, and of each of K."""
 
@@ -68,6 +69,10 @@ class Soft(Method):
         (8, 4, 16)
         """
         return self.score_bits or (BITS_OF_TWO if n_classes == 2 else BITS_OF_MORE)
+
+    def in_private(self) -> Soft:
+        """Return the method with its finest scores: bits cost nothing where nothing is said."""
+        return replace(self, score_bits=FINEST_BITS)
 
     def check_reward(self, reward: Reward, n_classes: int) -> None:
         """Refuse bits, and levels of another number of bits."""
