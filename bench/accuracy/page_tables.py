@@ -6,10 +6,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bench.accuracy.results import SOFT_BEFORE, Kept, Results
+from bench.accuracy.results import BY_NAME, SOFT_BEFORE, Kept, Results, mean_and_error
 from bench.accuracy.to_reach import prices
 from bench.accuracy.ways import GAL
 
+COMPARED = (
+    ("combined", "ascii"),
+    ("combined", SOFT_BEFORE),
+    ("combined", "soft"),
+    ("combined", "single"),
+    ("combined", "alone, combined"),
+    ("combined", GAL),
+    ("combined", "oracle"),
+    (SOFT_BEFORE, "ascii"),
+    ("soft", SOFT_BEFORE),
+)
+"""Whose differences are averaged over pairs of problem and learner."""
 REWARDS = ("ascii", "ascii, out-of-fold", "ascii, auto", "simple", "random")
 ORDERS = ("ascii", "ascii, strongest", "ascii, greedy")
 OVERLAP = ("ascii, partial: abstain", "ascii, partial: intersection")
@@ -28,6 +40,28 @@ def methods(found: Results) -> str:
     return table(head, rows)
 
 
+def averages(found: Results) -> str:
+    """Return the mean differences over all pairs, and with tables kept apart or not."""
+    rows = []
+    for one, other in COMPARED:
+        pairs = [pair for pair in found.pairs if found.paired(*pair, one, other)]
+        apart = {pair for pair in pairs if BY_NAME[pair[0]].kept_apart}
+        parts = pairs, [pair for pair in pairs if pair not in apart], sorted(apart)
+        if pairs:
+            rows.append([f"{one} minus {other}", *(_average(found, part, one, other) for part in parts)])
+    return table(["difference", "all pairs", "tables used in choices", "tables kept apart"], rows)
+
+
+def _average(found: Results, pairs: Sequence[tuple[str, str]], one: str, other: str) -> str:
+    if not pairs:
+        return ""
+    gaps = [found.gap(*pair, one, other) for pair in pairs]
+    mean, error = mean_and_error([gap for gap, _ in gaps])
+    several = [gap for gap, pair in zip(gaps, pairs, strict=True) if len(found.paired(*pair, one, other)) > 1]
+    worse, better = (sum(sign * gap > 2 * own + 1e-9 for gap, own in several) for sign in (-1, 1))
+    return f"{mean:+.3f} ± {error:.3f} ({len(pairs)}: {better} better, {worse} worse)"
+
+
 def sent(found: Results) -> str:
     """Return bytes to the same accuracy, and of whole runs."""
     head = ["problem", "learner", "accuracy to reach", "combined, bytes", "GAL, bytes", "GAL / combined"]
@@ -43,7 +77,7 @@ def sent(found: Results) -> str:
 
 def absent(found: Results) -> str:
     """Return what remains where helpers are missing at prediction."""
-    ways = ["single"]
+    ways = ["single", "alone, combined"]
     ways += [f"{way}{part}" for part in ("", ": 30 % missing", ": last helper gone") for way in ("soft", "combined")]
     rows = [
         [*pair, *(found.shown(*pair, way) for way in ways)]

@@ -26,6 +26,11 @@ def write(results: Path, before: Path, docs: Path) -> None:
         *([f"![Accuracy against bytes](_static/{PICTURE})\n"] if drawn else []),
         "## Reached or not\n",
         *verdicts(found),
+        "\n## On average\n",
+        "Mean of the differences over pairs of problem and learner after the last round, and its standard error "
+        "between pairs; in brackets the number of pairs, and how many differ by more than two standard "
+        "errors of their own.\n",
+        tables.averages(found),
         "\n## Methods\n",
         "After the last round, where nothing else is said.\n",
         tables.methods(found),

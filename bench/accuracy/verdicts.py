@@ -49,7 +49,7 @@ def nowhere_worse(found: Results, rival: str) -> str:
     if few:
         said.append(f"too few replications, not judged: {_listed(few)}")
     claim = f"Nowhere worse than {RIVALS[rival]} by more than two standard errors"
-    return _verdict(found, claim, not worse, "; ".join(said) if judged else "")
+    return _verdict(found, claim, bool(judged) and not worse, "; ".join(said) if gaps else "")
 
 
 def letter(found: Results) -> str:

@@ -17,6 +17,7 @@ from assistlearn.protocol.ledger_of_run import entries_of
 from bench.accuracy import run as benchmark
 from bench.accuracy import verdicts
 from bench.accuracy.bytes import Counted
+from bench.accuracy.page_tables import averages
 from bench.accuracy.problems import PROBLEMS
 from bench.accuracy.results import Results
 from bench.accuracy.to_reach import level_of, prices, reached
@@ -235,6 +236,16 @@ def test_the_mean_gain_is_judged_for_tables_kept_apart_by_themselves(tmp_path):
     lines = [line for line in verdicts.verdicts(results(tmp_path, rows)) if "on average" in line]
     assert [line.split("**")[1] for line in lines] == ["reached", "not reached"]
     assert "+0.0100 ±" in lines[1]
+
+
+def test_averages_keep_the_tables_apart_that_are_kept_apart(tmp_path):
+    found = results(tmp_path, changed("additive", "boosted", "ascii", [0.99]))
+    (line,) = (line for line in averages(found).splitlines() if line.startswith("| combined minus ascii"))
+    cells = [cell.strip() for cell in line.split("|")[2:5]]
+    assert cells[0].startswith("+0.065 ±")
+    assert cells[0].endswith("(6: 5 better, 1 worse)")
+    assert cells[1] == "+0.080 ± 0.000 (4: 4 better, 0 worse)"
+    assert cells[2] == "+0.035 ± 0.045 (2: 1 better, 1 worse)"
 
 
 def test_whole_runs_are_priced_with_the_round_that_did_not_pay(tmp_path):
