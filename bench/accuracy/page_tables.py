@@ -22,7 +22,7 @@ COMPARED = (
     ("soft", SOFT_BEFORE),
 )
 """Whose differences are averaged over pairs of problem and learner."""
-REWARDS = ("ascii", "ascii, out-of-fold", "ascii, auto", "simple", "random")
+HARD = ("ascii", "simple", "random")
 ORDERS = ("ascii", "ascii, strongest", "ascii, greedy")
 OVERLAP = ("ascii, partial: abstain", "ascii, partial: intersection")
 

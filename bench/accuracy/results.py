@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from bench.accuracy.problems import PROBLEMS, Problem
-from bench.accuracy.ways import UNCHANGED
+from bench.accuracy.ways import AGAIN, UNCHANGED
 
 Key: TypeAlias = tuple[str, str, str]
 """Problem, learner, way."""
@@ -40,7 +40,7 @@ class Results:
             key = row["problem"], row["learner"], row["way"]
             if row["way"] == "soft":
                 self._add((*key[:2], SOFT_BEFORE), row)
-            elif row["way"] in UNCHANGED and (key, int(row["replication"])) not in own:
+            elif row["way"] in UNCHANGED and row["learner"] not in AGAIN and (key, int(row["replication"])) not in own:
                 self._add(key, row)
         self.pairs = [(problem.name, learner) for problem in PROBLEMS for learner in problem.learners]
         self.pairs = [pair for pair in self.pairs if self.has(*pair, "combined") or self.has(*pair, SOFT_BEFORE)]

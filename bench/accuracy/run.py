@@ -26,7 +26,7 @@ from bench.accuracy import measure
 from bench.accuracy.gal import regressors_of
 from bench.accuracy.measure import Curve
 from bench.accuracy.problems import PROBLEMS, Cut, Problem
-from bench.accuracy.ways import GAL, MORE_ROUNDS, POOLED, SOFT, UNCHANGED, WAYS
+from bench.accuracy.ways import AGAIN, GAL, POOLED, SOFT, UNCHANGED, WAYS
 
 HERE = Path(__file__).parent
 RESULTS, BEFORE = "results.csv", "results_before.csv"
@@ -132,7 +132,7 @@ def jobs(options: argparse.Namespace) -> Iterator[Job]:
 
 
 def _same_as_before(learner: str, ways: set[str]) -> set[str]:
-    return set() if learner in MORE_ROUNDS else ways & set(UNCHANGED)
+    return set() if learner in AGAIN else ways & set(UNCHANGED)
 
 
 def _chosen(options: argparse.Namespace, problem: str, learner: str, way: str) -> bool:

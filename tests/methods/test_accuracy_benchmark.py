@@ -91,7 +91,8 @@ def test_started_again_it_has_nothing_left_to_do(folder):
 def test_what_was_measured_before_and_has_not_changed_is_not_measured_again(tmp_path):
     (tmp_path / "results_before.csv").write_text(
         "problem,learner,way,replication,round,accuracy,seconds\n"
-        "iris,tree-3,ascii,0,1,0.9,0\niris,tree-3,soft,0,1,0.9,0\ndigits,network,ascii,0,1,0.9,0\n"
+        "iris,tree-3,ascii,0,1,0.9,0\niris,tree-3,soft,0,1,0.9,0\n"
+        "digits,network,ascii,0,1,0.9,0\nhastie,boosted,ascii,0,1,0.9,0\n"
     )
     options = benchmark.options_of(["--first", "0", "--replications", "2", "--out", str(tmp_path)])
     plans = {(PROBLEMS[job.place].name, job.learner, job.replication): job.plan for job in benchmark.jobs(options)}
@@ -99,6 +100,12 @@ def test_what_was_measured_before_and_has_not_changed_is_not_measured_again(tmp_
     assert {"soft", "combined", "single", "GAL"} <= set(plans["iris", "tree-3", 0])
     assert "ascii" in plans["iris", "tree-3", 1]
     assert "ascii" in plans["digits", "network", 0], "networks have more rounds than they had"
+    assert "ascii" in plans["hastie", "boosted", 0], "boosted trees have other bins than they had"
+    found = Results(tmp_path / "results.csv", tmp_path / "results_before.csv")
+    assert found.has("iris", "tree-3", "ascii")
+    assert found.has("iris", "tree-3", "soft before")
+    assert not found.has("iris", "tree-3", "soft")
+    assert not found.has("hastie", "boosted", "ascii")
     before = benchmark.options_of(["--before", "--first", "0", "--replications", "1", "--out", str(tmp_path)])
     wanted = {(PROBLEMS[job.place].name, job.learner): set(job.plan) for job in benchmark.jobs(before)}
     assert ("iris", "tree-3") not in wanted
