@@ -36,7 +36,7 @@ REGRESSORS: dict[str, tuple[Any, ...]] = {  # one for each of ways.LEARNERS, of 
     "network": (make_pipeline(StandardScaler(), MLPRegressor(hidden_layer_sizes=(32,), max_iter=60)),),
 }
 REGRESSORS["mix"] = (REGRESSORS["forest"][0], REGRESSORS["logistic"][0])
-WITHOUT = ("bayes", "5 trees")
+WITHOUT = ("bayes",)
 """Learners that have no regressor of their family: not measured."""
 
 WEIGHT_STEPS, WEIGHT_RATE, WEIGHT_DECAY = 100, 0.1, 5e-4
