@@ -27,7 +27,7 @@ MOST_ITERATIONS, CHUNK, PATIENCE = 100, 20, 10
 """Trees are grown so many iterations at a time, and no more after so many without a lower loss."""
 LEAST_ITERATIONS, HOPELESS = 40, 3.0
 """After so many iterations, trees that lose more than their rival by so many standard errors are given up."""
-MOST_CLASSES = 20
+MOST_CLASSES = 30
 MOST_TREE_SAMPLES = 2_000_000
 """Samples times classes: as many trees as there are classes are grown in every iteration."""
 LEAST_SAMPLES = 60

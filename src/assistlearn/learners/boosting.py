@@ -24,10 +24,7 @@ from assistlearn.learners.seeding import TurnSeeds
 from assistlearn.methods.method import Method
 
 PATIENCE = 2
-"""So many models in a row that bring no further gain on an unseen fold are enough, and half as many as are best.
-
-Where the second gains nothing, one is best: learners that are strong by themselves are often slow, too.
-"""
+"""So many models in a row that bring no further gain on an unseen fold are enough, and half as many as are best."""
 
 
 class Fits(Protocol):
@@ -153,4 +150,4 @@ class Gains:
         self._n += 1
         if gain > self._gain:
             self.best, self._gain = self._n, gain
-        return self._n - self.best < (PATIENCE + self.best // 2 if self.best > 1 else 1)
+        return self._n - self.best < PATIENCE + self.best // 2
