@@ -42,6 +42,7 @@ OPTIONS = {
     "holdout": {"method": "simple", "n_rounds": 4, "holdout": 0.3, "patience": 2},
     "soft": {"method": "soft", "n_rounds": 3},
     "auto": {"method": "ascii", "n_rounds": 3, "reward": "auto"},
+    "combined": {"method": "soft", "n_rounds": 2, "reward": "auto", "combine": "auto", "models_per_turn": 3},
 }
 
 

@@ -13,6 +13,10 @@ from assistlearn.learners.models_on_disk import MODEL_TYPES, load_trusted
 OWN_TYPES = (
     "assistlearn.agents.agent.Agent",
     "assistlearn.agents.agent.KeptModel",
+    "assistlearn.combination.combination.Combination",
+    "assistlearn.combination.linear.Linear",
+    "assistlearn.combination.own_columns.OwnColumns",
+    "assistlearn.combination.tree_combination.TreeCombination",
     "assistlearn.core.contribution.Contribution",
     "assistlearn.estimators.classifier.AssistedClassifier",
     "assistlearn.estimators.columns.AllColumns",

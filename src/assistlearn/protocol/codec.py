@@ -115,10 +115,20 @@ def decode_kept(data: bytes) -> Message:
 def as_sent_now(data: bytes) -> Encoded:
     """Return a message from one's own disk as it is sent today: the same bytes, unless an older release wrote them."""
     kept = decode_kept(data)
-    _, version, *_ = _HEADER.unpack_from(data)
-    if version == VERSION:
+    if version_of(data) == VERSION:
         return Encoded(kept, data)
     return Encoded.of(kept.now() if isinstance(kept, Older) else kept)
+
+
+def version_of(data: bytes) -> int:
+    """Return the version of the protocol that the bytes of a message say.
+
+    >>> from assistlearn.protocol.messages import Forget
+    >>> version_of(encode(Forget(run="r1"))) == VERSION
+    True
+    """
+    _, version, *_ = _HEADER.unpack_from(data)
+    return int(version)
 
 
 def _decoded(data: bytes, limits: Limits, versions: tuple[int, ...]) -> Message:

@@ -23,6 +23,7 @@ from assistlearn.events import (
 )
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers
+from assistlearn.protocol.codec import version_of
 from assistlearn.runs.alignment import align
 from assistlearn.runs.open_run import OpenRun
 from assistlearn.runs.own_numbers import OwnNumbers
@@ -32,6 +33,9 @@ from assistlearn.runs.setup import SetUp, set_up
 from assistlearn.runs.traffic import received_answers, traffic_of
 from assistlearn.runs.turn_check import turn_checks
 from assistlearn.session import Combining, Session
+
+SINCE_VECTORS = 3
+"""The version of the protocol from which on a soft reward of more than two classes has a score for each of them."""
 
 OF_THE_SESSION = (TurnFinished, AgentLeft, RoundFinished, CombinationLearned, RunFinished)
 """Facts that a resumed session yields again, in the same order."""
@@ -45,6 +49,7 @@ def train(run: OpenRun) -> Iterator[Event]:
     n_classes = len(run.settings.classes)
     weights = None if run.table.weights is None else run.table.weights[rows]
     made = set_up(run.settings.plan, run.settings.agents, labels, codes, n_classes, weights)
+    _check_release(run, made, n_classes)
     n_holdout = 0 if made.aside is None else len(made.aside)
     logged = [recorded.event for recorded in read(run.folder.events, strict=False)]
     if not any(isinstance(event, SamplesSettled) for event in logged):
@@ -66,6 +71,18 @@ def train(run: OpenRun) -> Iterator[Event]:
     combining = made.combining(run.settings.plan, run.settings.agents, codes, n_classes, own.at(rows))
     session = Session(run.settings.plan, participants, made.states, made.holdout, combining=combining)
     yield from _follow(run, session.run(), made.n_training, logged, combining)
+
+
+def _check_release(run: OpenRun, made: SetUp, n_classes: int) -> None:
+    """Refuse to go on with a run in which an older release has told rewards in another way."""
+    first = run.folder.turn(1)
+    vectors = made.method.wants_probabilities and n_classes > 2
+    if first is not None and vectors and version_of(first) < SINCE_VECTORS:
+        raise RunError(
+            f"Run {run.name!r} was begun by an older release, in which agents of the soft method said one number per "
+            f"sample; with {n_classes} classes they now say one for each class. It cannot go on. Start a new run, or "
+            "finish this one with the older release."
+        )
 
 
 def _begin(run: OpenRun, codes: Codes, n_classes: int, made: SetUp, weights: Any) -> None:
