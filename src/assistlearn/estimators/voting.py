@@ -222,9 +222,10 @@ class VotesMixin:
     def _own_numbers_of(self, X: Any) -> Floats | None:
         """Return the initiator's own columns of a table as numbers, where it is there."""
         initiator = None if self.combination_ is None else self.combination_.initiator
-        return (
-            self._own_columns.numbers(take_columns(X, self.columns_[initiator])) if initiator in self.columns_ else None
-        )
+        if initiator not in self.columns_:
+            return None
+        X = self._check_table(X, reset=False)
+        return self._own_columns.numbers(take_columns(X, self.columns_[initiator]))
 
     def _present(self, X: Any) -> dict[str, Bools | None]:
         """Return which samples each agent holds; None for all of them."""
