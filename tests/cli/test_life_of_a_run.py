@@ -30,7 +30,9 @@ def test_a_run_lives_from_simulate_to_forget(agents, tmp_path):
 
 def check_training(trained: Said, run: Path) -> None:
     facts = trained.json
-    assert facts.keys() == {"folder", "run", "finished", "turns", "holdout_accuracy", "result"}
+    assert facts.keys() == {
+        *("folder", "run", "finished", "turns", "holdout_accuracy", "combination", "rounds", "result")
+    }
     assert (facts["folder"], facts["run"], facts["finished"]) == (str(run), "first", True)
     result = facts["result"]
     assert result["n_samples"] == N_SAMPLES - N_NEW

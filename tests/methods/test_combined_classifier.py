@@ -112,7 +112,9 @@ def test_weights_of_samples_reach_the_combination():
     assert uneven.predict_proba(X)[:, 2].mean() < even.predict_proba(X)[:, 2].mean()
 
 
-REPEATED = "The cap on a model's weight counts samples, and folds are dealt by sample: repeating one makes more of them."
+REPEATED = (
+    "The cap on a model's weight counts samples, and folds are dealt by sample: repeating one makes more of them."
+)
 
 
 @parametrize_with_checks(

@@ -59,11 +59,9 @@ def test_an_interrupted_run_of_two_classes_ends_as_it_would_have(kept):
     expected = json.loads((kept / "contributions.json").read_text())["two"]
     ours = leader.folder.result()["contributions"]
     assert [c["agent"] for c in ours] == [c["agent"] for c in expected]
-    np.testing.assert_allclose(
-        [c["model_weight"] for c in ours], [c["model_weight"] for c in expected], rtol=1e-12
-    )
+    np.testing.assert_allclose([c["model_weight"] for c in ours], [c["model_weight"] for c in expected], rtol=1e-12)
 
 
 def test_an_interrupted_run_of_three_classes_is_refused_in_words(kept):
-    with pytest.raises(RunError, match="was begun by an older release.*with 3 classes.*Start a new run"):
+    with pytest.raises(RunError, match=r"was begun by an older release.*with 3 classes.*Start a new run"):
         list(parties(kept / "three" / "half", "three").leader().train())

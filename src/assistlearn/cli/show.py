@@ -90,8 +90,8 @@ def _show_combination(folder: RunFolder, result: dict[str, Any]) -> None:
     say(f"What became of the votes: [bold]{COMBINATIONS[learned['kind']]}[/]. Loss on unseen samples: {losses}.")
     if learned["skipped"]:
         say(f"Trees were not tried: {plain(learned['skipped'])}.")
-    view = Table("round", title="What each round brought, and cost", title_justify="left")
-    for title in ("loss on unseen samples", "standard error", "bits per sample so far"):
+    view = Table("round", title="What each round brought on unseen samples, and cost", title_justify="left")
+    for title in ("loss so far", "standard error", "bits per sample"):
         view.add_column(title, justify="right")
     for price in _prices(folder, result):
         kept = "" if price.round <= result["n_rounds"] else " (not kept)"
