@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,3 +52,13 @@ def test_boosting_is_as_right_about_new_rows_as_with_all_values():
     right = float((model.predict(X[1_500:]) == Y[1_500:]).mean())
     assert abs(right - plain.score(X[1_500:], Y[1_500:])) < 0.03
     assert right > 0.85
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_a_data_frame_is_as_coarse_as_an_array(frame):
+    columns = {f"c{place}": X[:, place] for place in range(3)}
+    out = coarsened(HistGradientBoostingClassifier(), frame(columns | {"words": ["a", "b"] * 1_000}))
+    expected = coarsened(HistGradientBoostingClassifier(), X[:, :3])
+    for place, name in enumerate(columns):
+        np.testing.assert_array_equal(out[name].to_numpy(), expected[:, place])
+    assert list(out["words"][:3]) == ["a", "b", "a"]

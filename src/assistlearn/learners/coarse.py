@@ -7,15 +7,18 @@ counts beforehand, and each stands for its bin's middle.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+_Floats: TypeAlias = NDArray[np.floating[Any]]
+
 
 def coarsened(estimator: Any, table: Any) -> Any:
-    """Return a dense table of numbers as coarse as histogram boosting would see it; anything else as it is.
+    """Return an array or a data frame as coarse as histogram boosting would see it; anything else as it is.
 
     >>> table = np.linspace(0.0, 1.0, 10_000).reshape(-1, 1)
     >>> len(np.unique(coarsened(HistGradientBoostingClassifier(), table)))
@@ -24,27 +27,61 @@ def coarsened(estimator: Any, table: Any) -> Any:
     >>> coarsened(HistGradientBoostingClassifier(), few) is few
     True
     """
-    if type(estimator) is not HistGradientBoostingClassifier or not isinstance(table, np.ndarray):
+    if type(estimator) is not HistGradientBoostingClassifier:
         return table
-    if table.dtype.kind != "f" or not isinstance(estimator.categorical_features, str | None):
+    if not isinstance(estimator.categorical_features, str | None):
         return table
-    out = table
-    for place in range(table.shape[1]):
-        column = table[:, place]
-        there = np.isfinite(column)
-        if len(np.unique(column[there])) > estimator.max_bins:
-            if out is table:
-                out = table.copy()
-            out[there, place] = _middles(column[there], estimator.max_bins)
+    found = {place: _coarse(values, estimator.max_bins) for place, values in _columns_of_floats(table)}
+    return _with_columns(table, {place: values for place, values in found.items() if values is not None})
+
+
+def _columns_of_floats(table: Any) -> Iterator[tuple[int, _Floats]]:
+    """Yield the places and values of the columns of an array or a data frame that hold floats."""
+    if isinstance(table, np.ndarray):
+        yield from enumerate(table.T if table.dtype.kind == "f" else ())
+    elif hasattr(table, "iloc"):
+        for place, kind in enumerate(table.dtypes):
+            if isinstance(kind, np.dtype) and kind.kind == "f":
+                yield place, table.iloc[:, place].to_numpy()
+    elif hasattr(table, "get_columns"):
+        for place, column in enumerate(table.get_columns()):
+            if column.dtype.is_float():
+                yield place, column.to_numpy()
+
+
+def _with_columns(table: Any, coarse: dict[int, _Floats]) -> Any:
+    """Return a table with other values in some columns; the same one where there are none."""
+    if not coarse:
+        return table
+    if hasattr(table, "with_columns"):  # polars
+        return table.with_columns(
+            table.to_series(place).__class__(table.columns[place], values) for place, values in coarse.items()
+        )
+    out = table.copy()
+    for place, values in coarse.items():
+        if isinstance(out, np.ndarray):
+            out[:, place] = values
+        else:
+            out.isetitem(place, values)
     return out
 
 
-def _middles(values: NDArray[np.floating[Any]], n_bins: int) -> NDArray[np.floating[Any]]:
+def _coarse(column: _Floats, n_bins: int) -> _Floats | None:
+    """Return a column with the middles of its bins; None where it has no more values than there are bins."""
+    there = np.isfinite(column)
+    if len(np.unique(column[there])) <= n_bins:
+        return None
+    out = column.copy()
+    out[there] = _middles(column[there], n_bins)
+    return out
+
+
+def _middles(values: _Floats, n_bins: int) -> _Floats:
     """Return, for every value, the middle of its bin: halfway between the least and the largest in it."""
     edges = np.unique(np.quantile(values, np.linspace(0.0, 1.0, n_bins + 1)[1:-1], method="averaged_inverted_cdf"))
     bins = np.searchsorted(edges, values, side="left")
     least, largest = np.full(len(edges) + 1, np.inf), np.full(len(edges) + 1, -np.inf)
     np.minimum.at(least, bins, values)
     np.maximum.at(largest, bins, values)
-    middles: NDArray[np.floating[Any]] = ((least[bins] + largest[bins]) / 2).astype(values.dtype)
+    middles: _Floats = ((least[bins] + largest[bins]) / 2).astype(values.dtype)
     return middles
