@@ -228,8 +228,8 @@ class Plan:
         "them (learned); or its own folds decide between both and being alone (auto).",
         lambda: get_args(Combine),
         more='"learned" and "auto" need ``method="soft"`` and honest rewards, which ``reward="auto"`` then stands for. '
-        "Nothing is sent for it. Training then stops after the round from which on the loss of the combination, on "
-        "samples that it has not seen, falls no more.",
+        "Nothing is sent for it. Training then stops at the first round that lowers the loss of the combination, on "
+        "samples that it has not seen, by less than 1 %, and does not keep that round.",
         panel=SOFT,
     )
     score_bits: int = setting(
