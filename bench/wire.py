@@ -47,7 +47,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "soft, 8 bits": {"method": "soft", "score_bits": 8},
     "soft, 4 bits": {"method": "soft", "score_bits": 4},
 }
-AT_MOST = {"ascii": 1.05, "simple": 1.05, "ensemble": 1.05, "soft, 8 bits": 8.1, "soft, 4 bits": 4.05}
+AT_MOST = {"ascii": 1.05, "simple": 1.05, "ensemble": 1.05, "soft, 8 bits": 8.1 * N_CLASSES, "soft, 4 bits": 4.05 * N_CLASSES}
 
 
 class Meter:
@@ -78,9 +78,9 @@ class Meter:
 
 def entropy(reward: Bits | Levels, n: int) -> float:
     """Return the bits per sample that a reward carries."""
-    values = unpack_bits(reward, n) if isinstance(reward, Bits) else unpack_levels(reward, n, reward.bits)[0]
-    shares = np.unique(values, return_counts=True)[1] / n
-    return float(-np.sum(shares * np.log2(shares)))
+    values = unpack_bits(reward, n) if isinstance(reward, Bits) else unpack_levels(reward, reward.n, reward.bits)[0]
+    shares = np.unique(values, return_counts=True)[1] / len(values)
+    return float(-np.sum(shares * np.log2(shares))) * len(values) / n
 
 
 def measure(n: int, n_agents: int, method: str, n_rounds: int, folder: Path) -> dict[str, Any]:

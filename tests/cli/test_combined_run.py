@@ -47,12 +47,13 @@ def test_people_see_loss_against_bits(run):
     assert "bits per sample" in shown
 
 
-def test_a_damaged_combination_is_named_and_nothing_is_predicted(run, tmp_path):
+@pytest.mark.parametrize("gone", [False, True], ids=["damaged", "gone"])
+def test_a_combination_that_is_damaged_or_gone_is_named_and_nothing_is_predicted(run, tmp_path, gone):
     folder, _ = run
     path = folder / "combination.bin"
     whole = path.read_bytes()
     try:
-        path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+        path.unlink() if gone else path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
         refused = assistlearn("predict", folder, "--out", tmp_path / "votes.csv")
         assert refused.code != 0
         assert "combination.bin" in refused.err

@@ -28,8 +28,8 @@ class Answer:
     Attributes
     ----------
     reward : ndarray of bool of shape (n_samples,), or SoftReward
-        Where its new model is right, true where the agent abstains; or how sure it is of the truth, zero where the
-        agent abstains.
+        Where its new model is right, true where the agent abstains; or how sure it is of the truth (with more than
+        two classes, of every class), zero where the agent abstains.
     verdict : Verdict
         What the model is worth. A useless one is not kept.
     holdout : ndarray of int, or SoftReward, optional

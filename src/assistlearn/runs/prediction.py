@@ -133,10 +133,16 @@ def _shares(run: OpenRun, rows: Rows, found: Mapping[str, _Votes]) -> Mapping[st
     """Return each agent's share of the decision: its votes, or what was learned to make of them."""
     scores = {name: each.scores for name, each in found.items()}
     learned = run.folder.combination()
+    result = run.folder.result() or {}
+    if learned is None and result.get("combination") is not None:
+        raise RunError(
+            f"{run.folder.path} lacks combination.bin, what was learned to make of the votes. Bring it back from a "
+            "backup, or start a new run."
+        )
     if learned is None or not scores:
         return run.settings.plan.make_method().combine(scores, {name: each.weight for name, each in found.items()})
     own = OwnNumbers.of(run).at(rows) if run.settings.initiator in scores else None
-    return from_bytes(learned, str(run.folder.path)).decide(scores, own)
+    return from_bytes(learned, str(run.folder.path / "combination.bin")).decide(scores, own)
 
 
 def _votes_of(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> _Votes:
