@@ -53,6 +53,11 @@ ESTIMATORS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "abstaining, soft": ("breast", "trees", {"missing_agent": "abstain", "method": "soft"}),
     "weighted samples": ("wine", "mixed", {"weights": True}),
     "weighted samples, soft": ("wine", "trees", {"weights": True, "method": "soft"}),
+    "combined": (
+        "wine",
+        "trees",
+        {"method": "soft", "reward": "auto", "combine": "auto", "models_per_turn": 4, "n_rounds": 3},
+    ),
 }
 
 SIMULATIONS: dict[str, list[str]] = {
@@ -66,10 +71,12 @@ SIMULATIONS: dict[str, list[str]] = {
     "intersection, hold-out": ["--overlap", "intersection", "--holdout", "0.25", "--patience", "1"],
     "weak agent stops": ["--weak-agent", "stop"],
     "psi": ["--align", "psi"],
+    "combined": ["--method", "soft", "--reward", "auto", "--combine", "auto", "--models-per-turn", "4"],
 }
 FLARE: dict[str, dict[str, Any]] = {
     "ascii, hold-out": {"holdout": 0.25, "rounds": 3},
     "soft": {"method": "soft", "rounds": 2, "seed": 5},
+    "combined": {"method": "soft", "reward": "auto", "combine": "auto", "models_per_turn": 3, "rounds": 2},
 }
 
 NAMES = ("clinic", "lab", "scans")
