@@ -190,10 +190,17 @@ def test_auto_listens_to_helpers_that_help():
 
 
 def test_many_classes_are_not_boosted_and_it_is_said_why():
-    scores, codes = scores_and_codes(100, 21, ("a", "b"))
+    scores, codes = scores_and_codes(150, 31, ("a", "b"))
     fitted = combination.fit("learned", scores, codes, initiator="a")
     assert "boosted" not in fitted.losses
-    assert fitted.skipped == "21 classes would need as many trees in every iteration; boosting is tried up to 20."
+    assert fitted.skipped == "31 classes would need as many trees in every iteration; boosting is tried up to 30."
+
+
+def test_many_columns_of_ones_own_are_not_boosted_and_it_is_said_why():
+    scores, codes = scores_and_codes(100, 3, ("a", "b"))
+    fitted = combination.fit("learned", scores, codes, initiator="a", own=np.zeros((100, 1_000)))
+    assert "boosted" not in fitted.losses
+    assert "1,006 scores and columns, and 3 classes" in fitted.skipped
 
 
 def test_few_samples_are_not_boosted_and_it_is_said_why():

@@ -30,6 +30,8 @@ LEAST_ITERATIONS, HOPELESS = 40, 3.0
 MOST_CLASSES = 30
 MOST_TREE_SAMPLES = 2_000_000
 """Samples times classes: as many trees as there are classes are grown in every iteration."""
+MOST_INPUTS = 3_000
+"""Scores and own columns, times classes: every tree looks at all of them."""
 LEAST_SAMPLES = 60
 """Fewer leave trees with leaves of ten samples nothing to split, in a fold."""
 LEAST = 1e-9
@@ -80,6 +82,12 @@ def why_not_boosted(evidence: Evidence) -> str:
         return (
             f"{n:,} samples of {n_classes} classes would take too long to boost; it is tried up to "
             f"{MOST_TREE_SAMPLES // n_classes:,} samples."
+        )
+    n_inputs = evidence.own.shape[1] + len(evidence.agents) * (1 if n_classes == 2 else n_classes)
+    if n_inputs * n_classes > MOST_INPUTS:
+        return (
+            f"{n_inputs:,} scores and columns, and {n_classes} classes, would take too long to boost; their product "
+            f"may be {MOST_INPUTS:,}."
         )
     counts = np.sort(np.bincount(evidence.codes, minlength=n_classes))
     if n < LEAST_SAMPLES or counts[-2] < N_FOLDS:
