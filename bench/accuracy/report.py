@@ -62,8 +62,8 @@ def _introduction(found: Results) -> list[str]:
         "already, networks and boosted trees excepted: their arithmetic has not changed "
         "since. GAL is [a peer](methods.md), ten rounds. Rounds are 10 at the most, "
         "3 for forests, boosted learners, networks and support vector machines.\n",
-        "Nothing was chosen on the splits of seeds 100 and above. Settings of the combination, of turns and of rounds "
-        "were chosen on splits of seeds 0 to 3, of tables that are not kept apart; the older choices are in "
+        "Nothing was chosen on the splits of seeds 100 to 109. Settings of the combination, of turns and of rounds "
+        "were chosen on splits of seeds 0 to 7, of tables that are not kept apart; the older choices are in "
         "[](methods.md), and which of them looked at which table is [below](#the-problems). "
         "Run `python -m bench.accuracy.run` to measure again; it goes on where it stopped.\n",
         "Differences are paired by replication, and so are their standard errors. A claim about many pairs of problem "

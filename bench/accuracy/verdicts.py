@@ -11,7 +11,7 @@ from bench.accuracy.results import BY_NAME, SOFT_BEFORE, Results, mean_and_error
 from bench.accuracy.to_reach import AT_MOST, prices
 from bench.accuracy.ways import GAL
 
-ENOUGH = 5
+ENOUGH = 3
 """Replications below which no verdict is given."""
 RIVALS = {
     "ascii": "`ascii`",
