@@ -174,7 +174,7 @@ def test_a_helper_that_boosts_alone_hears_of_nobody(tmp_path):
 )
 def test_where_a_useless_model_is_right_is_not_said(tmp_path):
     labels = np.random.default_rng(1).permutation(np.arange(N) % 2)
-    plan = {"reward": "out-of-fold"}
+    plan = {"reward": "out-of-fold", "cv": 5}
     run = HostileInitiator(helper(tmp_path, SCENE.columns, STUMP), labels, **plan)
     taken = run.say(first_turn())
     assert taken.model_weight <= 0.0
