@@ -47,7 +47,13 @@ METHODS: dict[str, dict[str, Any]] = {
     "soft, 8 bits": {"method": "soft", "score_bits": 8},
     "soft, 4 bits": {"method": "soft", "score_bits": 4},
 }
-AT_MOST = {"ascii": 1.05, "simple": 1.05, "ensemble": 1.05, "soft, 8 bits": 8.1 * N_CLASSES, "soft, 4 bits": 4.05 * N_CLASSES}
+AT_MOST = {
+    "ascii": 1.05,
+    "simple": 1.05,
+    "ensemble": 1.05,
+    "soft, 8 bits": 8.1 * N_CLASSES,
+    "soft, 4 bits": 4.05 * N_CLASSES,
+}
 
 
 class Meter:

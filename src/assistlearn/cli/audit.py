@@ -24,7 +24,8 @@ WORDS = {
     "begin": "the labels as numbers, and how to train",
     "ready": "how many samples are held",
     "take-turn": "where others' models were right (soft: how sure they were, of every class), and their weights",
-    "turn-taken": "where the new model is right (soft: how sure it is, of every class), its weight, its answers for hold-out samples",
+    "turn-taken": "where the new model is right (soft: how sure it is, of every class), its weight, its answers "
+    "for hold-out samples",
     "end": "that training is over",
     "ended": "how many models are kept",
     "predict": "which samples to vote on",

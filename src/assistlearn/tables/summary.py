@@ -22,7 +22,8 @@ LEAVES = (
     "the agent's name",
     "how many ids there are, and which of them the other side holds too (by private set intersection or keyed hashes)",
     "in each turn: for every shared sample whether the new model is right (in the soft method: how sure it is of the "
-    "truth; with more than two classes, of every class), the model's weight, and the model's answers for samples that the run holds out",
+    "truth; with more than two classes, of every class), the model's weight, and the model's answers for samples that "
+    "the run holds out",
 )
 LEAVES_HELPER = ("in prediction: for every sample asked for, one score per class",)
 LEAVES_INITIATOR = (
