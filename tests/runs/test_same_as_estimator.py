@@ -64,8 +64,11 @@ def estimator_of(made: Parties) -> AssistedClassifier:
         {"method": "ascii", "holdout": 0.3, "patience": 2},
         {"method": "soft"},
         {"method": "soft", "holdout": 0.3, "score_bits": 16, "loss": "exponential", "shrinkage": 1.0},
-        {"method": "soft", "reward": "auto", "combine": "auto", "n_rounds": 3},
-        {"method": "soft", "reward": "out-of-fold", "combine": "learned", "models_per_turn": 4, "holdout": 0.3},
+        {"method": "soft", "reward": "auto", "combine": "auto", "n_rounds": 2},
+        {
+            **{"method": "soft", "reward": "out-of-fold", "combine": "learned", "models_per_turn": 3, "holdout": 0.3},
+            "n_rounds": 1,
+        },
     ],
     ids=["ascii", "simple-random", "ensemble", "holdout", "soft", "soft-holdout-16", "combined", "learned-holdout"],
 )
