@@ -13,11 +13,22 @@ import pytest
 from assistlearn.alignment import Ids
 from assistlearn.core import SoftReward
 from assistlearn.core.weight import perfect_model_weight
-from assistlearn.errors import AssistLearnError
+from assistlearn.errors import AssistLearnError, ProtocolError
+from assistlearn.plan import Plan
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, Numbers, pack_bits, pack_levels, pack_numbers, unpack_bits, unpack_numbers
+from assistlearn.protocol.arrays import (
+    Bits,
+    Numbers,
+    pack_bits,
+    pack_codes,
+    pack_levels,
+    pack_numbers,
+    unpack_bits,
+    unpack_numbers,
+)
 from assistlearn.protocol.rewards import pack_holdout, pack_reward, unpack_holdout, unpack_reward
+from assistlearn.service.task import Task
 from tests.attacks.attack import attack
 from tests.runs.spoiled import Spoiled, in_memory, with_
 from tests.service.recording import Recorder, three_agents
@@ -251,6 +262,43 @@ def test_votes_for_all_classes_do_not_count(trained):
         return replace(reply, scores=pack_numbers(np.full(reply.scores.n, 0.4 * reply.total_weight)))
 
     refuse_votes(trained, all_of_them, "sum to zero")
+
+
+@attack(
+    "helper",
+    "gives its model less weight than it is worth, where a combination is learned",
+    "refused: with honest rewards there is one weight, also where the plan says auto",
+)
+def test_a_weight_that_is_too_small_is_refused_where_a_combination_is_learned(tmp_path):
+    def modest(reply: m.TurnTaken) -> m.TurnTaken:
+        return replace(reply, model_weight=0.5 * reply.model_weight)
+
+    combined = {"method": "soft", "reward": "auto", "combine": "auto", "n_rounds": 1}
+    refuse_turn(tmp_path, modest, "does not follow from the reward", nth=1, **combined)
+
+
+@attack(
+    "initiator",
+    "names tens of thousands of classes, so that a helper makes room for a score of each of every sample",
+    "refused before anything is made room for",
+)
+def test_more_scores_than_there_is_room_for_are_refused():
+    n, n_classes = 5_000, 60_000
+    labels = pack_codes(np.zeros(n, dtype=np.int64), n_classes)
+    told = Plan(method="soft").told()
+    begin = m.Begin(
+        run="r",
+        n_samples=n,
+        n_classes=n_classes,
+        labels=labels,
+        seed=0,
+        turn_seeds=0,
+        weights=None,
+        holdout=None,
+        **told,
+    )
+    with pytest.raises(ProtocolError, match="300,000,000 scores; at most 268,435,456 are kept here"):
+        Task.of(begin, np.arange(n), 0.0)
 
 
 @pytest.mark.parametrize("said", [1.0, 1e6, 0.0, math.nan, -1.0])

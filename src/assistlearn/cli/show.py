@@ -71,7 +71,9 @@ def show_result(folder: RunFolder) -> None:
     say_table(_contributions(settings.agents, result))
     best = dict(enumerate(accuracy_by_round(folder), start=1)).get(max(result["n_rounds"], 1))
     if best is not None:
-        say(f"Accuracy of all together on the hold-out samples, after {rounds}: [bold]{best:.1%}[/]")
+        trees = (result.get("combination") or {}).get("kind") == "boosted"
+        before = " (of the linear combination; the trees that took its place were not tried on them)" if trees else ""
+        say(f"Accuracy of all together on the hold-out samples, after {rounds}: [bold]{best:.1%}[/]{before}")
     elif settings.plan.holdout is not None:
         say(f"[yellow]The accuracy on the hold-out samples is not known:[/] it is not in {plain(folder.events)}.")
     else:

@@ -21,7 +21,7 @@ def turn_checks(run: OpenRun, made: SetUp, n_samples: int) -> dict[str, Callable
     """Return what checks each agent's answers in a run of so many samples; the initiator's own are believed."""
     masks = run.folder.held(n_samples)
     checks: dict[str, Callable[[Answer], None]] = {run.settings.initiator: lambda answer: None}
-    trusting = run.settings.plan.reward == "auto"
+    trusting = run.settings.plan.honest_reward == "auto"  # what helpers are told
     for place, name in enumerate(run.settings.helpers):
         known = None if masks is None else masks[place]
         training = known if known is None or made.training is None else known[made.training]

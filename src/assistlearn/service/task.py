@@ -21,6 +21,9 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import MAX_CLASSES, unpack_bits, unpack_codes, unpack_numbers
 from assistlearn.service.proof import proved
 
+MOST_SCORES = 2**28
+"""Samples times classes of a soft run, at the most: two gibibytes of scores. Whoever asks can name any number."""
+
 LONGEST_WORDS = 500
 """How many letters of a request that cannot be are quoted in the answer."""
 
@@ -66,6 +69,7 @@ class Task:
             aligned = "no" if rows is None else len(rows)
             raise ProtocolError(f"{aligned} samples are aligned; the task has {n}, and {begin.n_classes} classes.")
         plan = _plan(begin)
+        _check_room(plan, begin)
         aside = np.zeros(n, bool) if begin.holdout is None else unpack_bits(begin.holdout, n)
         if aside.all():
             raise ProtocolError("Every sample is held out: there is nothing to train on.")
@@ -149,6 +153,15 @@ def _plan(begin: m.Begin) -> Plan:
     except SettingsError as error:
         raise ProtocolError(f"The task cannot be: {str(error)[:LONGEST_WORDS]}") from None
     return plan
+
+
+def _check_room(plan: Plan, begin: m.Begin) -> None:
+    """Refuse more samples and classes than there is room for: a soft state has a score for each of both."""
+    if plan.make_method().wants_probabilities and begin.n_samples * begin.n_classes > MOST_SCORES:
+        raise ProtocolError(
+            f"{begin.n_samples:,} samples of {begin.n_classes:,} classes need {begin.n_samples * begin.n_classes:,} "
+            f"scores; at most {MOST_SCORES:,} are kept here. Use fewer samples, or fewer classes."
+        )
 
 
 def _weights(begin: m.Begin, aside: Bools) -> Floats | None:
