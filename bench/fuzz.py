@@ -40,6 +40,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from assistlearn.agents import Turn
 from assistlearn.alignment import HashInitiator, Ids, Minimum
 from assistlearn.errors import AlignmentError, AssistLearnError, ProtocolError
 from assistlearn.methods import method_named
@@ -369,7 +370,7 @@ class LiveInitiator:
         try:
             reply = self._lab.ask_any(m.Forget(run="test-run")).message
             if isinstance(reply, m.TurnTaken):
-                self._participant.read(reply)
+                self._participant.read(Turn(reply.turn, 1, 0), reply)
             elif isinstance(reply, m.Aligned):
                 self._aligner.finish(reply.data)
             elif isinstance(reply, m.Scores):

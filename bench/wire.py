@@ -139,7 +139,7 @@ def _request(n: int, missed: int, share: float, rng: np.random.Generator) -> m.T
     for turn in range(1, missed + 1):
         reward = rng.random(n) < share
         answer = Answer(reward, Verdict(0.5, share, False), packed=pack_reward(reward))
-        participant.hear(Contribution(turn, turn, "other", 0.5, share, share, False), answer)
+        participant.hear(Contribution(turn, turn, "other", 0.5, share, share, False), answer, 0.5)
     with suppress(RefusedError):
         participant.ask(Turn(missed + 1, missed + 1, 0))
     request = decode(caught[0])

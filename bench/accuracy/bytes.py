@@ -92,30 +92,29 @@ class Counted(AssistedClassifier):
         for helper, begin in self._begin.items():
             yield m.Begin(**{name: getattr(begin, name) for name in begin.__struct_fields__} | {"run": run})
             yield m.Ready(run=run, n_held=begin.n_samples)
-            yield from _turns(helper, taken, run)
+            yield from self._turns(helper, taken, run)
             kept = sum(turn.agent == helper and not turn.answer.verdict.useless for turn in taken)
             yield m.End(run=run, n_rounds=last)
             yield m.Ended(run=run, n_models=kept)
 
-
-def _turns(helper: str, taken: list[Taken], run: str) -> Iterator[m.Message]:
-    """Yield what is said to a helper and what it says, turn by turn."""
-    news: list[m.News] = []
-    since = 0
-    for one in taken:
-        number, round = one.turn.number, one.turn.round
-        verdict = one.answer.verdict
-        if one.agent == helper:
-            yield m.TakeTurn(run=run, turn=number, round=round, since=since, news=news)
-            yield m.TurnTaken(
-                run=run,
-                turn=number,
-                reward=one.reward,
-                model_weight=verdict.model_weight,
-                mean_reward=verdict.mean_reward,
-                perfect=verdict.perfect,
-            )
-            since, news = number, []
-        if not verdict.useless:
-            reward = None if one.agent == helper else one.reward
-            news.append(m.News(number, round, verdict.model_weight, reward))
+    def _turns(self, helper: str, taken: list[Taken], run: str) -> Iterator[m.Message]:
+        """Yield what is said to a helper and what it says, turn by turn."""
+        news: list[m.News] = []
+        since = 0
+        for one in taken:
+            number, round = one.turn.number, one.turn.round
+            verdict = one.answer.verdict
+            if one.agent == helper:
+                yield m.TakeTurn(run=run, turn=number, round=round, since=since, news=[] if one.turn.apart else news)
+                yield m.TurnTaken(
+                    run=run,
+                    turn=number,
+                    reward=one.reward,
+                    model_weight=verdict.model_weight,
+                    mean_reward=verdict.mean_reward,
+                    perfect=verdict.perfect,
+                )
+                since, news = (since, news) if one.turn.apart else (number, [])
+            if not verdict.useless:  # what it counts for in the state may differ, but not how long the number is
+                reward = None if one.agent == helper else one.reward
+                news.append(m.News(number, round, verdict.model_weight, reward))

@@ -39,6 +39,7 @@ Absent = Literal["stop", "go on"]
 Loss = Literal["logistic", "exponential"]
 ScoreBits = Literal[0, 4, 8, 16, 32]
 Combine = Literal["sum", "learned", "auto"]
+FirstRound = Literal["in turn", "apart"]
 
 MAX_MODELS = 100
 """How many models another agent can be asked to boost by itself in one turn."""
@@ -274,13 +275,27 @@ class Plan:
         """
         return self.reward if self.combine == "sum" else "out-of-fold"
 
+    @property
+    def first_round(self) -> FirstRound:
+        """Whether agents hear of each other in the first round; where a combination is learned they need not.
+
+        What they say then is told to the initiator alone. The others hear of it before the second round, if there is
+        one. In the greedy order agents compete for every turn, so that they have to know what was said before.
+
+        >>> Plan(method="soft", reward="auto", combine="auto").first_round, Plan().first_round
+        ('apart', 'in turn')
+        """
+        learned = self.combine != "sum" and not isinstance(order_of(self.order), Greedy)
+        return "apart" if learned else "in turn"
+
     def make_method(self) -> Method:
         """Return the method, with the settings that it needs."""
         return method_named(self.method, vars(self))
 
     def told(self) -> dict[str, Any]:
         """Return what helpers are told of it, by name."""
-        return {name: getattr(self, name) for name in TOLD} | {"reward": self.honest_reward}
+        said = {name: getattr(self, name) for name in TOLD}
+        return said | {"reward": self.honest_reward, "first_round": self.first_round}
 
     def of_runs(self) -> dict[str, Any]:
         """Return the settings that runs of separate agents have, as plain values for a file."""

@@ -35,10 +35,10 @@ class ScriptedParty:
         reward = answers[:n_train] == self._labels
         return Answer(reward, self._state.judge(reward), answers[n_train:])
 
-    def hear(self, contribution: Contribution, answer: Answer) -> None:
+    def hear(self, contribution: Contribution, answer: Answer, step: float) -> None:
         self._begin(contribution.round)
         self.heard.append(contribution)
-        self._state.apply(answer.reward, contribution.model_weight)
+        self._state.apply(answer.reward, step)
 
     def _begin(self, round: int) -> None:
         if round != self._round:

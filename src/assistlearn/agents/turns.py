@@ -11,11 +11,15 @@ from assistlearn.methods.method import HoldoutAnswer
 
 @dataclass(frozen=True)
 class Turn:
-    """What an agent is told when it is its turn: when it is, and the seed of its chance."""
+    """What an agent is told when it is its turn: when it is, the seed of its chance, and what it is taken under.
+
+    A turn ``apart`` is taken as if nobody had spoken before.
+    """
 
     number: int
     round: int
     seed: int
+    apart: bool = False
 
     def __str__(self) -> str:
         return f"round {self.round}"

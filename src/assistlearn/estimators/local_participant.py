@@ -24,9 +24,10 @@ class LocalParticipant:
 
     def take_turn(self, turn: Turn) -> Answer:
         """Let the agent take its turn under the shared state; its model is a candidate until it is accepted."""
-        return self.agent.take_turn(turn, self.state, self.method, keep=False)
+        state = self.state.beginning() if turn.apart else self.state
+        return self.agent.take_turn(turn, state, self.method, keep=False)
 
-    def hear(self, contribution: Contribution, answer: Answer) -> None:
+    def hear(self, contribution: Contribution, answer: Answer, step: float) -> None:
         """Let the agent keep its model; the session has brought the shared state up to date."""
         if contribution.agent == self.name:
             self.agent.keep_candidate()

@@ -25,6 +25,7 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Begin     | I to H   | method, loss, shrinkage,  | how to train: some bytes                                          |
 |           |          | models_per_turn,          |                                                                   |
+|           |          | first_round,              |                                                                   |
 |           |          | score_bits, reward, cv,   |                                                                   |
 |           |          | seed, turn_seeds          |                                                                   |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
@@ -153,6 +154,7 @@ class Begin(Message, frozen=True, tag="begin"):
     shrinkage: float
     models_per_turn: int
     score_bits: int
+    first_round: Literal["in turn", "apart"]
 
 
 class Ready(Message, frozen=True, tag="ready"):

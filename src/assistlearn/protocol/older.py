@@ -46,7 +46,7 @@ class BeginOfVersion1(Message, frozen=True, tag="begin"):
 
     def now(self) -> m.Begin:
         """Return the task, with no number to draw seeds from."""
-        return m.Begin(**msgspec.structs.asdict(self), turn_seeds=UNSAID, models_per_turn=1)
+        return m.Begin(**msgspec.structs.asdict(self), turn_seeds=UNSAID, models_per_turn=1, first_round="in turn")
 
 
 class BeginOfVersion2(Message, frozen=True, tag="begin"):
@@ -68,7 +68,7 @@ class BeginOfVersion2(Message, frozen=True, tag="begin"):
 
     def now(self) -> m.Begin:
         """Return the task, with one model a turn."""
-        return m.Begin(**msgspec.structs.asdict(self), models_per_turn=1)
+        return m.Begin(**msgspec.structs.asdict(self), models_per_turn=1, first_round="in turn")
 
 
 class Snapshot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):

@@ -56,9 +56,9 @@ class RecordedParticipant:
         self._folder.write_turn(turn.number, content)
         return answer
 
-    def hear(self, contribution: Contribution, answer: Answer) -> None:
+    def hear(self, contribution: Contribution, answer: Answer, step: float) -> None:
         """Let the agent hear of it with its next turn."""
-        self._participant.hear(contribution, answer)
+        self._participant.hear(contribution, answer, step)
 
     def _replay(self, turn: Turn, past: bytes) -> Answer:
         if self._received and digest_of(past) not in self._received:

@@ -57,7 +57,7 @@ class RemoteParticipant:
         method: Method,
         sizes: Sizes,
         answers: Callable[[int], bytes | None] = lambda turn: None,
-        check: Callable[[Answer], None] = lambda answer: None,
+        check: Callable[[Turn, Answer], None] = lambda turn, answer: None,
     ) -> None:
         self.name = correspondent.agent
         self._correspondent = correspondent
@@ -75,7 +75,7 @@ class RemoteParticipant:
 
         Return its answer, and the bytes that this came in.
         """
-        reply = self._correspondent.ask_any(self._request(turn, self._since, self._unheard))
+        reply = self._correspondent.ask_any(self._request(turn, self._since, [] if turn.apart else self._unheard))
         if isinstance(reply.message, m.Problem) and reply.message.kind == "behind":
             known = reply.message.known
             reply = self._correspondent.ask_any(self._request(turn, known, list(self._news_since(known))))
@@ -94,25 +94,27 @@ class RemoteParticipant:
             return Answer(silence, Verdict(0.0, 0.0, False), why=taken.text)
         if not isinstance(taken, m.TurnTaken) or taken.run != self._run or taken.turn != turn.number:
             raise ProtocolError(f"Agent {self.name!r} answered {type(taken).__name__} to turn {turn.number}.")
-        answer = self.read(taken)
+        answer = self.read(turn, taken)
+        if turn.apart:
+            return answer  # it has heard nothing yet
         self._since = turn.number
         self._told += (msgspec.structs.replace(news, reward=None) for news in self._unheard)
         self._unheard = []
         return answer
 
-    def hear(self, contribution: Contribution, answer: Answer) -> None:
+    def hear(self, contribution: Contribution, answer: Answer, step: float) -> None:
         """Keep the news for the agent's next turn; a reward is passed on as its owner packed it."""
         own = contribution.agent == self.name
         if not own and not self._method.shares_state:
             return
         packed = None if own else answer.packed
-        self._unheard.append(m.News(contribution.turn, contribution.round, contribution.model_weight, packed))
+        self._unheard.append(m.News(contribution.turn, contribution.round, step, packed))
 
-    def read(self, reply: m.TurnTaken) -> Answer:
+    def read(self, turn: Turn, reply: m.TurnTaken) -> Answer:
         """Return what a reply says, once every part of it is checked."""
         try:
             answer = self._checked(reply)
-            self._check(answer)
+            self._check(turn, answer)
             return answer
         except ProtocolError as error:
             raise ProtocolError(f"Agent {self.name!r}, turn {reply.turn}: {error}") from None

@@ -17,12 +17,13 @@ def traffic_of(run: OpenRun, events: Sequence[Event]) -> dict[str, Any]:
     With it: how many turns the helper took, and of how many other models it heard by then.
     """
     turns = [event for event in events if isinstance(event, TurnFinished)]
-    interchange = run.settings.plan.make_method().shares_state
+    plan = run.settings.plan
     traffic: dict[str, Any] = {}
     for helper in run.settings.helpers:
-        mine = [turn.turn for turn in turns if turn.agent == helper]
-        others = [t for t in turns if t.agent != helper and t.contribution and mine and t.turn < mine[-1]]
-        news = len(others) if interchange else 0
+        mine = [turn for turn in turns if turn.agent == helper]
+        heard = mine[-1].turn if mine and (mine[-1].round > 1 or plan.first_round == "in turn") else 0
+        others = [turn for turn in turns if turn.agent != helper and turn.contribution and turn.turn < heard]
+        news = len(others) if plan.make_method().shares_state else 0
         traffic[helper] = {"sent": {}, "received": {}, "turns": len(mine), "news": news}
     for entry in entries_of(run.ledger_path, run.name):
         if entry.direction in ("sent", "received") and entry.peer in traffic:

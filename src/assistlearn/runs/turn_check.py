@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assistlearn.agents import Answer
+from assistlearn.agents import Answer, Turn
 from assistlearn.core import Reward, RunState, SoftReward
 from assistlearn.core.ignorance import Bools
 from assistlearn.errors import ProtocolError
@@ -17,10 +17,10 @@ from assistlearn.runs.open_run import OpenRun
 from assistlearn.runs.setup import SetUp
 
 
-def turn_checks(run: OpenRun, made: SetUp, n_samples: int) -> dict[str, Callable[[Answer], None]]:
+def turn_checks(run: OpenRun, made: SetUp, n_samples: int) -> dict[str, Callable[[Turn, Answer], None]]:
     """Return what checks each agent's answers in a run of so many samples; the initiator's own are believed."""
     masks = run.folder.held(n_samples)
-    checks: dict[str, Callable[[Answer], None]] = {run.settings.initiator: lambda answer: None}
+    checks: dict[str, Callable[[Turn, Answer], None]] = {run.settings.initiator: lambda turn, answer: None}
     trusting = run.settings.plan.honest_reward == "auto"  # what helpers are told
     for place, name in enumerate(run.settings.helpers):
         known = None if masks is None else masks[place]
@@ -44,7 +44,8 @@ class TurnCheck:
     method : Method
         How models are judged.
     state : RunState
-        The initiator's own state of the run, which is that before the turn whenever an answer is checked.
+        The initiator's own state of the run, which is that before the turn whenever an answer is checked; an agent
+        that takes its turn apart knows that before the first one.
     seen : Standpoint
         What is known of the helper: which training samples it holds, and whether it may cut its model weight.
     holdout_held : ndarray of bool, optional
@@ -56,13 +57,14 @@ class TurnCheck:
     seen: Standpoint
     holdout_held: Bools | None = None
 
-    def __call__(self, answer: Answer) -> None:
+    def __call__(self, turn: Turn, answer: Answer) -> None:
         """Raise ``ProtocolError`` for an answer that cannot be."""
         self._check_silence(answer.reward)
         _, loudest = self.method.vote_range(self.state.n_classes)
         if isinstance(answer.reward, SoftReward):
             _check_loudness(answer.reward, loudest, "a reward")
-        check_verdict(self.method, self.state, answer.reward, answer.verdict, self.seen)
+        state = self.state.beginning() if turn.apart else self.state
+        check_verdict(self.method, state, answer.reward, answer.verdict, self.seen)
         if answer.holdout is not None:
             self._check_holdout(answer.holdout, loudest)
 

@@ -119,7 +119,8 @@ class Part:
             text = f"This agent knows the run up to turn {replica.known}, not {message.since}."
             return m.Problem(run=message.run, kind="behind", text=text, known=replica.known)
         replica.catch_up(message, task.check_spread)
-        turn = Turn(message.turn, message.round, self._seeds.of(message.turn))
+        apart = replica.takes_apart(message.round)
+        turn = Turn(message.turn, message.round, self._seeds.of(message.turn), apart)
         answer = self._answer(turn, task, replica)
         reply = _turn_taken(message, answer, task)
         encoded = Encoded.of(reply)
@@ -170,7 +171,7 @@ class Part:
             task.check_provable()
         if prepare:
             self._seeds = None if message.turn_seeds == UNSAID else TurnSeeds(message.turn_seeds)
-            self._replica = Replica(task.start(), task.n_training, task.method, self._others(task))
+            self._replica = Replica(task.start(), task.n_training, task.method, self._others(task), task.apart)
             self.agent = Agent(self._own.name, self._own.estimator, task.honesty)
             self.agent.begin(task.samples(self.features()), message.seed)
         self._task = task

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -51,11 +52,16 @@ class Replica:
         Which rewards it takes, and how models are judged.
     others : Standpoint
         What is known of the other agents.
+    apart : bool, default=False
+        Whether nobody hears of the others before the second round.
     """
 
-    def __init__(self, state: RunState, n_samples: int, method: Method, others: Standpoint) -> None:
+    def __init__(
+        self, state: RunState, n_samples: int, method: Method, others: Standpoint, apart: bool = False
+    ) -> None:
         self.state = state
         self.known = 0
+        self._apart = apart
         self._method = method
         self._n_samples = n_samples
         self._others = others
@@ -85,8 +91,7 @@ class Replica:
                 self.state.apply(reward, news.model_weight)
             self._enter(message.round)
             allowed(self.state)
-        self._own = None
-        self.known = message.turn
+        self._heard(message)
 
     def replay(self, message: m.TakeTurn, snapshot: Snapshot | None = None) -> None:
         """Apply what was checked before, from the agent's own disk; ``snapshot`` is of older releases."""
@@ -96,8 +101,17 @@ class Replica:
             self._enter(news.round)
             self.state.apply(self._reward(news), news.model_weight)
         self._enter(message.round)
+        self._heard(message)
+
+    def _heard(self, message: m.TakeTurn) -> None:
+        """Take note of how much of the run is known: after a turn apart as little as before."""
         self._own = None
-        self.known = message.turn
+        if not self.takes_apart(message.round):
+            self.known = message.turn
+
+    def takes_apart(self, round: int) -> bool:
+        """Whether the turns of a round are taken as if nobody had spoken before."""
+        return self._apart and round == 1
 
     def _enter(self, round: int) -> None:
         if round != self._round:
@@ -125,6 +139,8 @@ class Replica:
             raise OutOfOrderError(
                 f"This agent has had its turn in round {self._own.round}; its next one is not in round {message.round}."
             )
+        if message.news and self.takes_apart(message.round):
+            raise OutOfOrderError("In this run nobody hears of the others before the second round, but news have come.")
         last, round = self.known, self._round
         for news in message.news:
             if not last <= news.turn < message.turn or not round <= news.round <= message.round:
@@ -132,8 +148,7 @@ class Replica:
             last, round = news.turn + 1, news.round
         if message.round < max(round, 1):
             raise OutOfOrderError(f"Turn {message.turn} cannot be in round {message.round}, but in {max(round, 1)}.")
-        first = message.news[0].turn if message.news else None
-        if self._own is not None and self._own.counts != (first == self._own.number):
+        if self._own is not None and self._own.counts != any(news.turn == self._own.number for news in message.news):
             said, kept = ("not told", "counts") if self._own.counts else ("told", "does not count")
             raise OutOfOrderError(
                 f"The model of this agent's turn {self._own.number} {kept}, but the news have {said}."
@@ -156,9 +171,11 @@ class Replica:
 
     def _check_weight(self, news: m.News, reward: Reward) -> None:
         """Refuse a model weight that does not follow from the reward."""
-        if not (news.model_weight > 0.0 and loudness(reward, news.model_weight) <= LARGEST):
+        apart = self.takes_apart(news.round)
+        least = 0.0 if apart else sys.float_info.min
+        if not (news.model_weight >= least and loudness(reward, news.model_weight) <= LARGEST):
             raise ProtocolError(f"The model weight {news.model_weight} of turn {news.turn} cannot be.")
-        if self._own is not None and self._own.number == news.turn:
+        if not apart and self._own is not None and self._own.number == news.turn:
             if news.model_weight != self._own.model_weight:
                 raise ProtocolError(
                     f"News of turn {news.turn}: this agent's model has weight {self._own.model_weight}, not "
@@ -166,7 +183,8 @@ class Replica:
                 )
             return
         try:
-            check_model_weight(self._method, self.state, reward, news.model_weight, self._others)
+            others = Standpoint() if apart else self._others  # one reward beside others is worth the same to everybody
+            check_model_weight(self._method, self.state, reward, news.model_weight, others)
         except ProtocolError as error:
             raise ProtocolError(f"News of turn {news.turn}: {error}") from None
 

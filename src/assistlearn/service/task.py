@@ -48,6 +48,8 @@ class Task:
         The initial weights of the training samples.
     rows : ndarray or None
         The agent's row of every sample, or -1; None once training is over.
+    apart : bool
+        Whether nobody hears of the others before the second round.
     min_effective : float
         On how many of the people that the agent holds the ignorance must lie, or it sits a turn out.
     """
@@ -59,6 +61,7 @@ class Task:
     aside: Bools
     weights: Floats | None
     rows: Rows | None
+    apart: bool
     min_effective: float
 
     @classmethod
@@ -70,6 +73,8 @@ class Task:
             raise ProtocolError(f"{aligned} samples are aligned; the task has {n}, and {begin.n_classes} classes.")
         plan = _plan(begin)
         _check_room(plan, begin)
+        if begin.first_round == "apart" and not plan.make_method().wants_probabilities:
+            raise ProtocolError(f"Agents of method {begin.method!r} hear of each other in the first round, too.")
         aside = np.zeros(n, bool) if begin.holdout is None else unpack_bits(begin.holdout, n)
         if aside.all():
             raise ProtocolError("Every sample is held out: there is nothing to train on.")
@@ -81,6 +86,7 @@ class Task:
             aside=aside,
             weights=_weights(begin, aside),
             rows=rows,
+            apart=begin.first_round == "apart",
             min_effective=min_effective,
         )
 

@@ -26,6 +26,10 @@ class Participant(Protocol):
         """
         ...
 
-    def hear(self, contribution: Contribution, answer: Answer) -> None:
-        """Take note of a contribution that was accepted, its own included: only then is its model kept."""
+    def hear(self, contribution: Contribution, answer: Answer, step: float) -> None:
+        """Take note of a contribution that was accepted, its own included: only then is its model kept.
+
+        ``step`` is what the reward counts for in the state: the model weight but after a turn apart, when it is what
+        the model is worth beside those that were made at the same time.
+        """
         ...

@@ -93,9 +93,9 @@ class Round:
                 yield taken[-1:]
 
     def _independent(self) -> bool:
-        """Whether the turns can be taken at the same time: they are known, and every agent boosts alone."""
+        """Whether the turns can be taken at the same time: they are known, and nobody hears of the others."""
         states, n_jobs = self._session.states, self._session.n_jobs
-        alone = len({id(state) for state in states.values()}) == len(states)
+        alone = len({id(state) for state in states.values()}) == len(states) or self._session.apart(self._number)
         return alone and len(states) > 1 and n_jobs not in (None, 1) and callable(self._order)
 
     def _side_by_side(self, names: Sequence[str]) -> Iterator[Taken]:
@@ -125,9 +125,10 @@ class Round:
         contribution = None if verdict.useless else _contribution(turn, self._number, name, answer)
         if contribution is not None:
             self.made.append(contribution)
-            session.states[name].apply(answer.reward, contribution.model_weight)
+            step = self._step(name, answer)
+            session.states[name].apply(answer.reward, step)
             for participant in session.present.values():
-                participant.hear(contribution, answer)
+                participant.hear(contribution, answer, step)
             if session.combining is not None:
                 session.combining.add(Told(self._number, name, answer.reward, contribution.model_weight))
             if session.holdout is not None and answer.holdout is not None:
@@ -136,6 +137,16 @@ class Round:
         finished = TurnFinished(turn, self._number, name, *worth, contribution, answer.why)
         session.history.append(finished)
         return finished
+
+    def _step(self, name: str, answer: Answer) -> float:
+        """Return what a reward counts for in the state.
+
+        Models that were made apart may all have learned the same. Each is judged again beside those before it, so that
+        none of them raises the loss of the vote.
+        """
+        if not self._session.apart(self._number):
+            return answer.verdict.model_weight
+        return max(self._session.states[name].judge(answer.reward).model_weight, 0.0)
 
 
 def _best(participants: Sequence[Participant], turn: Turn, n_jobs: int | None) -> Taken:

@@ -33,7 +33,7 @@ class Session:
         The hold-out samples, for the second stop rule.
     n_jobs : int, optional
         How many agents take their turns side by side, in threads: those who try where the order is greedy, and those
-        of a round where every agent boosts alone. For agents in this process, who are never gone.
+        of a round in which nobody hears of the others. For agents in this process, who are never gone.
     combining : Combining, optional
         What is learned of the agents' scores, where they are not just added up.
 
@@ -69,7 +69,11 @@ class Session:
     def turn(self, round: int, ahead: int = 0) -> Turn:
         """Return the next turn, or one that so many others come before."""
         number = len(self.history) + 1 + ahead
-        return Turn(number, round, self._seeds.of(number))
+        return Turn(number, round, self._seeds.of(number), self.apart(round))
+
+    def apart(self, round: int) -> bool:
+        """Whether the turns of a round are taken as if nobody had spoken before."""
+        return round == 1 and self.plan.first_round == "apart"
 
     def run(self) -> Generator[Event, None, RunFinished]:
         """Run the rounds, yielding what happens."""

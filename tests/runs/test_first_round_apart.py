@@ -1,0 +1,146 @@
+"""Where a combination is learned, nobody hears of the others before the second round."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from assistlearn import AssistedClassifier
+from assistlearn.errors import ProtocolError, RefusedError
+from assistlearn.events import TurnFinished
+from assistlearn.plan import Plan
+from assistlearn.protocol import MemoryTransport, decode, encode
+from assistlearn.protocol import messages as m
+from tests.runs.parties import Parties
+
+LEARNER = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
+RECOMMENDED = {"method": "soft", "reward": "auto", "combine": "learned"}
+
+
+class Overheard:
+    """The way to the agents, which keeps every turn that is asked for, and may change it."""
+
+    def __init__(self, made: Parties, spoil=lambda agent, turn: turn) -> None:
+        services = made.services()
+        self._transport = MemoryTransport({name: service.answer for name, service in services.items()})
+        self._spoil = spoil
+        self.turns: list[tuple[str, m.TakeTurn]] = []
+
+    def ask(self, agent: str, request: bytes) -> bytes:
+        message = decode(request)
+        if isinstance(message, m.TakeTurn):
+            message = self._spoil(agent, message)
+            self.turns.append((agent, message))
+            request = encode(message)
+        return self._transport.ask(agent, request)
+
+
+def parties(folder, n_rounds=2, columns=(range(4), range(4, 8), range(8, 13)), **options) -> Parties:
+    X, y = load_wine(return_X_y=True)
+    agents = [(name, LEARNER, list(part)) for name, part in zip(["clinic", "lab", "scans"], columns, strict=True)]
+    return Parties(folder, agents, X, y, RECOMMENDED | {"n_rounds": n_rounds} | options, {})
+
+
+def test_in_the_first_round_no_helper_hears_anything_and_in_the_second_all_of_it(tmp_path):
+    made = parties(tmp_path)
+    way = Overheard(made)
+    events = list(made.leader(way).train())
+    kept = {e.turn: e.contribution.agent for e in events if isinstance(e, TurnFinished) and e.contribution}
+    for agent, turn in way.turns:
+        heard = [news.turn for news in turn.news]
+        assert heard == ([] if turn.round == 1 else [number for number in kept if number < turn.turn])
+        assert [news.turn for news in turn.news if news.reward is None] == [n for n in heard if kept[n] == agent]
+    assert [(agent, turn.round) for agent, turn in way.turns] == [("lab", 1), ("scans", 1), ("lab", 2), ("scans", 2)]
+
+
+def test_a_run_of_one_round_tells_helpers_nothing_of_each_other(tmp_path):
+    made = parties(tmp_path, n_rounds=1)
+    way = Overheard(made)
+    led = made.leader(way)
+    list(led.train())
+    assert [turn.news for _, turn in way.turns] == [[], []]
+    assert {name: counts["news"] for name, counts in led.folder.result()["traffic"].items()} == {"lab": 0, "scans": 0}
+
+
+def test_agents_learn_in_the_first_round_what_each_would_learn_alone():
+    X, y = load_wine(return_X_y=True)
+    agents = [("clinic", DecisionTreeClassifier(max_depth=2), [0, 1, 2, 3]), ("lab", LEARNER, list(range(4, 13)))]
+    both = AssistedClassifier(agents, n_rounds=1, random_state=3, **RECOMMENDED).fit(X, y)
+    alone = AssistedClassifier(agents, n_rounds=1, random_state=3, **RECOMMENDED, order=lambda *_: ["lab"]).fit(X, y)
+    assert both.contributions_[1].model_weight == alone.contributions_[0].model_weight
+    in_turn = AssistedClassifier(agents, n_rounds=1, random_state=3, method="soft", reward="out-of-fold").fit(X, y)
+    assert both.contributions_[1].model_weight > in_turn.contributions_[1].model_weight
+
+
+def test_agents_that_know_the_same_move_the_state_no_further_than_one_of_them(tmp_path):
+    twice = parties(tmp_path, columns=(range(8), range(8), range(8)))
+    way = Overheard(twice)
+    list(twice.leader(way).train())
+    news = next(turn.news for agent, turn in way.turns if agent == "scans" and turn.round == 2)
+    steps = [one.model_weight for one in news[:3]]
+    assert steps[1] == pytest.approx(steps[0] / 2, rel=0.25)  # half of the way, then half of what is left
+    assert steps[2] == pytest.approx(steps[0] / 4, rel=0.25)
+
+
+def test_turns_apart_side_by_side_are_the_same_to_the_bit():
+    X, y = load_wine(return_X_y=True)
+    agents = [(name, LEARNER, list(part)) for name, part in (("a", range(4)), ("b", range(4, 8)), ("c", range(8, 13)))]
+    one, two = (
+        AssistedClassifier(agents, n_rounds=2, random_state=0, n_jobs=n_jobs, **RECOMMENDED).fit(X, y)
+        for n_jobs in (None, 2)
+    )
+    assert one.contributions_ == two.contributions_
+    assert np.array_equal(one.ignorance_, two.ignorance_)
+
+
+def test_a_helper_refuses_news_before_its_first_turn(tmp_path):
+    made = parties(tmp_path)
+    first = Overheard(made)
+    list(made.leader(first).train())
+    told = first.turns[-1][1].news[:1]
+
+    def spoil(agent, turn):
+        return msgspec.structs.replace(turn, news=told) if turn.round == 1 and agent == "scans" else turn
+
+    again = parties(tmp_path / "again")
+    with pytest.raises(RefusedError, match="nobody hears of the others before the second round"):
+        list(again.leader(Overheard(again, spoil)).train())
+
+
+@pytest.mark.parametrize(("place", "factor"), [(0, 1.5), (0, 0.5), (1, 1.5), (2, 0.0)])
+def test_a_helper_refuses_a_step_that_does_not_follow_from_the_reward(tmp_path, place, factor):
+    made = parties(tmp_path)
+
+    def spoil(agent, turn):
+        if turn.round == 1:
+            return turn
+        news = list(turn.news)
+        news[place] = m.News(news[place].turn, 1, factor * news[place].model_weight, news[place].reward)
+        return msgspec.structs.replace(turn, news=news)
+
+    with pytest.raises((RefusedError, ProtocolError), match="does not follow from the reward"):
+        list(made.leader(Overheard(made, spoil)).train())
+
+
+def test_a_helper_refuses_to_learn_apart_from_bits(tmp_path):
+    made = parties(tmp_path, method="ascii", reward="in-sample", combine="sum")
+
+    class Claims(Overheard):
+        def ask(self, agent, request):
+            message = decode(request)
+            if isinstance(message, m.Begin):
+                request = encode(msgspec.structs.replace(message, first_round="apart"))
+            return super().ask(agent, request)
+
+    with pytest.raises(RefusedError, match="hear of each other in the first round"):
+        list(made.leader(Claims(made)).train())
+
+
+def test_in_the_greedy_order_agents_hear_of_each_other_at_once():
+    assert Plan(order="greedy", **RECOMMENDED).first_round == "in turn"
