@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nvflare.collab import collab
 
@@ -23,10 +23,12 @@ from assistlearn.reach.flare.carrying.asking import CALL, Asking
 from assistlearn.reach.flare.carrying.command_socket import Errand, JobSocket, Outcome
 from assistlearn.reach.flare.carrying.pieces import PIECE, Arrivals, check_number
 from assistlearn.reach.flare.site import sealing
-from assistlearn.reach.flare.site.answering import Answering
 from assistlearn.reach.flare.site.environment import AGENT_FILE, COMMANDS, SITE
 from assistlearn.reach.flare.site.flare_marks import main, published
 from assistlearn.reach.flare.site.polled_work import PolledWork
+
+if TYPE_CHECKING:
+    from assistlearn.reach.flare.site.answering import Answering
 
 WATCH = 2.0
 """Seconds between two looks of the relay at the initiator's site."""
@@ -79,11 +81,14 @@ class Site:
     """
 
     def __init__(self, command: str) -> None:
+        from assistlearn.reach.flare.site.answering import Answering  # loads much, which a job at the relay never needs
+
         if not re.fullmatch(r"[0-9a-f]{32}", command):
             raise NetworkError(f"{command!r} does not name the socket of a command.")
         self._command = command
         self._polled = PolledWork(self._answer)
         self._arrivals = Arrivals()
+        self._make_agent = Answering
         self._agent: Answering | None = None
         self._leading: threading.Thread | None = None
 
@@ -132,7 +137,7 @@ class Site:
 
     def _answering(self) -> Answering:
         if self._agent is None:
-            self._agent = Answering(Path(os.environ[AGENT_FILE]))
+            self._agent = self._make_agent(Path(os.environ[AGENT_FILE]))
         return self._agent
 
     def _answer(self, asker: str, request: bytes) -> bytes:
