@@ -31,9 +31,9 @@ types: $(STAMP) ## Static types
 layers: $(STAMP) ## Which package may import which
 	$(BIN)/lint-imports
 
-unit: $(STAMP) ## Tests and doctests; those with a real network by themselves, since they keep every core busy
+unit: $(STAMP) ## Tests and doctests; then those with a real network, one network for each of two processes
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m "not network and not slow"
-	$(BIN)/pytest -q -m "network and not slow" tests/reach tests/failures tests/attacks
+	$(BIN)/pytest -q -n $(JOBS) --dist loadgroup -m "network and not slow" tests/reach tests/failures tests/attacks
 
 failures: $(STAMP) ## Slow tests of real networks: what is killed, cut, spoiled or refused (many minutes)
 	$(BIN)/pytest -q -m slow
