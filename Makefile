@@ -19,7 +19,9 @@ $(STAMP): pyproject.toml constraints.txt
 
 setup: $(STAMP) ## Create .venv with the package and its development tools
 
-test: lint types layers unit docs ## Everything CI runs
+test: $(STAMP) ## Everything CI runs
+	$(MAKE) --jobs $(JOBS) --output-sync docs lint types layers
+	$(MAKE) unit
 
 lint: $(STAMP) ## Style of code and docstrings
 	$(BIN)/ruff check .
