@@ -31,15 +31,19 @@ class Authority:
     Parameters
     ----------
     folder : path
-        Where the authority, the requests and what comes back are.
+        Where the authority, the requests and what comes back are; an authority that is there already is used again.
     """
 
     def __init__(self, folder: Path, name: str = "credit", port: int = 9) -> None:
         self.folder, self.place = folder, folder / "authority"
-        folder.mkdir(parents=True, exist_ok=True)
         self.secret = folder / "passphrase"
+        if not self.place.exists():
+            self._found(name, port)
+
+    def _found(self, name: str, port: int) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
         self.secret.write_text(PASSPHRASE + "\n")
-        file = folder / "network.toml"
+        file = self.folder / "network.toml"
         organisations, initiators = json.dumps(FIRST), json.dumps(INITIATORS)
         file.write_text(
             f'name = "{name}"\nrelay = "{RELAY}"\nport = {port}\n'
@@ -170,7 +174,7 @@ class MemberNetwork:
             self.files[name].write_text("\n".join([*lines, STUMP, ALLOW]))
 
 
-def copied(kit: Path, to: Path) -> Path:
-    """Return a copy of a kit, for a test to spoil."""
-    shutil.copytree(kit, to)
+def copied(folder: Path, to: Path) -> Path:
+    """Return a copy of a kit or of an authority's folder, for a test to spoil."""
+    shutil.copytree(folder, to)
     return to

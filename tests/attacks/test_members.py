@@ -35,7 +35,7 @@ from assistlearn.reach.flare.site.certificates import check_certificate
 from assistlearn.reach.flare.site.environment import KIT
 from assistlearn.reach.flare.site.revocation import Revocations
 from tests.attacks.attack import attack
-from tests.attacks.member_network import PASSPHRASE, RELAY, Authority, joined, ok
+from tests.attacks.member_network import PASSPHRASE, RELAY, Authority, copied, joined, ok
 from tests.cli.program import assistlearn
 
 LIKE_OTHERS = [
@@ -82,10 +82,16 @@ def member_bytes(authority, kits) -> bytes:
     return (authority.folder / "lab.member").read_bytes()
 
 
+@pytest.fixture(scope="module")
+def founded(tmp_path_factory) -> Path:
+    """The folder of an authority that nobody uses: founding one takes a second of computing."""
+    return Authority(tmp_path_factory.mktemp("founded") / "c").folder
+
+
 @pytest.fixture
-def fresh(tmp_path) -> Authority:
-    """An authority that a test may change."""
-    return Authority(tmp_path / "fresh")
+def fresh(founded, tmp_path) -> Authority:
+    """An authority that a test may change, and that has signed nothing yet."""
+    return Authority(copied(founded, tmp_path / "fresh"))
 
 
 def request(path: Path, name: str, key=None, subject=None, extension=None, signer=None) -> Path:
@@ -253,7 +259,7 @@ def waiting(fresh, tmp_path) -> tuple[Path, Path]:
     "puts another's certificate, another network's, or another authority into what a member is sent",
     "refused: a certificate must be for the member's own key and name, and of the authority that it knows",
 )
-def test_a_membership_with_anothers_certificate_is_not_taken(waiting, fresh, other_network, authority, kits, tmp_path):
+def test_a_membership_with_anothers_certificate_is_not_taken(waiting, fresh, other_network, tmp_path):
     kit, member = waiting
     shops = json.loads(fresh.admit(tmp_path / "shop", "shop", "initiator").read_text())
     others = json.loads(other_network.admit(tmp_path / "theirs" / "lab", "lab").read_text())
