@@ -8,6 +8,7 @@ export OMP_NUM_THREADS ?= 1
 export MPLBACKEND := Agg
 
 .PHONY: help setup test lint types layers unit failures attacks coverage docs demo bench clean
+.PHONY: network-reach network-attacks network-site network-failures
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -33,9 +34,23 @@ types: $(STAMP) ## Static types
 layers: $(STAMP) ## Which package may import which
 	$(BIN)/lint-imports
 
-unit: $(STAMP) ## Tests and doctests; then those with a real network, one network for each of two processes
+unit: $(STAMP) ## Tests and doctests; then those with a real network, two networks at a time
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m "not network and not slow"
-	$(BIN)/pytest -q -n $(JOBS) --dist loadgroup -m "network and not slow" tests/reach tests/failures tests/attacks
+	$(MAKE) --jobs $(JOBS) --output-sync network-reach network-attacks network-site network-failures
+
+NETWORK := $(BIN)/pytest -q -m "network and not slow"
+
+network-reach: $(STAMP)
+	$(NETWORK) tests/reach --ignore tests/reach/test_live_site.py
+
+network-attacks: $(STAMP)
+	$(NETWORK) tests/attacks
+
+network-site: $(STAMP)
+	$(NETWORK) tests/reach/test_live_site.py
+
+network-failures: $(STAMP)
+	$(NETWORK) tests/failures
 
 failures: $(STAMP) ## Slow tests of real networks: what is killed, cut, spoiled or refused (many minutes)
 	$(BIN)/pytest -q -m slow

@@ -22,14 +22,6 @@ STARTING = 240.0
 """Seconds that all sites have to connect; a quiet machine needs fifteen, one that does much else may need minutes."""
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep tests that share a network in one process, one after the other: those of a folder, unless they say else."""
-    for item in items:
-        if item.get_closest_marker("network") and not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(item.path.parent.name))
-
-
 @pytest.fixture(scope="session")
 def organisations(tmp_path_factory) -> Iterator[Organisations]:
     """Four sites and a relay, each in processes of their own."""

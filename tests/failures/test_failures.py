@@ -16,7 +16,7 @@ from assistlearn.reach.flare.provisioning.kit import load_kit
 from bench.network_files import lead_through
 from bench.slow_line import SlowLine
 
-pytestmark = pytest.mark.network
+pytestmark = [pytest.mark.network, pytest.mark.xdist_group("failures")]
 slow = pytest.mark.slow
 PATIENCE = 20
 

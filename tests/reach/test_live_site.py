@@ -26,7 +26,7 @@ from assistlearn.reach.flare.site.relay_contact import knock
 from assistlearn.reach.flare.site.site_lock import holder
 from tests.reach.small_disk import SmallDisk, small_disk
 
-pytestmark = [pytest.mark.network, pytest.mark.xdist_group("a relay of their own")]
+pytestmark = pytest.mark.network
 
 SILENCE, WATCHDOG = 6.0, 4.0
 PROGRAM = f"""
