@@ -48,9 +48,10 @@ def test_people_see_loss_against_bits(run):
 
 
 @pytest.mark.parametrize("gone", [False, True], ids=["damaged", "gone"])
-def test_a_combination_that_is_damaged_or_gone_is_named_and_nothing_is_predicted(run, tmp_path, gone):
+def test_a_combination_that_is_damaged_or_gone_is_named_and_nobody_is_asked_to_vote(run, tmp_path, gone):
     folder, _ = run
-    path = folder / "combination.bin"
+    path, ledger = folder / "combination.bin", folder.parent / "lab-models" / "ledger.jsonl"
+    said = ledger.read_bytes()
     whole = path.read_bytes()
     try:
         path.unlink() if gone else path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
@@ -58,5 +59,6 @@ def test_a_combination_that_is_damaged_or_gone_is_named_and_nothing_is_predicted
         assert refused.code != 0
         assert "combination.bin" in refused.err
         assert not (tmp_path / "votes.csv").exists()
+        assert ledger.read_bytes() == said
     finally:
         path.write_bytes(whole)

@@ -10,7 +10,7 @@ import numpy as np
 
 from assistlearn.alignment import Ids, Minimum
 from assistlearn.alignment.matching import Rows
-from assistlearn.combination import from_bytes
+from assistlearn.combination import Combination, from_bytes
 from assistlearn.core import votes
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.errors import AssistLearnError, RunError, StartedAnewError
@@ -96,6 +96,7 @@ def predict(run: OpenRun, ids: Ids, rows: Rows) -> Prediction:
     result = run.folder.result()
     if result is None:
         raise RunError(f"Run {run.name!r} is not finished. Finish it first, with --resume.")
+    learned = _learned(run, result)  # before anybody votes: votes are counted, and should not be for nothing
     own = run.own.run(run.name)
     warnings: list[str] = []
     if own.store.exists:
@@ -112,37 +113,43 @@ def predict(run: OpenRun, ids: Ids, rows: Rows) -> Prediction:
         except AssistLearnError as error:
             absent[name] = str(error)
     contributed = {contribution["agent"] for contribution in result["contributions"]}
-    prediction = _combined(run, rows, found, absent, len(contributed & found.keys()))
-    prediction = replace(prediction, warnings=warnings)
+    prediction = _combined(run, _shares(run, rows, found, learned), len(rows), found, len(contributed & found.keys()))
+    prediction = replace(prediction, absent=absent, warnings=warnings)
     held = {name: int(mask.sum()) for name, mask in prediction.known.items()}
     run.log.append(Predicted(len(ids), int((~prediction.anyone).sum()), held, absent))
     return prediction
 
 
-def _combined(
-    run: OpenRun, rows: Rows, found: Mapping[str, _Votes], absent: Mapping[str, str], n_voting: int
-) -> Prediction:
-    method, classes = run.settings.plan.make_method(), run.settings.classes
-    secret = sum(_shares(run, rows, found).values(), np.zeros((len(rows), len(classes))))
-    total = np.ascontiguousarray(secret[:, np.asarray(run.folder.permutation())])  # rows are summed as elsewhere
-    known = {name: each.known for name, each in found.items()}
-    return Prediction(total, method.probabilities(total, n_voting), known, absent, classes)
-
-
-def _shares(run: OpenRun, rows: Rows, found: Mapping[str, _Votes]) -> Mapping[str, Floats]:
-    """Return each agent's share of the decision: its votes, or what was learned to make of them."""
-    scores = {name: each.scores for name, each in found.items()}
-    learned = run.folder.combination()
-    result = run.folder.result() or {}
-    if learned is None and result.get("combination") is not None:
+def _learned(run: OpenRun, result: Mapping[str, Any]) -> Combination | None:
+    """Return what was learned to make of the votes, where they are not just added up."""
+    content = run.folder.combination()
+    if content is not None:
+        return from_bytes(content, str(run.folder.path / "combination.bin"))
+    if result.get("combination") is not None:
         raise RunError(
             f"{run.folder.path} lacks combination.bin, what was learned to make of the votes. Bring it back from a "
             "backup, or start a new run."
         )
+    return None
+
+
+def _combined(
+    run: OpenRun, shares: Mapping[str, Floats], n_samples: int, found: Mapping[str, _Votes], n_voting: int
+) -> Prediction:
+    method, classes = run.settings.plan.make_method(), run.settings.classes
+    secret = sum(shares.values(), np.zeros((n_samples, len(classes))))
+    total = np.ascontiguousarray(secret[:, np.asarray(run.folder.permutation())])  # rows are summed as elsewhere
+    known = {name: each.known for name, each in found.items()}
+    return Prediction(total, method.probabilities(total, n_voting), known, {}, classes)
+
+
+def _shares(run: OpenRun, rows: Rows, found: Mapping[str, _Votes], learned: Combination | None) -> Mapping[str, Floats]:
+    """Return each agent's share of the decision: its votes, or what was learned to make of them."""
+    scores = {name: each.scores for name, each in found.items()}
     if learned is None or not scores:
         return run.settings.plan.make_method().combine(scores, {name: each.weight for name, each in found.items()})
     own = OwnNumbers.of(run).at(rows) if run.settings.initiator in scores else None
-    return from_bytes(learned, str(run.folder.path / "combination.bin")).decide(scores, own)
+    return learned.decide(scores, own)
 
 
 def _votes_of(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> _Votes:
