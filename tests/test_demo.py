@@ -56,19 +56,14 @@ def test_one_split_has_no_standard_error():
     assert json.loads(demo.as_json(found, picture="p"))["models"]["single"]["standard_error"] is None
 
 
-def test_a_table_is_printed_and_one_picture_written(tmp_path):
-    done = start_demo("--out", tmp_path / "new" / "folder")
+def test_a_table_is_printed_and_one_picture_written_and_no_window_opened(tmp_path):
+    # Whoever makes a window with this backend fails for want of a screen.
+    done = start_demo("--out", tmp_path / "new" / "folder", MPLBACKEND="TkAgg", DISPLAY="")
     assert done.returncode == 0, done.stderr
     for word in ("single", "assisted", "oracle", "demo.png"):
         assert word in done.stdout
     [picture] = (tmp_path / "new" / "folder").iterdir()
     assert picture.read_bytes().startswith(b"\x89PNG")
-
-
-def test_no_window_is_opened(tmp_path):
-    # Whoever makes a window with this backend fails for want of a screen.
-    done = start_demo("--out", tmp_path, MPLBACKEND="TkAgg", DISPLAY="")
-    assert done.returncode == 0, done.stderr
 
 
 def test_a_file_in_place_of_the_folder_is_refused_before_any_work(tmp_path):
