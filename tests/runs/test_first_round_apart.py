@@ -2,49 +2,15 @@
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.errors import ProtocolError, RefusedError
 from assistlearn.events import TurnFinished
 from assistlearn.plan import Plan
-from assistlearn.protocol import MemoryTransport, decode, encode
-from assistlearn.protocol import messages as m
-from tests.runs.parties import Parties
-
-LEARNER = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
-RECOMMENDED = {"method": "soft", "reward": "auto", "combine": "learned"}
-
-
-class Overheard:
-    """The way to the agents, which keeps every turn that is asked for, and may change it."""
-
-    def __init__(self, made: Parties, spoil=lambda agent, turn: turn) -> None:
-        services = made.services()
-        self._transport = MemoryTransport({name: service.answer for name, service in services.items()})
-        self._spoil = spoil
-        self.turns: list[tuple[str, m.TakeTurn]] = []
-
-    def ask(self, agent: str, request: bytes) -> bytes:
-        message = decode(request)
-        if isinstance(message, m.TakeTurn):
-            message = self._spoil(agent, message)
-            self.turns.append((agent, message))
-            request = encode(message)
-        return self._transport.ask(agent, request)
-
-
-def parties(folder, n_rounds=2, columns=(range(4), range(4, 8), range(8, 13)), **options) -> Parties:
-    X, y = load_wine(return_X_y=True)
-    agents = [(name, LEARNER, list(part)) for name, part in zip(["clinic", "lab", "scans"], columns, strict=True)]
-    return Parties(folder, agents, X, y, RECOMMENDED | {"n_rounds": n_rounds} | options, {})
+from tests.runs.overheard import LEARNER, RECOMMENDED, Overheard, parties
 
 
 def test_in_the_first_round_no_helper_hears_anything_and_in_the_second_all_of_it(tmp_path):
@@ -97,49 +63,6 @@ def test_turns_apart_side_by_side_are_the_same_to_the_bit():
     )
     assert one.contributions_ == two.contributions_
     assert np.array_equal(one.ignorance_, two.ignorance_)
-
-
-def test_a_helper_refuses_news_before_its_first_turn(tmp_path):
-    made = parties(tmp_path)
-    first = Overheard(made)
-    list(made.leader(first).train())
-    told = first.turns[-1][1].news[:1]
-
-    def spoil(agent, turn):
-        return msgspec.structs.replace(turn, news=told) if turn.round == 1 and agent == "scans" else turn
-
-    again = parties(tmp_path / "again")
-    with pytest.raises(RefusedError, match="nobody hears of the others before the second round"):
-        list(again.leader(Overheard(again, spoil)).train())
-
-
-@pytest.mark.parametrize(("place", "factor"), [(0, 1.5), (0, 0.5), (1, 1.5), (2, 0.0)])
-def test_a_helper_refuses_a_step_that_does_not_follow_from_the_reward(tmp_path, place, factor):
-    made = parties(tmp_path)
-
-    def spoil(agent, turn):
-        if turn.round == 1:
-            return turn
-        news = list(turn.news)
-        news[place] = m.News(news[place].turn, 1, factor * news[place].model_weight, news[place].reward)
-        return msgspec.structs.replace(turn, news=news)
-
-    with pytest.raises((RefusedError, ProtocolError), match="does not follow from the reward"):
-        list(made.leader(Overheard(made, spoil)).train())
-
-
-def test_a_helper_refuses_to_learn_apart_from_bits(tmp_path):
-    made = parties(tmp_path, method="ascii", reward="in-sample", combine="sum")
-
-    class Claims(Overheard):
-        def ask(self, agent, request):
-            message = decode(request)
-            if isinstance(message, m.Begin):
-                request = encode(msgspec.structs.replace(message, first_round="apart"))
-            return super().ask(agent, request)
-
-    with pytest.raises(RefusedError, match="hear of each other in the first round"):
-        list(made.leader(Claims(made)).train())
 
 
 def test_in_the_greedy_order_agents_hear_of_each_other_at_once():
