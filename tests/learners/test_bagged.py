@@ -14,9 +14,9 @@ from assistlearn.agents import Agent, TrainingSamples, Turn
 from assistlearn.errors import UntrustedFileError
 from assistlearn.learners import Honesty, Learner, Model
 from assistlearn.learners.bagged import Bagged, bag
-from assistlearn.learners.boosted import Boosted
 from assistlearn.learners.boosting import Private
 from assistlearn.learners.models_on_disk import dump_model, load_model
+from assistlearn.learners.residual_trees import ResidualTrees
 from assistlearn.plan import Plan
 
 X, Y = load_wine(return_X_y=True)
@@ -32,12 +32,12 @@ def turn_of(estimator, honesty: Honesty, table=X, codes=Y) -> Agent:
 
 
 @pytest.mark.parametrize("reward", ["out-of-fold", "auto"])
-def test_a_tree_without_end_is_bagged_and_a_small_one_boosted(reward):
+def test_a_tree_without_end_is_bagged_and_a_small_one_boosted_on_residuals(reward):
     honesty = Honesty(reward, 3, models=4)
     (deep,), (small,) = turn_of(DEEP, honesty).models, turn_of(SMALL, honesty).models
     assert isinstance(deep.model.estimator, Bagged)
     assert len(deep.model.estimator.models) == 4
-    assert isinstance(small.model.estimator, Boosted)
+    assert isinstance(small.model.estimator, ResidualTrees)
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,10 @@ X = X[:, [0, 2, 4]]  # hard to tell by these
 N = len(CODES)
 TWO = np.minimum(CODES, 1)
 FINE = Soft("logistic", 0.5, 32)
-STUMP = DecisionTreeClassifier(max_depth=1)
-TREE = DecisionTreeClassifier(max_depth=2)
+WEIGHTED = {0: 1.0}  # trees with weights of classes are not fitted to residuals
+STUMP = DecisionTreeClassifier(max_depth=1, class_weight=WEIGHTED)
+TREE = DecisionTreeClassifier(max_depth=2, class_weight=WEIGHTED)
+SMALL = DecisionTreeClassifier(max_depth=2)
 
 
 def agent_after(
@@ -69,8 +71,9 @@ def test_boosting_in_private_makes_the_models_of_a_session_with_no_other_agent(c
     np.testing.assert_array_equal(kept.model.predict(X), expected.argmax(axis=1))
 
 
-def test_what_they_say_together_is_judged_as_one_model():
-    agent, (answer,) = agent_after(1, Honesty(models=5), TREE)
+@pytest.mark.parametrize("estimator", [TREE, SMALL], ids=["under weights", "on residuals"])
+def test_what_they_say_together_is_judged_as_one_model(estimator):
+    agent, (answer,) = agent_after(1, Honesty(models=5), estimator)
     said = agent.models[0].model.say(X.astype(np.float32))
     state = FINE.start(N, 3)
     expected = FINE.reward(said, CODES, None, 3)
@@ -85,7 +88,7 @@ def test_one_model_per_turn_and_hard_methods_know_nothing_of_it(reward, method):
     with_it, answers = agent_after(3, Honesty(reward, 3, models=models), TREE, method)
     without, expected = agent_after(3, Honesty(reward, 3), TREE, method)
     assert [answer.verdict for answer in answers] == [answer.verdict for answer in expected]
-    assert not any(isinstance(kept.model.estimator, Boosted) for kept in with_it.models)
+    assert not any(hasattr(kept.model.estimator, "check_kept") for kept in with_it.models)
     np.testing.assert_array_equal(with_it.scores(X, N, 3), without.scores(X, N, 3))
 
 
@@ -121,9 +124,10 @@ def mean_loss(state: SoftState | VectorState) -> float:
     return float(LOSSES[state.loss].value(state.scores, 2).mean())
 
 
-def test_the_state_of_the_run_is_left_as_it_is():
+@pytest.mark.parametrize("estimator", [TREE, SMALL], ids=["under weights", "on residuals"])
+def test_the_state_of_the_run_is_left_as_it_is(estimator):
     state = FINE.start(N, 3)
-    agent = Agent("a", TREE, Honesty("out-of-fold", 3, models=4))
+    agent = Agent("a", estimator, Honesty("out-of-fold", 3, models=4))
     agent.begin(TrainingSamples(X, CODES), seed=5)
     agent.take_turn(Turn(1, 1, 3), state, FINE)
     assert not state.vectors()[0].any()
@@ -194,7 +198,7 @@ def test_a_learner_for_which_one_model_is_best_keeps_a_plain_one_and_tries_no_mo
     assert weights[0] == weights[1]
 
 
-@pytest.mark.parametrize("estimator", [TREE, HistTreeClassifier(max_depth=2), DecisionTreeClassifier()])
+@pytest.mark.parametrize("estimator", [TREE, SMALL, HistTreeClassifier(max_depth=2), DecisionTreeClassifier()])
 def test_an_agent_that_is_started_again_answers_the_same(estimator):
     honesty = Honesty("auto", 3, models=6)
     _, answers = agent_after(3, honesty, estimator)
@@ -216,11 +220,12 @@ def test_an_agent_that_is_started_again_answers_the_same(estimator):
         kept, honest = list(agent.models), agent.honest
 
 
-def test_it_learns_from_the_samples_that_it_holds_alone():
+@pytest.mark.parametrize("estimator", [TREE, SMALL], ids=["under weights", "on residuals"])
+def test_it_learns_from_the_samples_that_it_holds_alone(estimator):
     held = np.random.RandomState(0).rand(N) < 0.7
-    _, (answer,) = agent_after(1, Honesty("out-of-fold", 3, models=4), TREE, held=held)
+    _, (answer,) = agent_after(1, Honesty("out-of-fold", 3, models=4), estimator, held=held)
     assert not answer.reward.levels[~held].any()
-    alone = Agent("a", TREE, Honesty("out-of-fold", 3, models=4))
+    alone = Agent("a", estimator, Honesty("out-of-fold", 3, models=4))
     alone.begin(TrainingSamples(X[held], CODES[held]), seed=5)
     expected = alone.take_turn(Turn(1, 1, 7), FINE.start(int(held.sum()), 3), FINE)
     assert np.array_equal(answer.reward.levels[held], expected.reward.levels)

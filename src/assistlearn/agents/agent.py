@@ -19,6 +19,7 @@ from assistlearn.learners import Honesty, Learner, Model, Panel
 from assistlearn.learners.bagged import Bagged
 from assistlearn.learners.boosted import Boosted
 from assistlearn.learners.boosting import Private
+from assistlearn.learners.residual_trees import ResidualTrees
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.method import Method
 
@@ -133,7 +134,7 @@ class Agent:
         is started again knows as much.
         """
         chosen = self._learner.honest and any(
-            not isinstance(kept.model.estimator, Boosted | Bagged) for kept in self.models
+            not isinstance(kept.model.estimator, Boosted | Bagged | ResidualTrees) for kept in self.models
         )
         return self._learner.boosts and not chosen
 

@@ -13,6 +13,7 @@ from assistlearn.core.ignorance import Bools, Floats, ignorance_of, start, sum_w
 from assistlearn.core.loss import LOSSES, best_weight
 from assistlearn.core.quantise import SoftReward
 from assistlearn.core.state import Verdict
+from assistlearn.core.votes import Codes
 
 
 @dataclass
@@ -137,6 +138,20 @@ class SoftState:
         (scores,) = vectors
         assert scores is not None
         self.scores = scores
+
+    def class_votes(self, codes: Codes) -> Floats:
+        """Return the votes for the two classes that the scores of these true ones stand for, ``n x 2``.
+
+        >>> SoftState(np.array([1.0, 2.0]), 2, None, "logistic", 1.0).class_votes(np.array([0, 1]))
+        array([[ 1., -1.],
+               [-2.,  2.]])
+        """
+        of_truth = self.scores[:, np.newaxis]
+        return np.where(np.arange(2) == codes[:, np.newaxis], of_truth, -of_truth)
+
+    def initial_weights(self) -> Floats | None:
+        """Return the initial weights of the samples, of mean one; None where all are equal."""
+        return None if self.log_start is None else ignorance_of(self.log_start) * len(self.log_start)
 
     def apply(self, reward: SoftReward, model_weight: float) -> None:
         """Take a kept model into account: where it is sure of the truth, the ignorance falls."""

@@ -13,7 +13,9 @@ from assistlearn.core.blocks import blocks
 from assistlearn.core.ignorance import Bools, Floats, ignorance_of, start, sum_where
 from assistlearn.core.quantise import ScoreVectors, right
 from assistlearn.core.state import Verdict
+from assistlearn.core.truth_first import in_order
 from assistlearn.core.vector_loss import VECTOR_LOSSES, best_vector_weight
+from assistlearn.core.votes import Codes
 
 
 @dataclass
@@ -134,6 +136,14 @@ class VectorState:
         (votes,) = vectors
         assert votes is not None
         self.votes = votes
+
+    def class_votes(self, codes: Codes) -> Floats:
+        """Return the votes in the order of the classes, given which are the true ones, ``n x K``."""
+        return in_order(self.votes, codes)
+
+    def initial_weights(self) -> Floats | None:
+        """Return the initial weights of the samples, of mean one; None where all are equal."""
+        return None if self.log_start is None else ignorance_of(self.log_start) * len(self.log_start)
 
     def apply(self, reward: ScoreVectors, model_weight: float) -> None:
         """Take a kept model into account: where it is sure of the truth, the ignorance falls."""

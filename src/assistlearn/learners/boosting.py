@@ -7,7 +7,7 @@ Nobody hears of it but by the one answer that the models give together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Protocol
@@ -69,6 +69,10 @@ class Step:
     said: Said
     weight: float
 
+    def about(self, rows: Any) -> Said:
+        """Return what the model answers for rows that are transformed already."""
+        return self.model.say(rows)
+
 
 @dataclass
 class Together:
@@ -124,10 +128,36 @@ def boost(learner: Fits, state: RunState, codes: Codes, turn: Private) -> Iterat
         number += 1
 
 
-def together(learner: Fits, state: RunState, codes: Codes, turn: Private, most: int) -> Together:
+@dataclass(frozen=True)
+class Way:
+    """A way to boost in private.
+
+    Attributes
+    ----------
+    steps : callable
+        Yields the models one after another, from a learner, a state (which it may change), class codes and a turn.
+    together : callable
+        Returns what puts together what models of a number of classes say.
+    plain : bool
+        Whether a single model is kept as it is without boosting, and no more are tried once one was best.
+    per_model : int
+        How many of its models count as one of those that an agent may make in a turn.
+    """
+
+    steps: Callable[[Any, RunState, Codes, Private], Iterator[Any]]
+    together: Callable[[int], Any]
+    plain: bool
+    per_model: int = 1
+
+
+CLASSIFIERS = Way(boost, Together, plain=True)
+"""Models of weighted labels, which say their mean vote."""
+
+
+def together(way: Way, learner: Any, state: RunState, codes: Codes, turn: Private, most: int) -> Any:
     """Return the first ``most`` models, and what they say about the samples that they have seen."""
-    out = Together(state.n_classes)
-    for step in islice(boost(learner, state, codes, turn), most):
+    out = way.together(state.n_classes)
+    for step in islice(way.steps(learner, state, codes, turn), most):
         out.add(step, step.said)
     return out
 

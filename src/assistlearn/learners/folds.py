@@ -14,9 +14,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
-from assistlearn.learners.boosting import Gains, Private, Step, Together, boost
+from assistlearn.learners.boosting import CLASSIFIERS, Gains, Private, Way
 from assistlearn.learners.honest import Honesty
-from assistlearn.learners.model import Model
 from assistlearn.learners.weighting import take_rows
 
 NOTHING: Mapping[int, Said] = MappingProxyType({})
@@ -88,17 +87,17 @@ class Folds:
 
         return self._put_together(asked, known)
 
-    def boosted(self, turn: Private, most: int) -> tuple[int, Said]:
+    def boosted(self, turn: Private, most: int, way: Way = CLASSIFIERS) -> tuple[int, Said]:
         """Return how many models serve best, at most ``most``, and what so many answer in every fold.
 
         The copy of one fold (see :meth:`one`) goes on as long as that gains anything on it; the others follow.
         """
         fold = turn.seed % len(self._copies)
         self._copies[fold].prepare(self._seed)
-        best, said = self._copies[fold].best(turn, most)
+        best, said = self._copies[fold].best(turn, most, way)
 
         def asked(copy: _Copy) -> Said:
-            return copy.boosted(turn, best)
+            return copy.boosted(turn, best, way)
 
         return best, self._put_together(asked, {fold: said})
 
@@ -148,17 +147,17 @@ class _Copy:
         if constant is not None:
             return constant
         model = self._learner.fit_only(own / own.sum(), seed, when, n_classes)
-        return self._about_aside(model, when)
+        return self._about_aside(model.say, when)
 
-    def best(self, turn: Private, most: int) -> tuple[int, Said]:
+    def best(self, turn: Private, most: int, way: Way) -> tuple[int, Said]:
         """Return how many models gain most on the fold, and what they say about it."""
         constant = self._constant(turn.state.ignorance()[self._train], turn.state.n_classes)
         if constant is not None:
             return 1, constant
         n_classes, unseen = turn.state.n_classes, turn.state.part(self.aside)
-        gains, best, together = Gains(), constant, Together(n_classes)
-        for step in islice(self._boost(turn), most):
-            together.add(step, self._about_aside(step.model, turn.when))
+        gains, best, together = Gains(), constant, way.together(n_classes)
+        for step in islice(self._boost(turn, way), most):
+            together.add(step, self._about_aside(step.about, turn.when))
             said = together.said()
             reward = turn.method.reward(said, self._aside_codes, None, n_classes)
             more = gains.goes_on(unseen.judge(reward).gain)
@@ -169,29 +168,28 @@ class _Copy:
         assert best is not None
         return gains.best, best
 
-    def boosted(self, turn: Private, n_models: int) -> Said:
+    def boosted(self, turn: Private, n_models: int, way: Way) -> Said:
         """Return what so many models say about the fold."""
         constant = self._constant(turn.state.ignorance()[self._train], turn.state.n_classes)
         if constant is not None:
             return constant
-        if n_models == 1:
+        if n_models == 1 and way.plain:
             return self.answers(turn.state.ignorance(), turn.seed, turn.when, turn.state.n_classes)
-        together = Together(turn.state.n_classes)
-        for step in islice(self._boost(turn), n_models):
-            together.add(step, self._about_aside(step.model, turn.when))
-        return together.said()
-
-    def _boost(self, turn: Private) -> Iterator[Step]:
-        return boost(self._learner, turn.state.part(self._train), self._codes, turn)
-
-    def _about_aside(self, model: Model, when: str) -> Said:
-        if self._seen_by_front is None:
-            with self._learner.named(f"predict a fold in {when}"):
-                self._seen_by_front = model.transform(self._aside_rows)
-                self._aside_rows = None
-        with self._learner.named(f"predict a fold in {when}"):
-            said: Said = model.say(self._seen_by_front)
+        together = way.together(turn.state.n_classes)
+        for step in islice(self._boost(turn, way), n_models):
+            together.add(step, self._about_aside(step.about, turn.when))
+        said: Said = together.said()
         return said
+
+    def _boost(self, turn: Private, way: Way) -> Iterator[Any]:
+        return way.steps(self._learner, turn.state.part(self._train), self._codes, turn)
+
+    def _about_aside(self, say: Callable[[Any], Said], when: str) -> Said:
+        with self._learner.named(f"predict a fold in {when}"):
+            if self._seen_by_front is None:
+                self._seen_by_front = self._learner.transform(self._aside_rows)
+                self._aside_rows = None
+            return say(self._seen_by_front)
 
     def _constant(self, own: Floats, n_classes: int | None) -> Said | None:
         """Return a constant answer where there is nothing to tell apart: no need to ask, and some would refuse."""

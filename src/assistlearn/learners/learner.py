@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from sklearn.tree import DecisionTreeRegressor
 
 from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Floats
@@ -16,11 +17,12 @@ from assistlearn.core.votes import Codes
 from assistlearn.errors import LearnerError, LearnerTypeError
 from assistlearn.learners.bagged import Bagged, bag
 from assistlearn.learners.bags import has_bags, out_of_bag, quietly_with_bags
-from assistlearn.learners.boosting import Private, together
+from assistlearn.learners.boosting import CLASSIFIERS, Private, Way, together
 from assistlearn.learners.coarse import coarsened
 from assistlearn.learners.folds import Folds
 from assistlearn.learners.honest import LEAST_TRUST, Honesty, kept_share, uninformative
 from assistlearn.learners.model import Model
+from assistlearn.learners.residual_boosting import RESIDUALS, Leaves, has_residuals, twin
 from assistlearn.learners.seeding import seed_all
 from assistlearn.learners.trees import TREES, as_trees_see_it
 from assistlearn.learners.weighting import fit_weighted
@@ -139,38 +141,61 @@ class Learner:
     def fit_boosted(self, turn: Private) -> tuple[Model, Said]:
         """Return several models, made one after another in private, as one; and what they answer for the training rows.
 
-        With in-sample rewards there are ``honesty.models`` of them. Otherwise a fold says how many are best, and the
-        answers are honest, also with ``reward="auto"``. All that the number depends on are the state, the seed and the
-        table: an agent that is started again chooses the same.
+        Small trees are fitted to residuals (:mod:`assistlearn.learners.residual_boosting`), other learners under the
+        ignorance. With in-sample rewards there are ``honesty.models`` of them, or twice as many residual trees.
+        Otherwise a fold says how many are best, and the answers are honest, also with ``reward="auto"``. All that the
+        number depends on are the state, the seed and the table: an agent that is started again chooses the same.
         """
         self.trust = 1.0
-        if self._is_bagged(turn):
+        by_heart = self._knows_by_heart(turn)
+        if by_heart and self._front is None and self._honesty.may_be_honest:
             self._honest = True
             models, unseen = bag(self, self._codes, turn, self._honesty.models)
             if models:
                 return Model(self._front, Bagged(models, turn.state.n_classes), turn.state.n_classes), unseen
-        whole, most = np.arange(len(self._codes)), self._honesty.models
+        way = CLASSIFIERS if by_heart else self._way(turn)
+        whole, most = np.arange(len(self._codes)), self._honesty.models * way.per_model
         honest: Said | None = None
         if self._honesty.may_be_honest and len(whole) > 1:
             self._honest = True
-            most, honest = self._other_folds().boosted(turn, most)
-        if most == 1:
+            most, honest = self._other_folds().boosted(turn, most, way)
+        if most == 1 and way.plain:
             model = self.fit_only(turn.state.ignorance(), turn.seed, turn.when, turn.state.n_classes)
             return model, self.in_sample(model, turn.when) if honest is None else honest
-        grown = together(self, turn.state.part(whole), self._codes, turn, most)
+        grown = together(way, self, turn.state.part(whole), self._codes, turn, most)
         return grown.model(self._front), grown.said() if honest is None else honest
 
-    def _is_bagged(self, turn: Private) -> bool:
-        """Whether its models are bagged, not boosted: trees that know their samples by heart, where folds may be asked.
+    def _knows_by_heart(self, turn: Private) -> bool:
+        """Whether it is a tree that is right about nearly all samples that it has seen.
 
-        Behind transformers that were fitted to all samples, what trees have not drawn is not unseen.
+        Such trees are bagged, not boosted, where folds may be asked. Behind transformers that were fitted to all
+        samples they are not: what trees have not drawn is not unseen there.
         """
-        tree = type(_parts(self._estimator)[1]) in TREES
-        if not tree or self._front is not None or not self._honesty.may_be_honest or len(self._codes) < 2:
+        if type(_parts(self._estimator)[1]) not in TREES or len(self._codes) < 2:
             return False
         ignorance = turn.state.ignorance()
         model = self.fit_only(ignorance, turn.seed, turn.when, turn.state.n_classes)
         return uninformative(self.in_sample(model, turn.when), self._codes, ignorance)
+
+    def _way(self, turn: Private) -> Way:
+        """Return how it boosts: on residuals where its tree has a twin, under the ignorance where not."""
+        on_residuals = has_residuals(turn.state) and twin(_parts(self._estimator)[1]) is not None
+        return RESIDUALS if on_residuals else CLASSIFIERS
+
+    def fit_residuals(
+        self, residuals: Floats, weights: Floats | None, seed: int, when: str
+    ) -> tuple[DecisionTreeRegressor, Leaves]:
+        """Return the tree's twin, fitted to residuals, and the leaf of every training row."""
+        tree = twin(_parts(self._estimator)[1])
+        assert tree is not None
+        tree.set_params(random_state=seed)
+        with self.named(f"fit in {when}"):
+            tree.fit(self._table, residuals, sample_weight=weights, **self._options)
+            return tree, tree.apply(self._table, **self._options)
+
+    def transform(self, rows: Any) -> Any:
+        """Return rows as the classifier behind the transformers sees them."""
+        return rows if self._front is None else self._front.transform(rows)
 
     def fit_only(self, ignorance: Floats, seed: int, when: str, n_classes: int | None = None) -> Model:
         """Return a model fitted under this ignorance."""

@@ -20,6 +20,7 @@ MODEL_TYPES = (
     "assistlearn.learners.model.Model",
     "assistlearn.learners.bagged.Bagged",
     "assistlearn.learners.boosted.Boosted",
+    "assistlearn.learners.residual_trees.ResidualTrees",
 )
 HARMLESS_TYPES = (  # plain numbers and settings, which skops does not list
     "numpy.dtype",

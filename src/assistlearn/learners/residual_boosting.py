@@ -1,0 +1,185 @@
+r"""Boosting in private on residuals: how small trees follow what the vote still lacks.
+
+A classifier that is boosted hears one weight per sample. With many classes that says too little: what a vote lacks has
+as many directions as there are classes. So a small tree is not fitted to weighted labels. Its *twin*, a regression tree
+with the same limits and an output for every class, is fitted to the residuals :math:`r_k = [k = y] - p_k` of the vote
+:math:`p`, all classes at once. What a leaf says is :data:`STEP` times a step of Newton's method towards the least log
+loss,
+
+.. math:: \frac{K-1}{K} \cdot \frac{\sum_i w_i r_{ik}}{\sum_i w_i p_{ik} (1 - p_{ik}) + 1},
+
+with the initial weights :math:`w` of the samples, and never more than :data:`MOST`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax, softmax
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from assistlearn.core import RunState, SoftState, VectorState
+from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.votes import Codes
+from assistlearn.learners.boosting import Private, Way
+from assistlearn.learners.model import Model
+from assistlearn.learners.residual_trees import ResidualTrees, said_by
+from assistlearn.learners.seeding import TurnSeeds
+
+STEP = 0.3
+"""The share of Newton's step that is taken."""
+
+MOST = 4.0
+"""The largest of Newton's steps, in logarithms of a probability."""
+
+DAMPING = 1.0
+"""What is added to the bend of the loss in a leaf: the less weight a leaf has, the less it says."""
+
+LOUDNESS = 0.7
+"""What a sum of trees is multiplied with before it is said, lest it be surer than any model is taken to be.
+
+The weight of the turn, which whoever judges it finds, makes up for it.
+"""
+
+MOST_HALVINGS = 10
+"""So often is a step halved that would raise the loss of the samples that a tree has seen."""
+
+Leaves = NDArray[np.intp]
+
+
+class FitsResiduals(Protocol):
+    """What boosting on residuals needs of a learner, which is prepared."""
+
+    def fit_residuals(
+        self, residuals: Floats, weights: Floats | None, seed: int, when: str
+    ) -> tuple[DecisionTreeRegressor, Leaves]:
+        """Return the learner's twin, fitted to residuals, and the leaf of every sample."""
+        ...
+
+
+def twin(classifier: Any) -> DecisionTreeRegressor | None:
+    """Return the regression tree that has a classification tree's limits; None where there is none.
+
+    There is none for weights of classes and for monotonic columns. Nor is there for limits in units of the impurity:
+    that of residuals falls from tree to tree.
+
+    >>> twin(DecisionTreeClassifier(max_depth=3, min_samples_leaf=5))
+    DecisionTreeRegressor(max_depth=3, min_samples_leaf=5)
+    >>> twin(DecisionTreeClassifier(max_depth=3, class_weight="balanced")) is None
+    True
+    """
+    if type(classifier) is not DecisionTreeClassifier:  # a subclass may do anything
+        return None
+    settings = classifier.get_params()
+    unlike = settings.pop("class_weight") is not None or settings["monotonic_cst"] is not None
+    if unlike or settings["ccp_alpha"] > 0.0 or settings["min_impurity_decrease"] > 0.0:
+        return None
+    return DecisionTreeRegressor(**(settings | {"criterion": "squared_error"}))
+
+
+def has_residuals(state: RunState) -> bool:
+    """Whether what a state lowers is the log loss, whose slope the residuals are."""
+    return isinstance(state, SoftState | VectorState) and state.loss == "logistic"
+
+
+@dataclass(frozen=True)
+class ResidualStep:
+    """One tree, and what it says about the samples that it has seen, ``n x K``."""
+
+    tree: DecisionTreeRegressor
+    said: Floats
+
+    def about(self, rows: Any) -> Floats:
+        """Return what it says about rows that are transformed already."""
+        said: Floats = self.tree.predict(rows)
+        return said
+
+
+@dataclass
+class Grown:
+    """What residual trees say together about one set of samples."""
+
+    n_classes: int
+    steps: list[ResidualStep] = field(default_factory=list)
+    _sums: Any = None
+
+    def add(self, step: ResidualStep, said: Floats) -> None:
+        """Take one more tree, and what it says about the samples."""
+        self._sums = said if self._sums is None else self._sums + said
+        self.steps.append(step)
+
+    def said(self) -> Floats:
+        """Return what they say so far."""
+        return said_by(self._sums, LOUDNESS)
+
+    def model(self, front: Any) -> Model:
+        """Return them as the one model of the turn."""
+        trees = ResidualTrees([step.tree for step in self.steps], LOUDNESS, self.n_classes)
+        return Model(front, trees, self.n_classes)
+
+
+def grow(learner: FitsResiduals, state: RunState, codes: Codes, turn: Private) -> Iterator[ResidualStep]:
+    """Yield trees made one after another, the first from the state's votes on, until one cannot lower the loss.
+
+    The first is yielded even then: there is always one.
+    """
+    assert isinstance(state, SoftState | VectorState)
+    seeds, weights = TurnSeeds(turn.seed), state.initial_weights()
+    truth: Bools = np.arange(state.n_classes) == codes[:, np.newaxis]
+    logits: Floats = state.class_votes(codes) * ((state.n_classes - 1) / state.n_classes)
+    number = 1
+    while True:
+        shares: Floats = softmax(logits, axis=1)
+        seed = turn.seed if number == 1 else seeds.of(number)
+        tree, leaves = learner.fit_residuals(truth - shares, weights, seed, turn.when)
+        values = STEP * newton_steps(leaves, tree.tree_.node_count, truth, shares, weights)
+        values = _lowering(values, leaves, logits, truth, weights)
+        if number > 1 and not values.any():
+            return
+        tree.tree_.value[:, :, 0] = values
+        yield ResidualStep(tree, values[leaves])
+        logits = logits + values[leaves]
+        number += 1
+
+
+def newton_steps(leaves: Leaves, n_nodes: int, truth: Bools, shares: Floats, weights: Floats | None) -> Floats:
+    """Return the step of Newton's method of every leaf and class; zero for nodes that are no leaves.
+
+    >>> truth, shares = np.array([[True, False]] * 3), np.full((3, 2), 0.5)
+    >>> newton_steps(np.array([1, 1, 2]), 3, truth, shares, None).round(3)
+    array([[ 0.   ,  0.   ],
+           [ 0.333, -0.333],
+           [ 0.2  , -0.2  ]])
+    """
+    n_classes = shares.shape[1]
+    residuals, bends = truth - shares, shares * (1.0 - shares)
+    if weights is not None:
+        residuals, bends = residuals * weights[:, np.newaxis], bends * weights[:, np.newaxis]
+    steps = np.empty((n_nodes, n_classes))
+    for code in range(n_classes):
+        bend = np.bincount(leaves, bends[:, code], n_nodes) + DAMPING
+        steps[:, code] = np.bincount(leaves, residuals[:, code], n_nodes) / bend
+    steps *= (n_classes - 1) / n_classes
+    return np.clip(steps, -MOST, MOST, out=steps)
+
+
+def _lowering(values: Floats, leaves: Leaves, logits: Floats, truth: Bools, weights: Floats | None) -> Floats:
+    """Return what leaves say, halved until it does not raise the loss; zeros where that does not help."""
+    before = _mean_loss(logits, truth, weights)
+    for _ in range(MOST_HALVINGS):
+        if _mean_loss(logits + values[leaves], truth, weights) <= before:
+            return values
+        values = values / 2.0
+    return np.zeros_like(values)
+
+
+def _mean_loss(logits: Floats, truth: Bools, weights: Floats | None) -> float:
+    return float(np.average(-log_softmax(logits, axis=1)[truth], weights=weights))
+
+
+RESIDUALS = Way(grow, Grown, plain=False, per_model=2)
+"""Trees fitted to residuals, which say their sum. Two count as one model: steps are small, and trees are cheap."""

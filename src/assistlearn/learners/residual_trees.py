@@ -1,0 +1,95 @@
+"""Residual trees: regression trees that an agent made in one turn, and that vote as one.
+
+How they are made is told in :mod:`assistlearn.learners.residual_boosting`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn.tree import DecisionTreeRegressor
+
+from assistlearn.core.ignorance import Floats
+from assistlearn.errors import UntrustedFileError
+
+
+@dataclass(frozen=True)
+class ResidualTrees:
+    """The residual trees of one turn, behind the same transformers.
+
+    Attributes
+    ----------
+    trees : list of DecisionTreeRegressor
+        With an output for every class: what a leaf adds to the logarithm of its probability.
+    loudness : float
+        What their sum is multiplied with before it is said.
+    n_classes : int
+        The number of classes, all of which it gives probabilities for.
+
+    Examples
+    --------
+    >>> X, residuals = np.array([[0.0], [1.0], [2.0]]), np.array([[0.5, -0.5], [-0.5, 0.5], [-0.5, 0.5]])
+    >>> parts = [DecisionTreeRegressor(max_depth=1).fit(X, residuals) for _ in range(2)]
+    >>> ResidualTrees(parts, 1.0, 2).predict_proba(X).round(2)
+    array([[0.88, 0.12],
+           [0.12, 0.88],
+           [0.12, 0.88]])
+    """
+
+    trees: Sequence[DecisionTreeRegressor]
+    loudness: float
+    n_classes: int
+
+    @property
+    def classes_(self) -> NDArray[np.intp]:
+        """The class codes, in the order of the probabilities."""
+        return np.arange(self.n_classes)
+
+    def sums(self, rows: Any, **options: Any) -> Floats:
+        """Return the sum of what the trees say, ``n x K``."""
+        total: Floats = self.trees[0].predict(rows, **options)
+        for tree in self.trees[1:]:
+            total = total + tree.predict(rows, **options)
+        return total
+
+    def predict_proba(self, rows: Any, **options: Any) -> Floats:
+        """Return the probabilities that the sum stands for."""
+        return said_by(self.sums(rows, **options), self.loudness)
+
+    def predict(self, rows: Any, **options: Any) -> NDArray[np.intp]:
+        """Return the likeliest class codes."""
+        codes: NDArray[np.intp] = self.sums(rows, **options).argmax(axis=1)
+        return codes
+
+    def check_kept(self, source: str) -> None:
+        """Refuse parts that no learner has made; the trees' nodes are looked into one by one.
+
+        It is called for one that was read from a file (:mod:`assistlearn.learners.model_audit`).
+        """
+        if not isinstance(self.trees, list) or not self.trees or type(self.n_classes) is not int or self.n_classes < 2:
+            raise UntrustedFileError(f"{source}: residual trees are not a list of trees and a number of classes.")
+        if type(self.loudness) is not float or not 0.0 < self.loudness < np.inf:
+            raise UntrustedFileError(f"{source}: residual trees have a loudness of {self.loudness!r}.")
+        for tree in self.trees:
+            if type(tree) is not DecisionTreeRegressor or not hasattr(tree, "tree_"):
+                raise UntrustedFileError(f"{source}: residual trees hold something that is no fitted regression tree.")
+            said = tree.tree_.value
+            if said.shape[1:] != (self.n_classes, 1) or getattr(tree, "n_outputs_", None) != self.n_classes:
+                raise UntrustedFileError(f"{source}: a residual tree does not say one number for each class.")
+            if not np.isfinite(said).all():
+                raise UntrustedFileError(f"{source}: a residual tree says numbers that are not finite.")
+
+
+def said_by(sums: Floats, loudness: float) -> Floats:
+    """Return the probabilities that sums of trees stand for.
+
+    >>> said_by(np.array([[2.0, 0.0]]), 0.5).round(3)
+    array([[0.731, 0.269]])
+    """
+    out: Floats = softmax(loudness * sums, axis=1)
+    return out
