@@ -58,7 +58,7 @@ from assistlearn.protocol.arrays import (
 )
 from assistlearn.protocol.codec import HEADER_BYTES, MARK
 from assistlearn.runs.correspondent import Correspondent
-from assistlearn.runs.remote_participant import RemoteParticipant, Sizes
+from assistlearn.runs.remote_participant import RemoteParticipant, ToldTask
 from assistlearn.service.service import AgentService
 from tests.service.recording import SECRET, Recording, files_of, record
 
@@ -350,13 +350,13 @@ class LiveInitiator:
 
     def __post_init__(self) -> None:
         begin = self.recording.request(m.Begin)
-        n_holdout = 0 if begin.holdout is None else begin.holdout.ones
-        n = begin.n_samples - n_holdout
         method = method_named(begin.method, msgspec.structs.asdict(begin))
         self._reply = b""
         self._lab = Correspondent("lab", self)
-        sizes = Sizes(n, begin.n_classes, n_holdout)
-        self._participant = RemoteParticipant(self._lab, begin.run, method, sizes)
+        codes = unpack_codes(begin.labels, begin.n_samples, begin.n_classes)
+        aside = np.zeros(len(codes), bool) if begin.holdout is None else unpack_bits(begin.holdout, len(codes))
+        task = ToldTask(codes[~aside], begin.n_classes, int(aside.sum()))
+        self._participant = RemoteParticipant(self._lab, begin.run, method, task)
         self._aligner = HashInitiator(Ids([f"p-{i:04d}" for i in range(178)]), SECRET, "lab", Minimum(0, 0.0))
         self._aligner.start()
 

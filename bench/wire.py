@@ -36,7 +36,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, Levels, unpack_bits, unpack_levels
 from assistlearn.protocol.rewards import pack_reward
 from assistlearn.runs.correspondent import Correspondent
-from assistlearn.runs.remote_participant import RemoteParticipant, Sizes
+from assistlearn.runs.remote_participant import RemoteParticipant, ToldTask
 from tests.runs.parties import Parties
 
 N_CLASSES = 5
@@ -135,10 +135,11 @@ def _request(n: int, missed: int, share: float, rng: np.random.Generator) -> m.T
         return encode(m.Problem(run="r", kind="refused", text="only here to be measured"))
 
     lab = Correspondent("lab", MemoryTransport({"lab": refuse}))
-    participant = RemoteParticipant(lab, "r", Plan(method="ascii").make_method(), Sizes(n, N_CLASSES))
+    codes = np.zeros(n, dtype=np.int64)
+    participant = RemoteParticipant(lab, "r", Plan(method="ascii").make_method(), ToldTask(codes, N_CLASSES))
     for turn in range(1, missed + 1):
         reward = rng.random(n) < share
-        answer = Answer(reward, Verdict(0.5, share, False), packed=pack_reward(reward))
+        answer = Answer(reward, Verdict(0.5, share, False), packed=pack_reward(reward, codes))
         participant.hear(Contribution(turn, turn, "other", 0.5, share, share, False), answer, 0.5)
     with suppress(RefusedError):
         participant.ask(Turn(missed + 1, missed + 1, 0))

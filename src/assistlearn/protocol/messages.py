@@ -31,8 +31,8 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | n_samples, n_classes      | how many samples and classes there are                            |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
-|           |          | labels                    | class codes under a secret permutation, 1 or 2 bytes per sample:  |
-|           |          |                           | numbers, not names of classes                                     |
+|           |          | labels                    | class codes under a secret permutation, entropy-coded (2 bytes    |
+|           |          |                           | per sample at the most): numbers, not names of classes            |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | weights                   | initial weights of the samples, if not uniform: 8 bytes each      |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
@@ -95,13 +95,14 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from assistlearn.protocol.arrays import Bits, ClassCodes, Levels, Numbers
+from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers
+from assistlearn.protocol.levels import Levels
 
-VERSION = 3
+VERSION = 4
 
 
-class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", kw_only=True):
-    """What every message says: which run it belongs to."""
+class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", kw_only=True, array_like=True):
+    """What every message says: its type, first, and its run, last. Fields travel without their names."""
 
     run: str
 
@@ -192,7 +193,7 @@ class TurnTaken(Message, frozen=True, tag="turn-taken"):
     holdout: ClassCodes | Levels | None = None
 
 
-class End(Message, frozen=True, tag="end", omit_defaults=True):
+class End(Message, frozen=True, tag="end"):
     """Training is over; what counts are the models of the first rounds, and of turns up to ``last_turn`` if given."""
 
     n_rounds: int

@@ -1,8 +1,8 @@
 """Entropy coding with probabilities that both sides learn on the way: no table of counts travels.
 
-What is coded comes in blocks. The probabilities of a block follow from what came before it, which the reader has read by
-then. Writer and reader go the same way: a walk asks a :class:`Writer` or a :class:`Reader` for the next symbols, and gets
-those that are written or those that are read.
+What is coded comes in blocks. The probabilities of a block follow from what came before it, which the reader has read
+by then. Writer and reader go the same way: a walk asks a :class:`Writer` or a :class:`Reader` for the next symbols, and
+gets those that are written or those that are read.
 """
 
 from __future__ import annotations

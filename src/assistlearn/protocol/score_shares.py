@@ -23,6 +23,7 @@ from assistlearn.core.votes import Codes
 from assistlearn.protocol.range_coding import FIRST, Coder, Floats, Symbols, blocks
 
 Places: TypeAlias = NDArray[np.int64]
+Small: TypeAlias = NDArray[np.uint8]
 
 TRUST = 4
 """How many levels the shares of a coarser context stand for."""
@@ -43,7 +44,7 @@ CELLS = 2**20
 """Shares that are held at a time, at the most."""
 
 
-def code_scores(coder: Coder, shape: tuple[int, int], n_levels: int, scale: float, truth: Codes | None) -> Symbols:
+def code_scores(coder: Coder, shape: tuple[int, int], n_levels: int, scale: float, truth: Codes | None) -> Small:
     """Write or read the levels of scores, counted from zero, and return them.
 
     Parameters
@@ -64,7 +65,7 @@ def code_scores(coder: Coder, shape: tuple[int, int], n_levels: int, scale: floa
     ndarray of shape (n_scores, n_samples)
     """
     n, n_columns = shape
-    said = np.empty((n_columns, n), dtype=np.int8 if n_levels <= 128 else np.uint8)
+    said = np.empty((n_columns, n), dtype=np.uint8)
     shared = _Counts(2 * (NEARLY_LAST + 1) * (2 * STEPS + 1), n_levels)
     rest = _Rest(n, n_levels, scale)
     before = np.zeros(n, dtype=np.int64)
@@ -150,7 +151,7 @@ class _Rest:
         width = scale * n_levels / steps / 2.0
         self._steps = np.array([_worth(step * width) for step in range(2 * steps)])
 
-    def take(self, levels: NDArray[np.integer]) -> None:
+    def take(self, levels: Small) -> None:
         """Take off what a class has."""
         self._rest -= self._worth[levels]
         np.maximum(self._rest, 0, out=self._rest)
@@ -167,7 +168,7 @@ def _worth(height: float) -> int:
     return int(min(Context(prec=20).exp(Decimal(min(height, 10.0))), most) * ONE)
 
 
-def _coarse(levels: NDArray[np.integer], n_levels: int) -> Places:
+def _coarse(levels: Small, n_levels: int) -> Places:
     """Return levels in a few steps."""
     coarse: Places = levels.astype(np.int64)
     return coarse if n_levels <= STEPS else coarse * STEPS // n_levels
