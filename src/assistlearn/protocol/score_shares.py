@@ -5,8 +5,10 @@ whether its class is the true one (both sides have the labels), how much probabi
 the level of the class before. A level counts from the least probability that is told apart, in logarithms, and the
 probabilities of a sample sum to one. So the last class is nearly determined.
 
-From coarse to fine, each of four contexts counts the levels that came in it, and takes the shares of the coarser one
-for :data:`TRUST` levels that came before any did. Levels lie in an order: one that came makes its neighbours likelier.
+From coarse to fine, each of three contexts counts the levels that came in it. It takes the shares of the coarser one for
+some levels that came before any did. In the two coarse ones, a level that came makes its neighbours likelier. In the
+finest one it does not, and the more different levels came there, the more the coarser one has to say.
+
 All counts are whole numbers and the rest is sums, products and quotients, so that both sides have the same shares.
 """
 
@@ -26,7 +28,10 @@ Places: TypeAlias = NDArray[np.int64]
 Small: TypeAlias = NDArray[np.uint8]
 
 TRUST = 4
-"""How many levels the shares of a coarser context stand for."""
+"""How many levels the shares of a coarser context stand for in a coarse one."""
+
+TRUST_PER_LEVEL = 2
+"""How many they stand for in the finest one, for each different level that came there."""
 
 STEPS = 16
 """In how many steps a context tells levels apart, at the most."""
@@ -90,11 +95,18 @@ class _Counts:
         self._reach = max(n_levels // STEPS, 1)
 
     def shares(self, contexts: Places, coarser: Floats) -> Floats:
-        """Return the shares of the levels in some contexts, given those in the coarser ones."""
+        """Return the shares of the levels in some coarse contexts, given those in still coarser ones."""
         came = self._counts[contexts]
         near = (OWN - 1) * came + self._around(came)
         trust = TRUST * (OWN + 2 * self._reach)
         out: Floats = (near + trust * coarser) / (near.sum(axis=1, keepdims=True) + trust)
+        return out
+
+    def fine_shares(self, contexts: Places, coarser: Floats) -> Floats:
+        """Return the shares of the levels in some of the finest contexts, given those in the coarser ones."""
+        came = self._counts[contexts]
+        trust = TRUST_PER_LEVEL * (np.count_nonzero(came, axis=1)[:, np.newaxis] + 1)
+        out: Floats = (came + trust * coarser) / (came.sum(axis=1, keepdims=True) + trust)
         return out
 
     def _around(self, came: Places) -> Places:
@@ -114,7 +126,7 @@ class _Counts:
 
 
 class _Column:
-    """The contexts of a class: two that all classes share, and two of its own."""
+    """The contexts of a class: those that all classes share, and two kinds of its own."""
 
     def __init__(self, shared: _Counts, n_levels: int, left: int) -> None:
         rooms = 2 * STEPS + 1
@@ -132,7 +144,7 @@ class _Column:
         of_all = 2 * (2 * STEPS + 1) * self._left
         shares = self._shared.shares(of_all + rooms, self._even)
         shares = self._rooms.shares(rooms, shares)
-        shares = self._fine.shares(contexts, shares)
+        shares = self._fine.fine_shares(contexts, shares)
         levels = coder.code(shares[which])
         self._shared.add(of_all + places, levels)
         self._rooms.add(places, levels)
