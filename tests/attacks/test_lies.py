@@ -12,22 +12,15 @@ import pytest
 
 from assistlearn.alignment import Ids
 from assistlearn.core import SoftReward
+from assistlearn.core.quantise import largest_level
 from assistlearn.core.weight import perfect_model_weight
 from assistlearn.errors import AssistLearnError, ProtocolError
 from assistlearn.plan import Plan
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import (
-    Bits,
-    Numbers,
-    pack_bits,
-    pack_codes,
-    pack_levels,
-    pack_numbers,
-    unpack_bits,
-    unpack_numbers,
-)
-from assistlearn.protocol.rewards import pack_holdout, pack_reward, unpack_holdout, unpack_reward
+from assistlearn.protocol.arrays import Bits, Numbers, pack_bits, pack_codes, pack_numbers, unpack_bits, unpack_numbers
+from assistlearn.protocol.levels import Levels, pack_levels, plain_levels
+from assistlearn.protocol.rewards import pack_holdout, unpack_holdout
 from assistlearn.service.task import Task
 from tests.attacks.attack import attack
 from tests.runs.spoiled import Spoiled, in_memory, with_
@@ -159,9 +152,9 @@ def test_an_old_answer_under_a_new_number_is_refused(tmp_path, method):
 
 def claiming_rewards(reply: m.TurnTaken) -> m.TurnTaken:
     """Be wrong, or unsure, about every sample that it does not hold: of these the ignorance would rise."""
-    reward = unpack_reward(reply.reward, N, N_CLASSES)
-    if isinstance(reward, SoftReward):
-        return replace(reply, reward=pack_reward(SoftReward(np.minimum(reward.levels, -1), reward.scale, reward.bits)))
+    if isinstance(reply.reward, Levels):
+        levels = np.tile([-1, *[1] * (N_CLASSES - 1)], N)
+        return replace(reply, reward=plain_levels(levels, reply.reward.bits, reply.reward.scale))
     return replace(reply, reward=pack_bits(np.zeros(N, bool)))
 
 
@@ -185,8 +178,10 @@ def test_answers_for_hold_out_samples_that_it_does_not_hold_are_refused(tmp_path
     refuse_turn(tmp_path, claiming_holdout, "hold-out samples that it does not hold", method=method)
 
 
-def louder(packed: Any, factor: float) -> Any:
-    return replace(packed, scale=factor * packed.scale)
+def louder(packed: Levels, factor: float) -> Levels:
+    """Be as sure as levels say, and that many times surer."""
+    most = largest_level(packed.bits)
+    return plain_levels(np.resize([most, *[-most] * (N_CLASSES - 1)], packed.n), packed.bits, factor * packed.scale)
 
 
 @attack("helper", "answers for hold-out samples louder than any model can", "refused: a model is never surer than 99 %")

@@ -1,8 +1,8 @@
 """Messages as bytes: a fixed header, then MessagePack. Inert: decoding constructs the listed types and nothing else.
 
 The header is 6 bytes: the mark ``ALMS`` and the version (2 bytes, least significant first). The body is a list: the
-type of the message, then its fields in their order. A receiver refuses a message before reading its body if it is longer
-than its limit, and after that, before any array is unpacked, if its arrays claim more values than its limit.
+type of the message, then its fields in their order. A receiver refuses a message before its body is read if it is
+longer than its limit, and before any array is unpacked if these claim more values than its limit.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ whether its class is the true one (both sides have the labels), how much probabi
 the level of the class before. A level counts from the least probability that is told apart, in logarithms, and the
 probabilities of a sample sum to one. So the last class is nearly determined.
 
-From coarse to fine, each of three contexts counts the levels that came in it. It takes the shares of the coarser one for
-some levels that came before any did. In the two coarse ones, a level that came makes its neighbours likelier. In the
-finest one it does not, and the more different levels came there, the more the coarser one has to say.
+From coarse to fine, each of three contexts counts the levels that came in it. It takes the shares of the coarser one
+for some levels that came before any did. In the two coarse ones, a level that came makes its neighbours likelier. In
+the finest one it does not, and the more different levels came there, the more the coarser one has to say.
 
 All counts are whole numbers and the rest is sums, products and quotients, so that both sides have the same shares.
 """
@@ -44,6 +44,12 @@ NEARLY_LAST = 3
 
 ONE = 1024
 """The least probability that is told apart, in the whole numbers that probabilities are added up in."""
+
+CERTAIN = round(ONE / LEAST)
+"""A probability of one, in the same numbers."""
+
+HIGHEST = 10.0
+"""A height above the least probability that is higher than any probability lies."""
 
 CELLS = 2**20
 """Shares that are held at a time, at the most."""
@@ -156,7 +162,8 @@ class _Rest:
     """What the classes before have left of each sample's probability, in whole numbers."""
 
     def __init__(self, n: int, n_levels: int, scale: float) -> None:
-        self._rest = np.full(n, round(ONE / LEAST), dtype=np.int64)
+        self._rest = np.full(n, CERTAIN, dtype=np.int64)
+        scale = min(scale, HIGHEST)
         self._worth = np.array([_worth(level * scale) for level in range(n_levels)])
         self._worth[0] = ONE // 2  # the lowest level stands for all that is less
         steps = min(n_levels, STEPS)
@@ -176,8 +183,8 @@ class _Rest:
 
 def _worth(height: float) -> int:
     """Return a probability from its height above the least, in whole numbers that are the same on every machine."""
-    most = Decimal(1) / Decimal(LEAST)
-    return int(min(Context(prec=20).exp(Decimal(min(height, 10.0))), most) * ONE)
+    above = Context(prec=20).exp(Decimal(min(height, HIGHEST)))
+    return min(int(above * ONE), CERTAIN)
 
 
 def _coarse(levels: Small, n_levels: int) -> Places:
