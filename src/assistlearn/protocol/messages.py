@@ -1,7 +1,8 @@
 """Every message there is. What is not a field here cannot leave an agent: this file is the privacy statement.
 
 The initiator asks, a helper answers; nobody else speaks. Below, "I" is the initiator and "H" the helper asked; K is the
-number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`.
+number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays` and
+:mod:`assistlearn.protocol.levels`.
 
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Message   | Goes     | Field                     | What it is, and its size                                          |
@@ -48,14 +49,14 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 |           |          |                           | 12 bytes                                                          |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | reward                    | that model's reward: at most 1 bit per sample (soft: a quantised  |
-|           |          |                           | score, 8 bits by default; with K > 2 one per class, 4 bits by     |
-|           |          |                           | default); nothing if it was the receiver's own                    |
+|           |          |                           | score, at most 8 bits by default; with K > 2 one per class, at    |
+|           |          |                           | most 4 bits by default); nothing if it was the receiver's own     |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | TurnTaken | H to I   | turn                      | which turn was taken                                              |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | reward                    | where the new model is right: at most 1 bit per sample (soft: a   |
-|           |          |                           | quantised score, 8 bits by default; with K > 2 one per class, 4   |
-|           |          |                           | bits by default)                                                  |
+|           |          |                           | quantised score, at most 8 bits by default; with K > 2 one per    |
+|           |          |                           | class, at most 4 bits by default)                                 |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | model_weight, mean_reward | two numbers: 16 bytes                                             |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
