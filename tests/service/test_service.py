@@ -132,14 +132,14 @@ def test_another_version_gets_a_problem_that_names_both(lab, tmp_path):
     request = bytearray(lab.requests[0])
     request[4] = 9
     refuses(
-        lab.service(tmp_path), tmp_path, bytes(request), "version", "version 9 of the protocol, this release version 3"
+        lab.service(tmp_path), tmp_path, bytes(request), "version", "version 9 of the protocol, this release version 4"
     )
 
 
 def test_a_message_above_the_limits_gets_a_problem(lab, tmp_path):
     service = AgentService(replace(lab.holdings, home=tmp_path), Limits(body=1_000, values=100))
     request = m.Align(run=RUN, purpose="train", step=1, data=bytes(1_000))
-    refuses(service, tmp_path, request, "malformed", "at most 1000 and 100 are taken")
+    refuses(service, tmp_path, request, "malformed", "at most 1000 are taken")
 
 
 def test_replies_sent_as_requests_get_a_problem(lab, tmp_path):
