@@ -12,15 +12,23 @@ import pytest
 
 from assistlearn.alignment import Ids
 from assistlearn.core import SoftReward
-from assistlearn.core.quantise import largest_level
 from assistlearn.core.weight import perfect_model_weight
 from assistlearn.errors import AssistLearnError, ProtocolError
 from assistlearn.plan import Plan
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, Numbers, pack_bits, pack_codes, pack_numbers, unpack_bits, unpack_numbers
+from assistlearn.protocol.arrays import (
+    Bits,
+    Numbers,
+    pack_bits,
+    pack_codes,
+    pack_numbers,
+    unpack_bits,
+    unpack_codes,
+    unpack_numbers,
+)
 from assistlearn.protocol.levels import Levels, pack_levels, plain_levels
-from assistlearn.protocol.rewards import pack_holdout, unpack_holdout
+from assistlearn.protocol.rewards import pack_holdout, unpack_holdout, unpack_reward
 from assistlearn.service.task import Task
 from tests.attacks.attack import attack
 from tests.runs.spoiled import Spoiled, in_memory, with_
@@ -178,20 +186,24 @@ def test_answers_for_hold_out_samples_that_it_does_not_hold_are_refused(tmp_path
     refuse_turn(tmp_path, claiming_holdout, "hold-out samples that it does not hold", method=method)
 
 
-def louder(packed: Levels, factor: float) -> Levels:
-    """Be as sure as levels say, and that many times surer."""
-    most = largest_level(packed.bits)
-    return plain_levels(np.resize([most, *[-most] * (N_CLASSES - 1)], packed.n), packed.bits, factor * packed.scale)
-
-
 @attack("helper", "answers for hold-out samples louder than any model can", "refused: a model is never surer than 99 %")
 def test_hold_out_answers_that_are_too_loud_are_refused(tmp_path):
-    refuse_turn(tmp_path, lambda r: replace(r, holdout=louder(r.holdout, 100.0)), "at the most", method="soft")
+    def louder(reply: m.TurnTaken) -> m.TurnTaken:
+        answer = unpack_holdout(reply.holdout, N_ASIDE, N_CLASSES)
+        return replace(reply, holdout=plain_levels(answer.levels, answer.bits, 100.0 * answer.scale))
+
+    refuse_turn(tmp_path, louder, "at the most", method="soft")
 
 
 @attack("helper", "says to be surer of the truth than any model can", "refused: a model is never surer than 99 %")
 def test_rewards_that_are_too_loud_are_refused(tmp_path):
-    refuse_turn(tmp_path, lambda r: replace(r, reward=louder(r.reward, 100.0)), "at the most", method="soft")
+    def louder(reply: m.TurnTaken) -> m.TurnTaken:
+        begin = decode(next((tmp_path / "lab").rglob("begin.msg")).read_bytes())
+        codes = unpack_codes(begin.labels, begin.n_samples, N_CLASSES)
+        reward = unpack_reward(reply.reward, codes[~unpack_bits(begin.holdout, len(codes))], N_CLASSES)
+        return replace(reply, reward=plain_levels(reward.levels, reward.bits, 100.0 * reward.scale))
+
+    refuse_turn(tmp_path, louder, "at the most", method="soft")
 
 
 @attack("helper", "gives another answer when a run goes on after a stop", "not asked: the first answer is kept")

@@ -53,7 +53,7 @@ def test_a_helper_takes_no_state_from_others(tmp_path):
     vectors = [msgspec.to_builtins(pack_numbers(np.log(TWO))), None]
     reply = decode(run._service.answer(with_field(first_turn(), [1, 1, vectors])))
     assert isinstance(reply, m.Problem)
-    assert "at most length 6, got 7" in reply.text
+    assert "at most length 5, got 6" in reply.text
 
 
 @attack(
@@ -65,7 +65,7 @@ def test_a_helper_takes_no_seed_for_a_turn(tmp_path):
     run = initiator(tmp_path)
     reply = decode(run._service.answer(with_field(first_turn(), 7)))
     assert isinstance(reply, m.Problem)
-    assert "at most length 6, got 7" in reply.text
+    assert "at most length 5, got 6" in reply.text
 
 
 @attack(
