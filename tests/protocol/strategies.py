@@ -85,6 +85,7 @@ MESSAGES: dict[type[m.Message], st.SearchStrategy[m.Message]] = {
         shrinkage=numbers,
         models_per_turn=counts,
         score_bits=st.sampled_from(SCORE_BITS),
+        first_round=st.sampled_from(["in turn", "apart"]),
     ),
     m.Ready: st.builds(m.Ready, run=words, n_held=counts),
     m.TakeTurn: st.builds(

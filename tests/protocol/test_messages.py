@@ -30,6 +30,7 @@ LEAVES_THE_INITIATOR = {
         "shrinkage",
         "models_per_turn",
         "score_bits",
+        "first_round",
     ],
     "TakeTurn": ["turn", "round", "since", "news"],
     "End": ["n_rounds", "last_turn"],

@@ -57,9 +57,7 @@ class Replica:
         Whether nobody hears of the others before the second round.
     """
 
-    def __init__(
-        self, state: RunState, codes: Codes, method: Method, others: Standpoint, apart: bool = False
-    ) -> None:
+    def __init__(self, state: RunState, codes: Codes, method: Method, others: Standpoint, apart: bool = False) -> None:
         self.state = state
         self.known = 0
         self._apart = apart

@@ -56,6 +56,7 @@ V4: dict[str, m.Message] = {
         shrinkage=0.5,
         models_per_turn=1,
         score_bits=0,
+        first_round="in turn",
     ),
     "begin-soft": m.Begin(
         run="r-1",
@@ -73,6 +74,7 @@ V4: dict[str, m.Message] = {
         shrinkage=0.25,
         models_per_turn=20,
         score_bits=16,
+        first_round="apart",
     ),
     "ready": m.Ready(run="r-1", n_held=4),
     "take-turn": m.TakeTurn(
