@@ -42,23 +42,16 @@ from rich.table import Table
 
 from assistlearn.agents import Turn
 from assistlearn.alignment import HashInitiator, Ids, Minimum
+from assistlearn.core.quantise import DTYPES
 from assistlearn.errors import AlignmentError, AssistLearnError, ProtocolError
 from assistlearn.methods import method_named
 from assistlearn.protocol import Limits, decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import (
-    Bits,
-    ClassCodes,
-    Levels,
-    Numbers,
-    unpack_bits,
-    unpack_codes,
-    unpack_levels,
-    unpack_numbers,
-)
+from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers, unpack_bits, unpack_codes, unpack_numbers
 from assistlearn.protocol.codec import HEADER_BYTES, MARK
+from assistlearn.protocol.levels import Levels, unpack_levels
 from assistlearn.runs.correspondent import Correspondent
-from assistlearn.runs.remote_participant import RemoteParticipant, Sizes
+from assistlearn.runs.remote_participant import RemoteParticipant, ToldTask
 from assistlearn.service.service import AgentService
 from tests.service.recording import SECRET, Recording, files_of, record
 
@@ -136,12 +129,8 @@ def flipped(data: bytes, rng: random.Random) -> bytes:
     return bytes(spoiled)
 
 
-def framed(body: bytes, values: int) -> bytes:
-    return struct.pack("<4sHHIQ", MARK, m.VERSION, 0, len(body), min(max(values, 0), 2**64 - 1)) + body
-
-
-def values_of(data: bytes) -> int:
-    return int(struct.unpack("<Q", data[12:20])[0])
+def framed(body: bytes) -> bytes:
+    return struct.pack("<4sH", MARK, m.VERSION) + body
 
 
 def spoiled_by_flips(pool: list[bytes], rng: random.Random) -> bytes:
@@ -156,18 +145,18 @@ def spoiled_by_flips_in_the_body(pool: list[bytes], rng: random.Random) -> bytes
 def spoiled_by_cuts(pool: list[bytes], rng: random.Random) -> bytes:
     data = rng.choice(pool)
     cut = data[: rng.randrange(len(data) + 1)]
-    return framed(cut[HEADER_BYTES:], values_of(data)) if rng.random() < 0.5 else cut
+    return framed(cut[HEADER_BYTES:]) if rng.random() < 0.5 else cut
 
 
 def spoiled_by_splices(pool: list[bytes], rng: random.Random) -> bytes:
     one, two = (rng.choice(pool)[HEADER_BYTES:] for _ in range(2))
     body = one[: rng.randrange(len(one) + 1)] + two[rng.randrange(len(two) + 1) :]
-    return framed(body, values_of(rng.choice(pool)))
+    return framed(body)
 
 
 def spoiled_by_noise(pool: list[bytes], rng: random.Random) -> bytes:
-    noise = rng.randbytes(rng.choice([0, 3, 19, 20, 21, 60, 400]))
-    return noise if rng.random() < 0.3 else framed(noise, rng.choice([0, 1, 178, 2**40]))
+    noise = rng.randbytes(rng.choice([0, 3, 5, 6, 7, 60, 400]))
+    return noise if rng.random() < 0.3 else framed(noise)
 
 
 def spoiled_by_fields(pool: list[bytes], rng: random.Random) -> bytes:
@@ -175,7 +164,7 @@ def spoiled_by_fields(pool: list[bytes], rng: random.Random) -> bytes:
     data = rng.choice(pool)
     tree = msgspec.msgpack.decode(data[HEADER_BYTES:])
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
-        for parent, key in rng.sample(list(_places(tree)) or [(tree, "run")], 1):
+        for parent, key in rng.sample(list(_places(tree)) or [(tree, 0)], 1):
             _spoil(parent, key, rng)
     try:
         message: m.Message = msgspec.convert(tree, type=SPOKEN)
@@ -183,7 +172,7 @@ def spoiled_by_fields(pool: list[bytes], rng: random.Random) -> bytes:
     except (msgspec.ValidationError, struct.error, OverflowError):
         pass
     try:
-        return framed(msgspec.msgpack.encode(tree), values_of(data))
+        return framed(msgspec.msgpack.encode(tree))
     except OverflowError:
         return data
 
@@ -292,8 +281,8 @@ def _unpack(array: Any) -> None:
             unpack_numbers(array, n)
             unpack_numbers(array, n, logarithms=True)
         case Levels():
-            for bits in (4, 8, 16, 32):
-                unpack_levels(array, n, bits) if array.bits == bits else None
+            if array.bits in DTYPES:
+                unpack_levels(array, n, array.bits)
 
 
 @dataclass
@@ -350,13 +339,13 @@ class LiveInitiator:
 
     def __post_init__(self) -> None:
         begin = self.recording.request(m.Begin)
-        n_holdout = 0 if begin.holdout is None else begin.holdout.ones
-        n = begin.n_samples - n_holdout
         method = method_named(begin.method, msgspec.structs.asdict(begin))
         self._reply = b""
         self._lab = Correspondent("lab", self)
-        sizes = Sizes(n, begin.n_classes, n_holdout)
-        self._participant = RemoteParticipant(self._lab, begin.run, method, sizes)
+        codes = unpack_codes(begin.labels, begin.n_samples, begin.n_classes)
+        aside = np.zeros(len(codes), bool) if begin.holdout is None else unpack_bits(begin.holdout, len(codes))
+        task = ToldTask(codes[~aside], begin.n_classes, int(aside.sum()))
+        self._participant = RemoteParticipant(self._lab, begin.run, method, task)
         self._aligner = HashInitiator(Ids([f"p-{i:04d}" for i in range(178)]), SECRET, "lab", Minimum(0, 0.0))
         self._aligner.start()
 

@@ -1,4 +1,4 @@
-"""What fewer bits cost the soft method: test accuracy with 4, 8, 16 and 32 bits per sample and turn, same splits.
+"""What fewer bits cost the soft method: test accuracy with 2 to 32 bits per score and turn, same splits.
 
 python -m bench.score_bits [--splits 5] [--json]
 """
@@ -27,7 +27,7 @@ LEARNERS = {
     "naive Bayes": GaussianNB(),
     "logistic regression": make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)),
 }
-BITS = (4, 8, 16, 32)
+BITS = (2, 3, 4, 8, 16, 32)
 
 
 def accuracies(load: Any, learner: Any, splits: int) -> dict[int, list[float]]:

@@ -33,10 +33,11 @@ from assistlearn.errors import RefusedError
 from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, Levels, unpack_bits, unpack_levels
+from assistlearn.protocol.arrays import Bits, unpack_bits, unpack_codes
+from assistlearn.protocol.levels import Levels, unpack_levels
 from assistlearn.protocol.rewards import pack_reward
 from assistlearn.runs.correspondent import Correspondent
-from assistlearn.runs.remote_participant import RemoteParticipant, Sizes
+from assistlearn.runs.remote_participant import RemoteParticipant, ToldTask
 from tests.runs.parties import Parties
 
 N_CLASSES = 5
@@ -59,9 +60,9 @@ AT_MOST = {
 class Meter:
     """A transport that counts the bytes of every message, and the rewards in them."""
 
-    def __init__(self, inner: MemoryTransport, n_samples: int) -> None:
+    def __init__(self, inner: MemoryTransport) -> None:
         self._inner = inner
-        self._n_samples = n_samples
+        self._codes = np.zeros(0, dtype=np.int64)
         self.turn_bytes = 0
         self.other_bytes = 0
         self.turns = 0
@@ -72,19 +73,25 @@ class Meter:
         reply = self._inner.ask(agent, request)
         message, answer = decode(request), decode(reply)
         n_bytes = len(request) + len(reply)
+        if isinstance(message, m.Begin):
+            self._codes = unpack_codes(message.labels, message.n_samples, message.n_classes)
         if isinstance(message, m.TakeTurn) and isinstance(answer, m.TurnTaken):
             self.turns += 1
             self.turn_bytes += n_bytes
             rewards = [answer.reward, *(news.reward for news in message.news)]
-            self.entropies += [entropy(reward, self._n_samples) for reward in rewards if reward is not None]
+            self.entropies += [entropy(reward, self._codes) for reward in rewards if reward is not None]
         else:
             self.other_bytes += n_bytes
         return reply
 
 
-def entropy(reward: Bits | Levels, n: int) -> float:
-    """Return the bits per sample that a reward carries."""
-    values = unpack_bits(reward, n) if isinstance(reward, Bits) else unpack_levels(reward, reward.n, reward.bits)[0]
+def entropy(reward: Bits | Levels, codes: np.ndarray) -> float:
+    """Return the bits per sample that a reward carries, were its values drawn one by one."""
+    n = len(codes)
+    if isinstance(reward, Bits):
+        values: np.ndarray = unpack_bits(reward, n)
+    else:
+        values, _ = unpack_levels(reward, reward.n, reward.bits, reward.n // n, codes)
     shares = np.unique(values, return_counts=True)[1] / len(values)
     return float(-np.sum(shares * np.log2(shares))) * len(values) / n
 
@@ -99,7 +106,7 @@ def measure(n: int, n_agents: int, method: str, n_rounds: int, folder: Path) -> 
     learners = [DecisionTreeClassifier(max_depth=3), GaussianNB(), DecisionTreeClassifier(max_depth=2)]
     agents = [(f"agent{i}", learners[i % 3], [2 * i, 2 * i + 1]) for i in range(n_agents)]
     parties = Parties(folder, agents, X, y, METHODS[method] | {"n_rounds": n_rounds}, {})
-    meter = Meter(MemoryTransport({name: service.answer for name, service in parties.services().items()}), n)
+    meter = Meter(MemoryTransport({name: service.answer for name, service in parties.services().items()}))
     leader = parties.leader(meter)
     for _ in leader.train():
         pass
@@ -135,10 +142,11 @@ def _request(n: int, missed: int, share: float, rng: np.random.Generator) -> m.T
         return encode(m.Problem(run="r", kind="refused", text="only here to be measured"))
 
     lab = Correspondent("lab", MemoryTransport({"lab": refuse}))
-    participant = RemoteParticipant(lab, "r", Plan(method="ascii").make_method(), Sizes(n, N_CLASSES))
+    codes = np.zeros(n, dtype=np.int64)
+    participant = RemoteParticipant(lab, "r", Plan(method="ascii").make_method(), ToldTask(codes, N_CLASSES))
     for turn in range(1, missed + 1):
         reward = rng.random(n) < share
-        answer = Answer(reward, Verdict(0.5, share, False), packed=pack_reward(reward))
+        answer = Answer(reward, Verdict(0.5, share, False), packed=pack_reward(reward, codes))
         participant.hear(Contribution(turn, turn, "other", 0.5, share, share, False), answer, 0.5)
     with suppress(RefusedError):
         participant.ask(Turn(missed + 1, missed + 1, 0))

@@ -60,21 +60,21 @@ class Counted(AssistedClassifier):
             )
             for name in list(self.agents_)[1:]
         }
-        silence = pack_reward(made.method.silence(len(codes), len(self.classes_)))
+        silence = pack_reward(made.method.silence(len(codes), len(self.classes_)), codes)
         for agent in self.agents_.values():
-            self._listen(agent, silence)
+            self._listen(agent, silence, codes)
         try:
             super()._train(plan, X, codes, weight)
         finally:
             for agent in self.agents_.values():
                 del agent.take_turn
 
-    def _listen(self, agent: Any, silence: PackedReward) -> None:
+    def _listen(self, agent: Any, silence: PackedReward, codes: np.ndarray) -> None:
         take_turn = agent.take_turn
 
         def remembered(turn: Turn, *args: Any, **settings: Any) -> Answer:
             answer = take_turn(turn, *args, **settings)
-            reward = silence if answer.verdict.useless else pack_reward(answer.reward)
+            reward = silence if answer.verdict.useless else pack_reward(answer.reward, codes)
             self.taken_.append(Taken(turn, agent.name, answer, reward))
             return answer
 

@@ -37,7 +37,7 @@ Overlap = Literal["abstain", "intersection"]
 WeakAgent = Literal["skip", "stop"]
 Absent = Literal["stop", "go on"]
 Loss = Literal["logistic", "exponential"]
-ScoreBits = Literal[0, 4, 8, 16, 32]
+ScoreBits = Literal[0, 2, 3, 4, 8, 16, 32]
 Combine = Literal["sum", "learned", "auto"]
 FirstRound = Literal["in turn", "apart"]
 
@@ -235,8 +235,8 @@ class Plan:
     )
     score_bits: int = setting(
         0,
-        "The bits in which an agent says a score: 4, 8, 16 or 32; 0 takes 8 for two classes, where it says one score "
-        "per sample, and 4 for more, where it says one for each class.",
+        "The bits in which an agent says a score: 2, 3, 4, 8, 16 or 32; 0 takes 8 for two classes, where it says one "
+        "score per sample, and 4 for more, where it says one for each class.",
         one_of(lambda: get_args(ScoreBits)),
         told=True,
         panel=SOFT,

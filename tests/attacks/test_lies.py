@@ -22,12 +22,13 @@ from assistlearn.protocol.arrays import (
     Numbers,
     pack_bits,
     pack_codes,
-    pack_levels,
     pack_numbers,
     unpack_bits,
+    unpack_codes,
     unpack_numbers,
 )
-from assistlearn.protocol.rewards import pack_holdout, pack_reward, unpack_holdout, unpack_reward
+from assistlearn.protocol.levels import Levels, pack_levels, plain_levels
+from assistlearn.protocol.rewards import pack_holdout, unpack_holdout, unpack_reward
 from assistlearn.service.task import Task
 from tests.attacks.attack import attack
 from tests.runs.spoiled import Spoiled, in_memory, with_
@@ -159,9 +160,9 @@ def test_an_old_answer_under_a_new_number_is_refused(tmp_path, method):
 
 def claiming_rewards(reply: m.TurnTaken) -> m.TurnTaken:
     """Be wrong, or unsure, about every sample that it does not hold: of these the ignorance would rise."""
-    reward = unpack_reward(reply.reward, N, N_CLASSES)
-    if isinstance(reward, SoftReward):
-        return replace(reply, reward=pack_reward(SoftReward(np.minimum(reward.levels, -1), reward.scale, reward.bits)))
+    if isinstance(reply.reward, Levels):
+        levels = np.tile([-1, *[1] * (N_CLASSES - 1)], N)
+        return replace(reply, reward=plain_levels(levels, reply.reward.bits, reply.reward.scale))
     return replace(reply, reward=pack_bits(np.zeros(N, bool)))
 
 
@@ -185,18 +186,24 @@ def test_answers_for_hold_out_samples_that_it_does_not_hold_are_refused(tmp_path
     refuse_turn(tmp_path, claiming_holdout, "hold-out samples that it does not hold", method=method)
 
 
-def louder(packed: Any, factor: float) -> Any:
-    return replace(packed, scale=factor * packed.scale)
-
-
 @attack("helper", "answers for hold-out samples louder than any model can", "refused: a model is never surer than 99 %")
 def test_hold_out_answers_that_are_too_loud_are_refused(tmp_path):
-    refuse_turn(tmp_path, lambda r: replace(r, holdout=louder(r.holdout, 100.0)), "at the most", method="soft")
+    def louder(reply: m.TurnTaken) -> m.TurnTaken:
+        answer = unpack_holdout(reply.holdout, N_ASIDE, N_CLASSES)
+        return replace(reply, holdout=plain_levels(answer.levels, answer.bits, 100.0 * answer.scale))
+
+    refuse_turn(tmp_path, louder, "at the most", method="soft")
 
 
 @attack("helper", "says to be surer of the truth than any model can", "refused: a model is never surer than 99 %")
 def test_rewards_that_are_too_loud_are_refused(tmp_path):
-    refuse_turn(tmp_path, lambda r: replace(r, reward=louder(r.reward, 100.0)), "at the most", method="soft")
+    def louder(reply: m.TurnTaken) -> m.TurnTaken:
+        begin = decode(next((tmp_path / "lab").rglob("begin.msg")).read_bytes())
+        codes = unpack_codes(begin.labels, begin.n_samples, N_CLASSES)
+        reward = unpack_reward(reply.reward, codes[~unpack_bits(begin.holdout, len(codes))], N_CLASSES)
+        return replace(reply, reward=plain_levels(reward.levels, reward.bits, 100.0 * reward.scale))
+
+    refuse_turn(tmp_path, louder, "at the most", method="soft")
 
 
 @attack("helper", "gives another answer when a run goes on after a stop", "not asked: the first answer is kept")

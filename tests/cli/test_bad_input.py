@@ -30,7 +30,7 @@ def simulate(agents: list[Path], *options: object):
         (["simulate", "--method", "magic"], "'ascii', 'simple', 'soft', 'ensemble'"),
         (["simulate", "--holdout", "1.5"], "between 0 and 1"),
         (["simulate", "--shrinkage", "0"], "--shrinkage 0.0 must be above 0"),
-        (["simulate", "--score-bits", "7"], "[0, 4, 8, 16, 32]"),
+        (["simulate", "--score-bits", "7"], "[0, 2, 3, 4, 8, 16, 32]"),
         (["simulate"], "at least two agents; none is named"),
         (["simulate", "only.toml"], "at least two agents; only only.toml is named"),
         (["simulate", "a.toml", "b.toml"], "no agent's file a.toml"),

@@ -117,7 +117,7 @@ def test_rows_with_the_truth_first_come_back_in_order(n_classes, n, seed):
     np.testing.assert_array_equal(in_order(turned, codes), vectors)
 
 
-@pytest.mark.parametrize("bits", [4, 8, 16, 32])
+@pytest.mark.parametrize("bits", [2, 3, 4, 8, 16, 32])
 def test_levels_stand_for_the_votes_within_half_a_level(bits):
     p = np.random.RandomState(2).dirichlet((0.3,) * 5, size=300)
     said = quantise_vectors(heights(p, 5), bits)

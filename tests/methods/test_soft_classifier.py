@@ -65,7 +65,7 @@ def test_one_agent_whose_weight_is_one_predicts_its_own_probabilities():
     np.testing.assert_allclose(scores, 1.5 * (logs - logs.mean(axis=1, keepdims=True)), atol=1e-6)
 
 
-@pytest.mark.parametrize("bits", [4, 8, 16, 32])
+@pytest.mark.parametrize("bits", [2, 3, 4, 8, 16, 32])
 def test_a_replica_that_hears_levels_and_weights_only_ends_in_the_same_state_and_models(bits: int):
     model = soft(score_bits=bits).fit(X, Y)
     method = Plan(method="soft", score_bits=bits).make_method()
@@ -136,7 +136,7 @@ def test_same_seed_same_model_to_the_bit():
         ({"loss": "squared"}, "loss='squared'.*logistic"),
         ({"shrinkage": 0}, "shrinkage=0"),
         ({"shrinkage": 1.5}, "shrinkage=1.5"),
-        ({"score_bits": 7}, "score_bits=7.*4, 8, 16, 32"),
+        ({"score_bits": 7}, "score_bits=7.*2, 3, 4, 8, 16, 32"),
         ({"reward": "kind"}, "reward='kind'.*out-of-fold"),
         ({"cv": 1, "reward": "auto"}, "cv=1.*at least 2"),
         ({"missing_agent": "guess"}, "missing_agent='guess'.*abstain"),

@@ -7,19 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import (
-    Bits,
-    ClassCodes,
-    Levels,
-    Numbers,
-    pack_bits,
-    pack_codes,
-    pack_levels,
-    pack_numbers,
-)
+from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers, pack_bits, pack_codes, pack_numbers
+from assistlearn.protocol.levels import Levels, pack_levels
 
-SCORE_BITS = (4, 8, 16, 32)
-LEVEL_TYPES = {4: np.int8, 8: np.int8, 16: np.int16, 32: np.int32}
+SCORE_BITS = (2, 3, 4, 8, 16, 32)
+LEVEL_TYPES = {2: np.int8, 3: np.int8, 4: np.int8, 8: np.int8, 16: np.int16, 32: np.int32}
 
 words = st.text(max_size=20)
 counts = st.integers(-(2**63), 2**64 - 1)
@@ -50,10 +42,10 @@ codings = st.sampled_from(["raw", "range"])
 packed_bits = booleans(100).map(pack_bits) | st.builds(Bits, n=sizes, ones=counts, coding=codings, data=blobs)
 packed_codes = npst.arrays(np.int64, st.integers(0, 20), elements=st.integers(0, 8)).map(
     lambda codes: pack_codes(codes, 9)
-) | st.builds(ClassCodes, n=sizes, n_classes=counts, data=blobs)
+) | st.builds(ClassCodes, n=sizes, n_classes=counts, coded=st.booleans(), data=blobs)
 packed_numbers = npst.arrays(np.float64, st.integers(0, 20)).map(pack_numbers) | st.builds(Numbers, n=sizes, data=blobs)
 packed_levels = level_arrays(8, 100).map(lambda levels: pack_levels(levels, 8, 0.25)) | st.builds(
-    Levels, n=sizes, bits=counts, scale=numbers, coding=codings, counts=blobs, data=blobs
+    Levels, n=sizes, bits=counts, scale=numbers, coded=st.booleans(), data=blobs
 )
 rewards = packed_bits | packed_levels
 news = st.builds(m.News, turn=counts, round=counts, model_weight=numbers, reward=st.none() | rewards)
@@ -93,6 +85,7 @@ MESSAGES: dict[type[m.Message], st.SearchStrategy[m.Message]] = {
         shrinkage=numbers,
         models_per_turn=counts,
         score_bits=st.sampled_from(SCORE_BITS),
+        first_round=st.sampled_from(["in turn", "apart"]),
     ),
     m.Ready: st.builds(m.Ready, run=words, n_held=counts),
     m.TakeTurn: st.builds(

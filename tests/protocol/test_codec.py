@@ -24,12 +24,12 @@ MEMORY_PER_BYTE = 12
 """How many bytes of memory a byte of a message's body costs at the most, hostile ones included, beyond 100 kB."""
 
 
-def framed(body: bytes, values: int = 0, *, mark: bytes = MARK, version: int = m.VERSION, zeros: int = 0) -> bytes:
-    """A body with a header that fits it, unless told otherwise."""
-    return struct.pack("<4sHHIQ", mark, version, zeros, len(body), values) + body
+def framed(body: bytes, *, mark: bytes = MARK, version: int = m.VERSION) -> bytes:
+    """A body with a header."""
+    return struct.pack("<4sH", mark, version) + body
 
 
-def body_of(message: m.Message) -> dict:
+def body_of(message: m.Message) -> list:
     return msgspec.msgpack.decode(encode(message)[HEADER_BYTES:])
 
 
@@ -45,17 +45,14 @@ TURN = m.TakeTurn(
 # -- the header --
 
 
-def test_the_header_is_twenty_bytes_and_says_what_follows():
+def test_the_header_is_six_bytes_and_names_the_version():
     data = encode(TURN)
-    mark, version, zeros, length, values = struct.unpack("<4sHHIQ", data[:20])
-    assert (HEADER_BYTES, mark, version, zeros) == (20, b"ALMS", m.VERSION, 0)
-    assert length == len(data) - 20
-    assert values == 50
+    assert (HEADER_BYTES, *struct.unpack("<4sH", data[:6])) == (6, b"ALMS", m.VERSION)
 
 
 @pytest.mark.parametrize("n_bytes", range(HEADER_BYTES))
 def test_less_than_a_header_is_refused(n_bytes):
-    with pytest.raises(ProtocolError, match=f"header of 20 bytes; these are {n_bytes} bytes"):
+    with pytest.raises(ProtocolError, match=f"header of 6 bytes; these are {n_bytes} bytes"):
         decode(encode(TURN)[:n_bytes])
 
 
@@ -64,38 +61,31 @@ def test_bytes_of_something_else_are_refused():
         decode(b"\x80\x04\x95" + encode(TURN)[3:])
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 4, 256, 65_535])
+@pytest.mark.parametrize("version", [0, 1, 2, 3, 5, 256, 65_535])
 def test_another_version_is_refused_and_both_are_named(version):
-    with pytest.raises(VersionError, match=f"version {version} of the protocol, this release version 3"):
-        decode(framed(encode(TURN)[HEADER_BYTES:], 50, version=version))
+    with pytest.raises(VersionError, match=f"version {version} of the protocol, this release version 4"):
+        decode(framed(encode(TURN)[HEADER_BYTES:], version=version))
 
 
 @pytest.mark.parametrize("extra", [-5, -1, 1, 20])
 def test_a_wrong_length_is_refused(extra):
     data = encode(TURN)
-    with pytest.raises(ProtocolError, match="bytes follow"):
+    with pytest.raises(ProtocolError, match="does not decode"):
         decode(data[:extra] if extra < 0 else data + b"\0" * extra)
 
 
-def test_header_bytes_that_must_be_zero_are_checked():
-    with pytest.raises(ProtocolError):
-        decode(framed(encode(TURN)[HEADER_BYTES:], 50, zeros=1))
-
-
-@pytest.mark.parametrize("values", [0, 49, 51, 2**31, 2**63])
-def test_a_wrong_number_of_values_is_refused(values):
-    with pytest.raises(ProtocolError, match="values"):
-        decode(framed(encode(TURN)[HEADER_BYTES:], values))
-
-
-def test_a_message_above_the_receivers_limits_is_refused_before_its_body_is_read():
-    data = framed(b"not MessagePack at all", values=1_000)
-    with pytest.raises(ProtocolError, match="22 bytes and 1000 values; at most 21 and 5000 are taken"):
-        decode(data, Limits(body=21, values=5_000))
-    with pytest.raises(ProtocolError, match="at most 5000 and 999 are taken"):
-        decode(data, Limits(body=5_000, values=999))
+def test_a_message_longer_than_the_receivers_limit_is_refused_before_its_body_is_read():
+    data = framed(b"not MessagePack at all")
+    with pytest.raises(ProtocolError, match="22 bytes; at most 21 are taken"):
+        decode(data, Limits(body=21))
     with pytest.raises(ProtocolError, match="does not decode"):
-        decode(data, Limits(body=22, values=1_000))
+        decode(data, Limits(body=22))
+
+
+def test_a_message_that_claims_more_values_than_the_receivers_limit_is_refused():
+    assert decode(encode(TURN), Limits(values=50)) == TURN
+    with pytest.raises(ProtocolError, match="claims 50 values; at most 49 are taken"):
+        decode(encode(TURN), Limits(values=49))
 
 
 # -- the body --
@@ -111,24 +101,19 @@ def test_an_unknown_field_is_refused(kind, strategy):
     @settings(max_examples=5)
     @given(strategy)
     def refused(message):
-        body = body_of(message) | {"password": "hunter2"}
-        with pytest.raises(ProtocolError, match="password"):
-            decode(framed(msgspec.msgpack.encode(body), struct.unpack("<Q", encode(message)[12:20])[0]))
+        with pytest.raises(ProtocolError, match="does not decode"):
+            decode(framed(msgspec.msgpack.encode([*body_of(message), "hunter2"])))
 
     refused()
 
 
 @every_message
 def test_a_missing_field_is_refused(kind, strategy):
-    needed = [field.encode_name for field in msgspec.structs.fields(kind) if field.required]
-
     @settings(max_examples=5)
-    @given(strategy, st.sampled_from(["type", *needed]))
+    @given(strategy, st.integers(1, 3))
     def refused(message, missing):
-        body = body_of(message)
-        del body[missing]
-        with pytest.raises(ProtocolError, match=missing):
-            decode(framed(msgspec.msgpack.encode(body)))
+        with pytest.raises(ProtocolError, match="does not decode"):
+            decode(framed(msgspec.msgpack.encode(body_of(message)[:-missing])))
 
     refused()
 
@@ -142,14 +127,14 @@ def test_a_field_of_another_type_is_refused(kind, strategy):
     @given(strategy, st.data())
     def refused_or_the_same(message, data):
         body = body_of(message)
-        field = data.draw(st.sampled_from(sorted(body)))
+        field = data.draw(st.integers(0, len(body) - 1))
         body[field] = data.draw(st.sampled_from(WRONG))
         hostile = msgspec.msgpack.encode(body)
         try:
             read = decode(framed(hostile))
         except ProtocolError:
             return
-        assert msgspec.msgpack.decode(encode(read)[HEADER_BYTES:]).keys() == body.keys()
+        assert len(body_of(read)) == len(body)
         assert type(read) is kind
 
     refused_or_the_same()
@@ -157,7 +142,7 @@ def test_a_field_of_another_type_is_refused(kind, strategy):
 
 @pytest.mark.parametrize("text", [b"\xff", b"\xc3\x28", b"\xed\xa0\x80"])
 def test_text_that_is_not_utf8_is_refused(text):
-    body = b"\x82\xa4type\xa6forget\xa3run" + bytes([0xA0 + len(text)]) + text
+    body = b"\x92\xa6forget" + bytes([0xA0 + len(text)]) + text
     with pytest.raises(ProtocolError, match="does not decode"):
         decode(framed(body))
 
@@ -165,7 +150,7 @@ def test_text_that_is_not_utf8_is_refused(text):
 @pytest.mark.parametrize("tag", ["", "Forget", "FORGET", "pickle", "message", "news"])
 def test_an_unknown_type_is_refused(tag):
     with pytest.raises(ProtocolError, match="does not decode"):
-        decode(framed(msgspec.msgpack.encode({"type": tag, "run": "r1"})))
+        decode(framed(msgspec.msgpack.encode([tag, "r1"])))
 
 
 def test_a_bare_array_or_extension_is_refused():
@@ -174,7 +159,7 @@ def test_a_bare_array_or_extension_is_refused():
             decode(framed(body))
 
 
-@pytest.mark.parametrize("opening", [b"\x91", b"\x81\xa1a", b"\x82\xa4type\xa9take-turn\xa4news\x91"])
+@pytest.mark.parametrize("opening", [b"\x91", b"\x81\xa1a", b"\x96\xa9take-turn\x01\x01\x00\x91"])
 def test_deep_nesting_is_refused(opening):
     with pytest.raises(ProtocolError):
         decode(framed(opening * 200_000))
@@ -192,7 +177,7 @@ def test_a_truncated_message_is_refused(message, data):
         decode(whole[:cut])
     body = whole[HEADER_BYTES:cut]
     with pytest.raises(ProtocolError):  # with a header that fits what is left
-        decode(framed(body, struct.unpack("<Q", whole[12:20])[0]))
+        decode(framed(body))
 
 
 @settings(max_examples=200)
@@ -209,12 +194,12 @@ def test_a_message_with_flipped_bits_is_refused_or_another_message(message, data
 
 
 @settings(max_examples=200)
-@given(st.binary(max_size=200), st.booleans(), st.integers(0, 2**64 - 1))
-@example(b"\xdf\xff\xff\xff\xff", True, 0)
-@example(b"\xdd\xff\xff\xff\xff", True, 0)
-def test_any_bytes_are_refused_or_a_message(data, frame, values):
+@given(st.binary(max_size=200), st.booleans())
+@example(b"\xdf\xff\xff\xff\xff", True)
+@example(b"\xdd\xff\xff\xff\xff", True)
+def test_any_bytes_are_refused_or_a_message(data, frame):
     try:
-        read = decode(framed(data, values) if frame else data)
+        read = decode(framed(data) if frame else data)
     except ProtocolError:
         return
     assert isinstance(read, m.Message)
@@ -240,8 +225,8 @@ def peak_of_decoding(data: bytes) -> int:
 
 def test_a_list_that_claims_to_be_long_costs_no_memory():
     empty = msgspec.msgpack.encode(m.TakeTurn(run="r", turn=1, round=1, since=0, news=[]))
-    place = empty.index(b"\xa4news") + 5
-    assert empty[place : place + 1] == b"\x90"
+    place = len(empty) - 3
+    assert empty[place:] == b"\x90\xa1r"
     for claim in (b"\xdd\xff\xff\xff\xff", b"\xdd\x7f\xff\xff\xff", b"\xdc\xff\xff"):
         hostile = framed(empty[:place] + claim + empty[place + 1 :])
         assert peak_of_decoding(hostile) < 100_000
@@ -249,7 +234,7 @@ def test_a_list_that_claims_to_be_long_costs_no_memory():
 
 @pytest.mark.parametrize("header", [b"\xc6\xff\xff\xff\xff", b"\xdb\xff\xff\xff\xff", b"\xdf\xff\xff\xff\xff"])
 def test_bytes_text_or_maps_that_claim_to_be_long_cost_no_memory(header):
-    body = b"\x84\xa4type\xa7aligned\xa3run\xa1r\xa4step\x01\xa4data" + header + b"few"
+    body = b"\x94\xa7aligned\x01" + header + b"few"
     assert peak_of_decoding(framed(body)) < 100_000
 
 
@@ -283,7 +268,6 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_decoding_costs_memory_in_proportion_to_the_length_in_the_header(name):
+def test_decoding_costs_memory_in_proportion_to_the_length(name):
     data = encode(HOSTILE[name])
-    length = struct.unpack("<I", data[8:12])[0]
-    assert peak_of_decoding(data) <= MEMORY_PER_BYTE * length + 100_000
+    assert peak_of_decoding(data) <= MEMORY_PER_BYTE * len(data) + 100_000

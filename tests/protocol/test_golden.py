@@ -10,14 +10,15 @@ import pytest
 
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import unpack_bits, unpack_codes, unpack_levels, unpack_numbers
-from assistlearn.protocol.codec import VersionError, as_sent_now, decode_kept
+from assistlearn.protocol.arrays import unpack_bits, unpack_codes, unpack_numbers
+from assistlearn.protocol.codec import VersionError, as_sent_now, decode_kept, kept_now
+from assistlearn.protocol.levels import unpack_levels
 from assistlearn.protocol.messages import type_of
 from assistlearn.protocol.older import CHANGED, UNSAID
 from tests.protocol.golden import make_golden as golden
 
-FILES = {version: sorted((golden.HERE / f"v{version}").glob("*.msg")) for version in (1, 2, 3)}
-SAID = {1: golden.V1, 2: golden.V2, 3: golden.V3}
+FILES = {version: sorted((golden.HERE / f"v{version}").glob("*.msg")) for version in (1, 2, 3, 4)}
+SAID = {1: golden.V1, 2: golden.V2, 3: golden.V3, 4: golden.V4}
 EACH = [pytest.param(version, path, id=f"{version}-{path.stem}") for version in FILES for path in FILES[version]]
 OLDER = [param for param in EACH if param.values[0] < m.VERSION]
 
@@ -61,35 +62,55 @@ def test_what_an_older_release_kept_is_sent_in_todays_version(version, path):
 
 
 @pytest.mark.parametrize(
-    ("version", "added"), [(1, {"turn_seeds": UNSAID, "models_per_turn": 1}), (2, {"models_per_turn": 1})]
+    ("version", "added"),
+    [(1, {"turn_seeds": UNSAID, "models_per_turn": 1}), (2, {"models_per_turn": 1}), (3, {})],
 )
 def test_an_older_task_says_no_seeds_or_one_model_a_turn_and_is_else_the_same(version, added):
     before = SAID[version]["begin"]
     now = as_sent_now((golden.HERE / f"v{version}" / "begin.msg").read_bytes()).message
+    assert unpack_codes(now.labels, 5, 3).tolist() == list(before.labels.data)
+    added = added | {"labels": now.labels, "first_round": "in turn"}
     assert msgspec.structs.asdict(now) == msgspec.structs.asdict(before) | added
 
 
-def test_the_arrays_in_golden_files_still_say_the_same():
-    np.testing.assert_array_equal(unpack_bits(read("turn-taken").reward, 37), golden.RIGHT)
-    assert read("take-turn").news[2].reward.coding == "range"
-    np.testing.assert_array_equal(unpack_bits(read("take-turn").news[2].reward, 1_000), golden.RARELY_RIGHT)
-    assert unpack_codes(read("begin").labels, 5, 3).tolist() == [0, 2, 1, 1, 0]
-    assert unpack_codes(read("begin-soft").labels, 5, 300).tolist() == [0, 299, 1, 1, 0]
-    assert unpack_codes(read("turn-taken").holdout, 3, 4).tolist() == [0, 1, 3]
-    assert unpack_numbers(read("scores").scores, 5).tobytes() == golden.NUMBERS.tobytes()
-    state = read("take-turn-state").state
-    assert unpack_numbers(state.vectors[0], 3, logarithms=True).tolist() == [0.0, -np.inf, 1.5]
+def now(name: str, version: int) -> Any:
+    return kept_now((golden.HERE / f"v{version}" / f"{name}.msg").read_bytes())
+
+
+@pytest.mark.parametrize("version", FILES)
+def test_the_arrays_in_golden_files_still_say_the_same(version):
+    np.testing.assert_array_equal(unpack_bits(now("turn-taken", version).reward, 37), golden.RIGHT)
+    assert now("take-turn", version).news[2].reward.coding == "range"
+    np.testing.assert_array_equal(unpack_bits(now("take-turn", version).news[2].reward, 1_000), golden.RARELY_RIGHT)
+    assert unpack_codes(now("begin", version).labels, 5, 3).tolist() == [0, 2, 1, 1, 0]
+    assert unpack_codes(now("begin-soft", version).labels, 5, 300).tolist() == [0, 299, 1, 1, 0]
+    assert unpack_codes(now("turn-taken", version).holdout, 3, 4).tolist() == [0, 1, 3]
+    assert unpack_numbers(now("scores", version).scores, 5).tobytes() == golden.NUMBERS.tobytes()
     for name, levels, bits in [
         ("turn-taken-4-bits", golden.COARSE_LEVELS, 4),
         ("turn-taken-8-bits", golden.LEVELS, 8),
         ("turn-taken-16-bits", golden.FINE_LEVELS, 16),
         ("turn-taken-32-bits", golden.FINEST_LEVELS, 32),
     ]:
-        again, scale = unpack_levels(read(name).reward, len(levels), bits)
+        again, scale = unpack_levels(now(name, version).reward, len(levels), bits)
         assert (again.tolist(), scale) == (levels.tolist(), 0.5)
-    coded = read("take-turn-soft").news[0].reward
-    assert coded.coding == "range"
-    np.testing.assert_array_equal(unpack_levels(coded, 500, 8)[0], golden.FEW_LEVELS)
+    many = now("take-turn-soft", version).news[0].reward
+    assert many.coded == (version == m.VERSION)
+    np.testing.assert_array_equal(unpack_levels(many, 500, 8)[0], golden.FEW_LEVELS)
+
+
+def test_a_state_that_version_1_sent_is_still_there():
+    state = read("take-turn-state").state
+    assert unpack_numbers(state.vectors[0], 3, logarithms=True).tolist() == [0.0, -np.inf, 1.5]
+
+
+def test_coded_labels_and_scores_in_golden_files_still_say_the_same():
+    taken = read("turn-taken-coded", m.VERSION)
+    assert taken.reward.coded
+    assert taken.holdout.coded
+    levels, _ = unpack_levels(taken.reward, 120, 3, 3, golden.LABELS)
+    np.testing.assert_array_equal(levels.reshape(40, 3), golden.SURE)
+    np.testing.assert_array_equal(unpack_codes(taken.holdout, 40, 4), golden.LABELS)
 
 
 def test_the_generator_overwrites_nothing(tmp_path, monkeypatch, capsys):
@@ -99,4 +120,4 @@ def test_the_generator_overwrites_nothing(tmp_path, monkeypatch, capsys):
     golden.main()
     golden.main()
     assert (tmp_path / f"v{m.VERSION}" / "forget.msg").read_bytes() == b"precious"
-    assert f"0 files written, {len(golden.V3)} were there" in capsys.readouterr().out
+    assert f"0 files written, {len(golden.V4)} were there" in capsys.readouterr().out

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from assistlearn.protocol import arrays, decode, encode
+from assistlearn.protocol import arrays, decode, encode, levels
 from assistlearn.protocol import messages as m
 from tests.protocol.strategies import MESSAGES
 
@@ -30,6 +30,7 @@ LEAVES_THE_INITIATOR = {
         "shrinkage",
         "models_per_turn",
         "score_bits",
+        "first_round",
     ],
     "TakeTurn": ["turn", "round", "since", "news"],
     "End": ["n_rounds", "last_turn"],
@@ -49,9 +50,9 @@ LEAVES_A_HELPER = {
 INSIDE_A_TURN = {"News": ["turn", "round", "model_weight", "reward"]}
 ARRAYS = {
     "Bits": ["n", "ones", "coding", "data"],
-    "ClassCodes": ["n", "n_classes", "data"],
+    "ClassCodes": ["n", "n_classes", "coded", "data"],
     "Numbers": ["n", "data"],
-    "Levels": ["n", "bits", "scale", "coding", "counts", "data"],
+    "Levels": ["n", "bits", "scale", "coded", "data"],
 }
 
 
@@ -71,7 +72,8 @@ def test_these_are_all_parts_of_messages_and_all_their_fields():
     here = [kind for kind in vars(m).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
     parts = [kind for kind in here if kind.__module__ == m.__name__ and not issubclass(kind, m.Message)]
     assert {kind.__name__: own_fields(kind) for kind in parts} == INSIDE_A_TURN
-    forms = [kind for kind in vars(arrays).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
+    known = (vars(arrays) | vars(levels)).values()
+    forms = [kind for kind in known if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
     assert {kind.__name__: own_fields(kind) for kind in forms} == ARRAYS
 
 
@@ -80,7 +82,7 @@ def test_no_message_is_forgotten_by_the_codec():
     assert kinds - {m.Message} == {*m.REQUESTS, *m.REPLIES} == set(MESSAGES)
 
 
-@pytest.mark.parametrize("kind", [*m.REQUESTS, *m.REPLIES, m.News, *map(vars(arrays).get, ARRAYS)])
+@pytest.mark.parametrize("kind", [*m.REQUESTS, *m.REPLIES, m.News, *map((vars(arrays) | vars(levels)).get, ARRAYS)])
 def test_a_message_is_frozen_and_knows_no_other_fields(kind):
     assert kind.__struct_config__.frozen
     assert kind.__struct_config__.forbid_unknown_fields

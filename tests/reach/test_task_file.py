@@ -122,7 +122,7 @@ def test_a_task_without_helpers_is_told_so_with_an_example(tmp_path):
         ("loss", 'loss = "weight"', "'logistic'"),
         ("shrinkage", "shrinkage = 0.0", "above 0 and at most 1"),
         ("shrinkage", "shrinkage = 1.01", "above 0 and at most 1"),
-        ("score_bits", "score_bits = 7", "[0, 4, 8, 16, 32]"),
+        ("score_bits", "score_bits = 7", "[0, 2, 3, 4, 8, 16, 32]"),
     ],
 )
 def test_a_value_that_cannot_be_is_named_with_its_line(tmp_path, key, line, words):

@@ -13,8 +13,9 @@ from assistlearn.alignment import Ids
 from assistlearn.errors import AssistLearnError
 from assistlearn.protocol import MemoryTransport, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, ClassCodes, Levels, pack_bits, pack_codes, pack_levels, pack_numbers
+from assistlearn.protocol.arrays import Bits, ClassCodes, pack_bits, pack_codes, pack_numbers
 from assistlearn.protocol.ledger import read, verify
+from assistlearn.protocol.levels import Levels, pack_levels
 from tests.runs.spoiled import Spoiled, in_memory, with_
 from tests.service.recording import three_agents
 
@@ -72,11 +73,11 @@ TURNS = ANY | {
     "fewer levels": with_(reward=pack_levels(np.ones(10, int), 8, 0.1)),
     "no bytes": with_(reward=Bits(142, 3, "range", b"")),
     "a huge claim": with_(reward=Bits(2**31, 0, "range", b"")),
-    "a huge claim of levels": with_(reward=Levels(2**31, 8, 1.0, "raw", b"", b"")),
+    "a huge claim of levels": with_(reward=Levels(2**31, 8, 1.0, False, b"")),
     "no answers for the hold-out": with_(holdout=None),
     "too few answers for the hold-out": with_(holdout=pack_codes(np.zeros(3, int), 4)),
-    "answers that are no class": with_(holdout=ClassCodes(N_HELD_OUT, 4, b"\x07" * N_HELD_OUT)),
-    "answers beyond all scales": with_(holdout=Levels(N_HELD_OUT * 3, 8, 1e300, "raw", b"", b"\x01" * N_HELD_OUT * 3)),
+    "answers that are no class": with_(holdout=ClassCodes(N_HELD_OUT, 4, False, b"\x07" * N_HELD_OUT)),
+    "answers beyond all scales": with_(holdout=Levels(N_HELD_OUT * 3, 8, 1e300, False, b"\x01" * N_HELD_OUT * 3)),
 }
 
 

@@ -21,16 +21,9 @@ from assistlearn.agent_files import Allowance
 from assistlearn.errors import RefusedError
 from assistlearn.protocol import Limits, decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import (
-    Bits,
-    ClassCodes,
-    Levels,
-    pack_bits,
-    pack_codes,
-    pack_levels,
-    pack_numbers,
-)
+from assistlearn.protocol.arrays import Bits, ClassCodes, pack_bits, pack_codes, pack_numbers
 from assistlearn.protocol.ledger import read, verify
+from assistlearn.protocol.levels import Levels, pack_levels
 from assistlearn.service.agent_from_file import gate
 from assistlearn.service.limits import OwnerLimits
 from assistlearn.service.service import AgentService
@@ -139,14 +132,14 @@ def test_another_version_gets_a_problem_that_names_both(lab, tmp_path):
     request = bytearray(lab.requests[0])
     request[4] = 9
     refuses(
-        lab.service(tmp_path), tmp_path, bytes(request), "version", "version 9 of the protocol, this release version 3"
+        lab.service(tmp_path), tmp_path, bytes(request), "version", "version 9 of the protocol, this release version 4"
     )
 
 
 def test_a_message_above_the_limits_gets_a_problem(lab, tmp_path):
     service = AgentService(replace(lab.holdings, home=tmp_path), Limits(body=1_000, values=100))
     request = m.Align(run=RUN, purpose="train", step=1, data=bytes(1_000))
-    refuses(service, tmp_path, request, "malformed", "at most 1000 and 100 are taken")
+    refuses(service, tmp_path, request, "malformed", "at most 1000 are taken")
 
 
 def test_replies_sent_as_requests_get_a_problem(lab, tmp_path):
@@ -265,7 +258,6 @@ def n_training(lab: Recording) -> int:
 
 def bad_begins(begin: m.Begin):
     n, k = begin.n_samples, begin.n_classes
-    codes = pack_codes(np.zeros(n, int), k)
     yield "too many samples", {"n_samples": n + 1}
     yield "no samples", {"n_samples": 0, "labels": pack_codes(np.zeros(0, int), k), "holdout": None}
     yield "a negative number of samples", {"n_samples": -1}
@@ -273,8 +265,8 @@ def bad_begins(begin: m.Begin):
     yield "more classes than codes", {"n_classes": 2**40}
     yield "labels of fewer samples", {"labels": pack_codes(np.zeros(n - 1, int), k)}
     yield "labels of more classes", {"labels": pack_codes(np.zeros(n, int), k + 1)}
-    yield "a label beyond the classes", {"labels": ClassCodes(n, k, bytes([k]) + codes.data[1:])}
-    yield "labels without bytes", {"labels": ClassCodes(n, k, b"")}
+    yield "a label beyond the classes", {"labels": ClassCodes(n, k, False, bytes([k]) + bytes(n - 1))}
+    yield "labels without bytes", {"labels": ClassCodes(n, k, False, b"")}
     yield "weights of fewer samples", {"weights": pack_numbers(np.ones(n - 1))}
     for what, weight in {"not a number": math.nan, "infinite": math.inf, "negative": -1.0}.items():
         yield f"a weight that is {what}", {"weights": pack_numbers(np.append(np.ones(n - 1), weight)), "holdout": None}
@@ -335,11 +327,11 @@ def bad_turns(turn: m.TakeTurn, n: int, soft: bool):
     yield "a reward of fewer samples", {"news": [changed(first, reward=short)]}, "malformed"
     other = pack_bits(np.ones(n, bool)) if soft else pack_levels(np.ones(n, int), 8, 0.1)
     yield "a reward of the other kind", {"news": [changed(first, reward=other)]}, "malformed"
-    huge = Levels(2**31, 8, 1.0, "range", b"", b"") if soft else Bits(2**31, 0, "range", b"")
+    huge = Levels(2**31, 8, 1.0, True, b"") if soft else Bits(2**31, 0, "range", b"")
     yield "a reward that claims to be huge", {"news": [changed(first, reward=huge)]}, "malformed"
     if soft:
         for scale in (0.0, math.nan, math.inf, 1e300):
-            levels = Levels(n, 8, scale, "raw", b"", b"\x01" * n)
+            levels = Levels(n, 8, scale, False, b"\x01" * n)
             yield f"a scale of {scale}", {"news": [changed(first, reward=levels)]}, "malformed"
     yield "more knowledge than the agent has", {"since": turn.since + 1}, "behind"
     yield "less knowledge than the agent has", {"since": turn.since - 1}, "behind"

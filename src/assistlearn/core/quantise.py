@@ -12,8 +12,12 @@ from assistlearn.core.ignorance import Bools, Floats
 
 Levels: TypeAlias = NDArray[np.signedinteger[Any]]
 
-DTYPES: dict[int, type[np.signedinteger[Any]]] = {4: np.int8, 8: np.int8, 16: np.int16, 32: np.int32}
-"""What holds the levels for each number of bits; four bits use half of a byte's levels."""
+DTYPES: dict[int, type[np.signedinteger[Any]]] = {
+    **dict.fromkeys((2, 3, 4, 8), np.int8),
+    16: np.int16,
+    32: np.int32,
+}
+"""What holds the levels for each number of bits; fewer than eight use some of a byte's levels."""
 
 
 @dataclass(frozen=True, eq=False)

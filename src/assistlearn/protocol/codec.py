@@ -1,8 +1,8 @@
 """Messages as bytes: a fixed header, then MessagePack. Inert: decoding constructs the listed types and nothing else.
 
-The header is 20 bytes: the mark ``ALMS``, the version (2 bytes), two bytes of zeros, the length of the body (4
-bytes), and the number of values that the message's arrays hold when decoded (8 bytes), all least significant byte
-first. A receiver refuses a message before reading its body if either number is above its limit.
+The header is 6 bytes: the mark ``ALMS`` and the version (2 bytes, least significant first). The body is a list: the
+type of the message, then its fields in their order. A receiver refuses a message before its body is read if it is
+longer than its limit, and before any array is unpacked if these claim more values than its limit.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from typing import Any, Union
 import msgspec
 
 from assistlearn.errors import ProtocolError
-from assistlearn.protocol.arrays import Bits, ClassCodes, Levels, Numbers
+from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers
+from assistlearn.protocol.levels import Levels
 from assistlearn.protocol.messages import REPLIES, REQUESTS, VERSION, Message, type_of
-from assistlearn.protocol.older import CHANGED, Older, types_of_version
+from assistlearn.protocol.older import CHANGED, Older, SameAsNow, body_of, types_of_version
 
 MARK = b"ALMS"
-_HEADER = struct.Struct("<4sHHIQ")
+_HEADER = struct.Struct("<4sH")
 HEADER_BYTES = _HEADER.size
 
 _encoder = msgspec.msgpack.Encoder()
@@ -99,7 +100,7 @@ def encode(message: Message) -> bytes:
     Forget(run='r1')
     """
     body = _encoder.encode(message)
-    return _HEADER.pack(MARK, VERSION, 0, len(body), _count(message)) + body
+    return _HEADER.pack(MARK, VERSION) + body
 
 
 def decode(data: bytes, limits: Limits | None = None) -> Message:
@@ -109,15 +110,20 @@ def decode(data: bytes, limits: Limits | None = None) -> Message:
 
 def decode_kept(data: bytes) -> Message:
     """Return the message in bytes from one's own disk, which an older release may have written."""
-    return _decoded(data, Limits(), tuple(_speech.decoders))
+    message = _decoded(data, Limits(), tuple(_speech.decoders))
+    return message.now() if isinstance(message, SameAsNow) else message
+
+
+def kept_now(data: bytes) -> Message:
+    """Return the message in bytes from one's own disk as one of today."""
+    message = decode_kept(data)
+    return message.now() if isinstance(message, Older) else message
 
 
 def as_sent_now(data: bytes) -> Encoded:
     """Return a message from one's own disk as it is sent today: the same bytes, unless an older release wrote them."""
-    kept = decode_kept(data)
-    if version_of(data) == VERSION:
-        return Encoded(kept, data)
-    return Encoded.of(kept.now() if isinstance(kept, Older) else kept)
+    kept = kept_now(data)
+    return Encoded(kept, data) if version_of(data) == VERSION else Encoded.of(kept)
 
 
 def version_of(data: bytes) -> int:
@@ -127,30 +133,27 @@ def version_of(data: bytes) -> int:
     >>> version_of(encode(Forget(run="r1"))) == VERSION
     True
     """
-    _, version, *_ = _HEADER.unpack_from(data)
+    _, version = _HEADER.unpack_from(data)
     return int(version)
 
 
 def _decoded(data: bytes, limits: Limits, versions: tuple[int, ...]) -> Message:
     if len(data) < HEADER_BYTES:
         raise ProtocolError(f"A message has a header of {HEADER_BYTES} bytes; these are {len(data)} bytes in all.")
-    mark, version, zeros, length, values = _HEADER.unpack_from(data)
+    mark, version = _HEADER.unpack_from(data)
     if mark != MARK:
         raise ProtocolError("These bytes are not a message of assistlearn.")
     if version not in versions:
         raise VersionError(f"The message speaks version {version} of the protocol, this release version {VERSION}.")
-    if zeros != 0 or length != len(data) - HEADER_BYTES:
-        raise ProtocolError(f"The header says {length} bytes follow; {len(data) - HEADER_BYTES} do.")
-    if length > limits.body or values > limits.values:
-        raise ProtocolError(
-            f"The message has {length} bytes and {values} values; at most {limits.body} and {limits.values} are taken."
-        )
+    body = memoryview(data)[HEADER_BYTES:] if version == VERSION else body_of(data)
+    if len(body) > limits.body:
+        raise ProtocolError(f"The message has {len(body)} bytes; at most {limits.body} are taken.")
     try:
-        message = _speech.decoders[version].decode(memoryview(data)[HEADER_BYTES:])
+        message = _speech.decoders[version].decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:  # the second: text that is not UTF-8
         raise ProtocolError(f"The message does not decode: {error}") from None
-    if _count(message) != values:
-        raise ProtocolError(f"The header says {values} values, the message holds {_count(message)}.")
+    if _count(message) > limits.values:
+        raise ProtocolError(f"The message claims {_count(message)} values; at most {limits.values} are taken.")
     return message
 
 

@@ -1,7 +1,8 @@
 """Every message there is. What is not a field here cannot leave an agent: this file is the privacy statement.
 
 The initiator asks, a helper answers; nobody else speaks. Below, "I" is the initiator and "H" the helper asked; K is the
-number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`.
+number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays` and
+:mod:`assistlearn.protocol.levels`.
 
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Message   | Goes     | Field                     | What it is, and its size                                          |
@@ -31,8 +32,8 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | n_samples, n_classes      | how many samples and classes there are                            |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
-|           |          | labels                    | class codes under a secret permutation, 1 or 2 bytes per sample:  |
-|           |          |                           | numbers, not names of classes                                     |
+|           |          | labels                    | class codes under a secret permutation, entropy-coded (2 bytes    |
+|           |          |                           | per sample at the most): numbers, not names of classes            |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | weights                   | initial weights of the samples, if not uniform: 8 bytes each      |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
@@ -48,14 +49,14 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 |           |          |                           | 12 bytes                                                          |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | reward                    | that model's reward: at most 1 bit per sample (soft: a quantised  |
-|           |          |                           | score, 8 bits by default; with K > 2 one per class, 4 bits by     |
-|           |          |                           | default); nothing if it was the receiver's own                    |
+|           |          |                           | score, at most 8 bits by default; with K > 2 one per class, at    |
+|           |          |                           | most 4 bits by default); nothing if it was the receiver's own     |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | TurnTaken | H to I   | turn                      | which turn was taken                                              |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | reward                    | where the new model is right: at most 1 bit per sample (soft: a   |
-|           |          |                           | quantised score, 8 bits by default; with K > 2 one per class, 4   |
-|           |          |                           | bits by default)                                                  |
+|           |          |                           | quantised score, at most 8 bits by default; with K > 2 one per    |
+|           |          |                           | class, at most 4 bits by default)                                 |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | model_weight, mean_reward | two numbers: 16 bytes                                             |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
@@ -95,13 +96,14 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from assistlearn.protocol.arrays import Bits, ClassCodes, Levels, Numbers
+from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers
+from assistlearn.protocol.levels import Levels
 
-VERSION = 3
+VERSION = 4
 
 
-class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", kw_only=True):
-    """What every message says: which run it belongs to."""
+class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", kw_only=True, array_like=True):
+    """What every message says: its type, first, and its run, last. Fields travel without their names."""
 
     run: str
 
@@ -192,7 +194,7 @@ class TurnTaken(Message, frozen=True, tag="turn-taken"):
     holdout: ClassCodes | Levels | None = None
 
 
-class End(Message, frozen=True, tag="end", omit_defaults=True):
+class End(Message, frozen=True, tag="end"):
     """Training is over; what counts are the models of the first rounds, and of turns up to ``last_turn`` if given."""
 
     n_rounds: int

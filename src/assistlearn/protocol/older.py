@@ -2,21 +2,28 @@
 
 A run that an older release has begun or finished is kept as it was: ``begin.msg``, requests and replies in an agent's
 store, answers in the run's folder. :func:`assistlearn.protocol.codec.decode_kept` reads them, with the types of their
-version. A type that has changed stays here as it was, and says what it is :meth:`now`.
+version. A type that has changed stays here as it was, and says what it is :meth:`now`. Up to version 3 every field
+travelled with its name, and the header had 20 bytes: the length of the body and the number of values, too.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Protocol, runtime_checkable
+import struct
+from typing import Annotated, Any, Protocol, cast, runtime_checkable
 
 import msgspec
 
+from assistlearn.errors import ProtocolError
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers
-from assistlearn.protocol.messages import Message, News, type_of
+from assistlearn.protocol.arrays import Bits, Numbers
+from assistlearn.protocol.messages import Message, type_of
+from assistlearn.protocol.older_arrays import ClassCodesOfVersion3, LevelsOfVersion3
 
 UNSAID = -1
 """In place of a seed that an older release did not say."""
+
+
+_HEADER = struct.Struct("<4sHHIQ")
 
 
 @runtime_checkable
@@ -28,13 +35,17 @@ class Older(Protocol):
         ...
 
 
-class BeginOfVersion1(Message, frozen=True, tag="begin"):
+class Named(Message, frozen=True, array_like=False):
+    """A message whose fields travelled with their names."""
+
+
+class BeginOfVersion1(Named, frozen=True, tag="begin"):
     """The task, without the number that the turns' seeds are drawn from: each turn was told its own."""
 
     method: str
     n_samples: int
     n_classes: int
-    labels: ClassCodes
+    labels: ClassCodesOfVersion3
     seed: int
     weights: Numbers | None
     holdout: Bits | None
@@ -46,16 +57,17 @@ class BeginOfVersion1(Message, frozen=True, tag="begin"):
 
     def now(self) -> m.Begin:
         """Return the task, with no number to draw seeds from."""
-        return m.Begin(**msgspec.structs.asdict(self), turn_seeds=UNSAID, models_per_turn=1, first_round="in turn")
+        added = {"turn_seeds": UNSAID, "models_per_turn": 1, "first_round": "in turn"}
+        return m.Begin(**msgspec.structs.asdict(self) | {"labels": self.labels.now()} | added)
 
 
-class BeginOfVersion2(Message, frozen=True, tag="begin"):
+class BeginOfVersion2(Named, frozen=True, tag="begin"):
     """The task, when agents boosted one model a turn."""
 
     method: str
     n_samples: int
     n_classes: int
-    labels: ClassCodes
+    labels: ClassCodesOfVersion3
     seed: int
     turn_seeds: int
     weights: Numbers | None
@@ -68,7 +80,73 @@ class BeginOfVersion2(Message, frozen=True, tag="begin"):
 
     def now(self) -> m.Begin:
         """Return the task, with one model a turn."""
-        return m.Begin(**msgspec.structs.asdict(self), models_per_turn=1, first_round="in turn")
+        added = {"models_per_turn": 1, "first_round": "in turn"}
+        return m.Begin(**msgspec.structs.asdict(self) | {"labels": self.labels.now()} | added)
+
+
+class BeginOfVersion3(Named, frozen=True, tag="begin"):
+    """The task, when each label had a byte or two."""
+
+    method: str
+    n_samples: int
+    n_classes: int
+    labels: ClassCodesOfVersion3
+    seed: int
+    turn_seeds: int
+    weights: Numbers | None
+    holdout: Bits | None
+    reward: str
+    cv: int
+    loss: str
+    shrinkage: float
+    models_per_turn: int
+    score_bits: int
+
+    def now(self) -> m.Begin:
+        """Return the task with its labels as they are packed now."""
+        return m.Begin(**msgspec.structs.asdict(self) | {"labels": self.labels.now(), "first_round": "in turn"})
+
+
+class NewsOfVersion3(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    """A model that somebody kept."""
+
+    turn: int
+    round: int
+    model_weight: float
+    reward: Bits | LevelsOfVersion3 | None
+
+    def now(self) -> m.News:
+        """Return the same news."""
+        return m.News(self.turn, self.round, self.model_weight, _array_now(self.reward))
+
+
+class TakeTurnOfVersion3(Named, frozen=True, tag="take-turn"):
+    """A turn, and news of rewards whose levels came with their counts."""
+
+    turn: int
+    round: int
+    since: int
+    news: Annotated[list[NewsOfVersion3], msgspec.Meta(max_length=100_000)]
+
+    def now(self) -> m.TakeTurn:
+        """Return the same turn."""
+        return m.TakeTurn(**msgspec.structs.asdict(self) | {"news": [news.now() for news in self.news]})
+
+
+class TurnTakenOfVersion3(Named, frozen=True, tag="turn-taken"):
+    """A turn that was taken, with a reward whose levels came with their counts."""
+
+    turn: int
+    reward: Bits | LevelsOfVersion3
+    model_weight: float
+    mean_reward: float
+    perfect: bool
+    holdout: ClassCodesOfVersion3 | LevelsOfVersion3 | None = None
+
+    def now(self) -> m.TurnTaken:
+        """Return the same answer."""
+        arrays = {"reward": _array_now(self.reward), "holdout": _array_now(self.holdout)}
+        return m.TurnTaken(**msgspec.structs.asdict(self) | arrays)
 
 
 class Snapshot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
@@ -79,32 +157,76 @@ class Snapshot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_li
     vectors: Annotated[list[Numbers | None], msgspec.Meta(max_length=4)]
 
 
-class TakeTurnOfVersion1(Message, frozen=True, tag="take-turn"):
+class TakeTurnOfVersion1(Named, frozen=True, tag="take-turn"):
     """A turn with its seed and, where the news would have been larger, the state of the run."""
 
     turn: int
     round: int
     seed: int
     since: int
-    news: Annotated[list[News], msgspec.Meta(max_length=100_000)]
+    news: Annotated[list[NewsOfVersion3], msgspec.Meta(max_length=100_000)]
     state: Snapshot | None = None
 
     def now(self) -> m.TakeTurn:
         """Return the turn with its news; a state is lost."""
-        return m.TakeTurn(run=self.run, turn=self.turn, round=self.round, since=self.since, news=self.news)
+        news = [news.now() for news in self.news]
+        return m.TakeTurn(run=self.run, turn=self.turn, round=self.round, since=self.since, news=news)
 
 
-CHANGED: dict[int, tuple[type[Message], ...]] = {1: (BeginOfVersion1, TakeTurnOfVersion1), 2: (BeginOfVersion2,)}
+CHANGED: dict[int, tuple[type[Message], ...]] = {
+    1: (BeginOfVersion1, TakeTurnOfVersion1),
+    2: (BeginOfVersion2,),
+    3: (BeginOfVersion3, TakeTurnOfVersion3, TurnTakenOfVersion3),
+}
 """For each older version the types that the version after it has changed, as they were."""
 
 
+class SameAsNow(Named, frozen=True):
+    """A message that says what one of today says; only its fields were named."""
+
+    def now(self) -> Message:
+        """Return the message of today."""
+        raise NotImplementedError
+
+
 def types_of_version(version: int, today: dict[str, type[Message]]) -> dict[str, type[Message]]:
-    """Return the types of a version, by their names: those of today, but for what has changed since.
+    """Return the types of an older version, by their names: those of today, but for what has changed since.
 
     >>> sorted(types_of_version(1, {"end": m.End}))
-    ['begin', 'end', 'take-turn']
+    ['begin', 'end', 'take-turn', 'turn-taken']
     """
-    types = dict(today)
+    types = {name: _named(kind) for name, kind in today.items()}
     for older in sorted((number for number in CHANGED if number >= version), reverse=True):
         types |= {type_of(kind): kind for kind in CHANGED[older]}
     return types
+
+
+def body_of(data: bytes) -> memoryview:
+    """Return the body of a message of an older version, whose header says how long it is."""
+    if len(data) < _HEADER.size:
+        raise ProtocolError(f"An older message has a header of {_HEADER.size} bytes; these are {len(data)} bytes.")
+    _, _, zeros, length, _ = _HEADER.unpack_from(data)
+    if zeros != 0 or length != len(data) - _HEADER.size:
+        raise ProtocolError(f"The header says {length} bytes follow; {len(data) - _HEADER.size} do.")
+    return memoryview(data)[_HEADER.size :]
+
+
+def _named(kind: type[Message]) -> type[Message]:
+    """Return a type of today as it was when its fields were named."""
+    fields: list[Any] = [
+        (field.name, field.type) if field.required else (field.name, field.type, field.default)
+        for field in msgspec.structs.fields(kind)
+        if field.name != "run"
+    ]
+
+    def now(self: Message) -> Message:
+        return kind(**msgspec.structs.asdict(self))
+
+    named: Any = msgspec.defstruct(
+        kind.__name__, fields, bases=(SameAsNow,), namespace={"now": now}, tag=type_of(kind), frozen=True, kw_only=True
+    )
+    return cast(type[Message], named)
+
+
+def _array_now(array: Any) -> Any:
+    return array.now() if isinstance(array, ClassCodesOfVersion3 | LevelsOfVersion3) else array

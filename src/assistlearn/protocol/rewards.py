@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TypeAlias
 
 import numpy as np
@@ -15,35 +14,41 @@ from assistlearn.methods.method import ABSTAINS, HoldoutAnswer
 from assistlearn.protocol.arrays import (
     Bits,
     ClassCodes,
-    Levels,
     pack_bits,
     pack_codes,
-    pack_levels,
     unpack_bits,
     unpack_codes,
-    unpack_levels,
 )
+from assistlearn.protocol.levels import Levels, pack_levels, unpack_levels
 
 PackedReward: TypeAlias = Bits | Levels
 PackedHoldout: TypeAlias = ClassCodes | Levels
 
 
-def pack_reward(reward: Reward) -> PackedReward:
-    """Return a reward in its smaller form. Its owner does this once; everybody passes it on as it came."""
-    return _pack_levels(reward) if isinstance(reward, SoftReward) else pack_bits(reward)
+def pack_reward(reward: Reward, codes: Codes) -> PackedReward:
+    """Return a reward in its smaller form. Its owner does this once; everybody passes it on as it came.
+
+    ``codes`` are the labels of its samples. Whoever reads the reward has them, and scores need fewer bits for that.
+    """
+    return (
+        pack_levels(reward.levels, reward.bits, reward.scale, codes)
+        if isinstance(reward, SoftReward)
+        else pack_bits(reward)
+    )
 
 
-def unpack_reward(packed: PackedReward, n: int, n_classes: int) -> Reward:
-    """Return the reward on ``n`` samples: bits, one score each with two classes, or one for each of more classes."""
+def unpack_reward(packed: PackedReward, codes: Codes, n_classes: int) -> Reward:
+    """Return the reward on samples with these labels: bits, a score each with two classes, or one per class of more."""
     if isinstance(packed, Bits):
-        return unpack_bits(packed, n)
-    return _unpack_levels(packed, (n,)) if n_classes == 2 else _unpack_vectors(packed, n, n_classes)
+        return unpack_bits(packed, len(codes))
+    n_scores = 1 if n_classes == 2 else n_classes
+    return _unpack(packed, len(codes), n_scores, codes)
 
 
 def pack_holdout(answer: HoldoutAnswer, n_classes: int) -> PackedHoldout:
     """Return answers for hold-out samples; an abstention travels as one code more than there are classes."""
     if isinstance(answer, SoftReward):
-        return _pack_levels(answer)
+        return pack_levels(answer.levels, answer.bits, answer.scale)
     return pack_codes(np.where(answer == ABSTAINS, n_classes, answer), n_classes + 1)
 
 
@@ -52,7 +57,7 @@ def unpack_holdout(packed: PackedHoldout | None, n: int, n_classes: int) -> Hold
     if packed is None:
         return None
     if isinstance(packed, Levels):
-        return _unpack_levels(packed, (n, 2)) if n_classes == 2 else _unpack_vectors(packed, n, n_classes)
+        return _unpack(packed, n, n_classes, None)
     codes: Codes = unpack_codes(packed, n, n_classes + 1)
     codes[codes == n_classes] = ABSTAINS
     return codes
@@ -69,19 +74,13 @@ def loudness(said: Reward | HoldoutAnswer, model_weight: float) -> float:
     return abs(model_weight) * said.loudest()
 
 
-def _pack_levels(said: SoftReward) -> Levels:
-    return pack_levels(said.levels, said.bits, said.scale)
-
-
-def _unpack_levels(packed: Levels, shape: tuple[int, ...]) -> SoftReward:
+def _unpack(packed: Levels, n: int, n_scores: int, truth: Codes | None) -> SoftReward:
     if packed.bits not in DTYPES:
         raise ProtocolError(f"Quantised numbers have {sorted(DTYPES)} bits, not {packed.bits}.")
-    levels, scale = unpack_levels(packed, math.prod(shape), packed.bits)
+    levels, scale = unpack_levels(packed, n * n_scores, packed.bits, n_scores, truth)
     if not scale > 0.0:
         raise ProtocolError(f"The scale {scale} of quantised numbers is not positive.")
-    return SoftReward(levels.reshape(shape), scale, packed.bits)
-
-
-def _unpack_vectors(packed: Levels, n: int, n_classes: int) -> ScoreVectors:
-    said = _unpack_levels(packed, (n, n_classes))
-    return ScoreVectors(said.levels, said.scale, said.bits)
+    if n_scores == 1:
+        return SoftReward(levels, scale, packed.bits)
+    kind = ScoreVectors if n_scores > 2 else SoftReward
+    return kind(levels.reshape(n, n_scores), scale, packed.bits)

@@ -8,7 +8,7 @@ from assistlearn.agents import Answer, Turn
 from assistlearn.core import Contribution
 from assistlearn.errors import AgentGoneError, ProtocolError, RunError, UnreachableError
 from assistlearn.protocol import Encoded
-from assistlearn.protocol.codec import decode_kept
+from assistlearn.protocol.codec import kept_now
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.remote_participant import RemoteParticipant
 from assistlearn.storage.file_digests import REMEDY, digest_of
@@ -67,6 +67,6 @@ class RecordedParticipant:
                 f"ledger has: it was changed or damaged. {REMEDY}"
             )
         try:
-            return self._participant.replay(turn, Encoded(decode_kept(past), past))
+            return self._participant.replay(turn, Encoded(kept_now(past), past))
         except ProtocolError as error:
             raise RunError(f"{self._folder.path}: the record of turn {turn.number} is damaged: {error}") from None

@@ -9,23 +9,29 @@ import msgspec
 
 from assistlearn.agents import Answer, Turn
 from assistlearn.core import Contribution, Verdict
+from assistlearn.core.votes import Codes
 from assistlearn.core.weight import LARGEST
 from assistlearn.errors import ProtocolError, RefusedError, RunError
 from assistlearn.methods.method import Method
 from assistlearn.protocol import Encoded
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.codec import decode_kept
+from assistlearn.protocol.codec import kept_now
 from assistlearn.protocol.rewards import PackedReward, loudness, unpack_holdout, unpack_reward
 from assistlearn.runs.correspondent import Correspondent
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """How large a run is: samples to train on, classes, hold-out samples."""
+class ToldTask:
+    """What the agents were told of the samples: the labels of those to train on, the classes, how many are held out."""
 
-    n_samples: int
+    codes: Codes
     n_classes: int
     n_holdout: int = 0
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples are trained on."""
+        return len(self.codes)
 
 
 class RemoteParticipant:
@@ -42,8 +48,8 @@ class RemoteParticipant:
         The run.
     method : Method
         Which rewards it exchanges, and whether agents hear of each other's models.
-    sizes : Sizes
-        Of the run.
+    task : ToldTask
+        What the agent was told of the samples.
     answers : callable, optional
         Returns the answer to a turn that was taken, as it came; None where there is none.
     check : callable, optional
@@ -55,7 +61,7 @@ class RemoteParticipant:
         correspondent: Correspondent,
         run: str,
         method: Method,
-        sizes: Sizes,
+        task: ToldTask,
         answers: Callable[[int], bytes | None] = lambda turn: None,
         check: Callable[[Turn, Answer], None] = lambda turn, answer: None,
     ) -> None:
@@ -63,7 +69,7 @@ class RemoteParticipant:
         self._correspondent = correspondent
         self._run = run
         self._method = method
-        self._sizes = sizes
+        self._task = task
         self._answers = answers
         self._check = check
         self._since = 0
@@ -90,7 +96,7 @@ class RemoteParticipant:
         """
         taken = reply.message
         if isinstance(taken, m.Problem) and taken.kind == "sits-out":
-            silence = self._method.silence(self._sizes.n_samples, self._sizes.n_classes)
+            silence = self._method.silence(self._task.n_samples, self._task.n_classes)
             return Answer(silence, Verdict(0.0, 0.0, False), why=taken.text)
         if not isinstance(taken, m.TurnTaken) or taken.run != self._run or taken.turn != turn.number:
             raise ProtocolError(f"Agent {self.name!r} answered {type(taken).__name__} to turn {turn.number}.")
@@ -120,17 +126,17 @@ class RemoteParticipant:
             raise ProtocolError(f"Agent {self.name!r}, turn {reply.turn}: {error}") from None
 
     def _checked(self, reply: m.TurnTaken) -> Answer:
-        reward = unpack_reward(reply.reward, self._sizes.n_samples, self._sizes.n_classes)
-        self._method.check_reward(reward, self._sizes.n_classes)
+        reward = unpack_reward(reply.reward, self._task.codes, self._task.n_classes)
+        self._method.check_reward(reward, self._task.n_classes)
         if not (loudness(reward, reply.model_weight) <= LARGEST and 0.0 <= reply.mean_reward <= 1.0):
             raise ProtocolError(
                 f"a model weight of {reply.model_weight} and a mean reward of {reply.mean_reward} cannot be."
             )
         verdict = Verdict(reply.model_weight, reply.mean_reward, reply.perfect)
-        if self._sizes.n_holdout == 0 or verdict.useless:
+        if self._task.n_holdout == 0 or verdict.useless:
             return Answer(reward, verdict, packed=reply.reward)
-        holdout = unpack_holdout(reply.holdout, self._sizes.n_holdout, self._sizes.n_classes)
-        self._method.check_holdout(holdout, self._sizes.n_classes)
+        holdout = unpack_holdout(reply.holdout, self._task.n_holdout, self._task.n_classes)
+        self._method.check_holdout(holdout, self._task.n_classes)
         if holdout is not None and not loudness(holdout, reply.model_weight) <= LARGEST:
             raise ProtocolError("the answers for the hold-out samples are louder than any model can be.")
         return Answer(reward, verdict, holdout, packed=reply.reward)
@@ -150,7 +156,7 @@ class RemoteParticipant:
 
     def _reward_of(self, turn: int) -> PackedReward:
         content = self._answers(turn)
-        taken = None if content is None else decode_kept(content)
+        taken = None if content is None else kept_now(content)
         if not isinstance(taken, m.TurnTaken):
             raise RunError(
                 f"Agent {self.name!r} has lost what it knew of run {self._run!r}, and the record of turn {turn} "

@@ -28,7 +28,7 @@ from assistlearn.runs.alignment import align
 from assistlearn.runs.open_run import OpenRun
 from assistlearn.runs.own_numbers import OwnNumbers
 from assistlearn.runs.recorded_participant import RecordedParticipant
-from assistlearn.runs.remote_participant import RemoteParticipant, Sizes
+from assistlearn.runs.remote_participant import RemoteParticipant, ToldTask
 from assistlearn.runs.setup import SetUp, set_up
 from assistlearn.runs.traffic import received_answers, traffic_of
 from assistlearn.runs.turn_check import turn_checks
@@ -55,12 +55,12 @@ def train(run: OpenRun) -> Iterator[Event]:
     if not any(isinstance(event, SamplesSettled) for event in logged):
         run.log.append(SamplesSettled(made.n_training, n_holdout))
     _begin(run, codes, n_classes, made, weights)
-    sizes = Sizes(made.n_training, n_classes, n_holdout)
+    task = ToldTask(codes if made.training is None else codes[made.training], n_classes, n_holdout)
     received = received_answers(run)
     checks = turn_checks(run, made, len(rows))
     participants = [
         RecordedParticipant(
-            RemoteParticipant(run.agents[name], run.name, made.method, sizes, run.folder.turn, checks[name]),
+            RemoteParticipant(run.agents[name], run.name, made.method, task, run.folder.turn, checks[name]),
             run.folder,
             run.may_leave(name),
             received[name],

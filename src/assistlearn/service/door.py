@@ -21,7 +21,7 @@ MANY = 4_096
 
 WITHOUT_SAMPLES = {type_of(kind) for kind in (m.Open, m.End, m.Predict, m.Forget)}
 
-_TYPE_FIRST = re.compile(rb"(?:[\x80-\x8f]|\xde..)\xa4type[\xa1-\xbf]", re.DOTALL)
+_TYPE_FIRST = re.compile(rb"(?:[\x90-\x9f]|\xdc..)[\xa1-\xbf]", re.DOTALL)
 
 
 class Door:

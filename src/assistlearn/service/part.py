@@ -171,7 +171,7 @@ class Part:
             task.check_provable()
         if prepare:
             self._seeds = None if message.turn_seeds == UNSAID else TurnSeeds(message.turn_seeds)
-            self._replica = Replica(task.start(), task.n_training, task.method, self._others(task), task.apart)
+            self._replica = Replica(task.start(), task.training_codes, task.method, self._others(task), task.apart)
             self.agent = Agent(self._own.name, self._own.estimator, task.honesty)
             self.agent.begin(task.samples(self.features()), message.seed)
         self._task = task
@@ -180,7 +180,7 @@ class Part:
         """Take up a turn that was done before a crash: its model, and its effect on the state."""
         request, sent = decode_kept(past.request), as_sent_now(past.reply)
         snapshot = request.state if isinstance(request, TakeTurnOfVersion1) else None
-        request, reply = request.now() if isinstance(request, TakeTurnOfVersion1) else request, sent.message
+        request, reply = request.now() if isinstance(request, Older) else request, sent.message
         assert isinstance(request, m.TakeTurn)
         assert isinstance(reply, m.TurnTaken)
         if replay:
@@ -223,10 +223,11 @@ def _same_task(kept: bytes, begin: m.Begin) -> bool:
 def _turn_taken(message: m.TakeTurn, answer: Answer, task: Task) -> m.TurnTaken:
     """Return what is said of a turn; where a model is right that nobody will use stays here."""
     verdict = answer.verdict
+    reward = task.method.silence(task.n_training, task.n_classes) if verdict.useless else answer.reward
     return m.TurnTaken(
         run=message.run,
         turn=message.turn,
-        reward=pack_reward(task.method.silence(task.n_training, task.n_classes) if verdict.useless else answer.reward),
+        reward=pack_reward(reward, task.training_codes),
         model_weight=verdict.model_weight,
         mean_reward=verdict.mean_reward,
         perfect=verdict.perfect,

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from assistlearn.core import Reward, RunState
+from assistlearn.core.votes import Codes
 from assistlearn.core.weight import LARGEST, NEGLIGIBLE
 from assistlearn.errors import OutOfOrderError, ProtocolError
 from assistlearn.methods.method import Method
@@ -46,8 +47,8 @@ class Replica:
     ----------
     state : RunState
         As it was before the first turn.
-    n_samples : int
-        The number of training samples.
+    codes : ndarray of shape (n_samples,)
+        The labels of the training samples.
     method : Method
         Which rewards it takes, and how models are judged.
     others : Standpoint
@@ -56,14 +57,12 @@ class Replica:
         Whether nobody hears of the others before the second round.
     """
 
-    def __init__(
-        self, state: RunState, n_samples: int, method: Method, others: Standpoint, apart: bool = False
-    ) -> None:
+    def __init__(self, state: RunState, codes: Codes, method: Method, others: Standpoint, apart: bool = False) -> None:
         self.state = state
         self.known = 0
         self._apart = apart
         self._method = method
-        self._n_samples = n_samples
+        self._codes = codes
         self._others = others
         self._round = 0
         self._own: OwnTurn | None = None
@@ -165,7 +164,7 @@ class Replica:
             )
         if own is not None and news.reward not in (None, own.reward):
             raise ProtocolError(f"News of turn {news.turn}: this agent has answered another reward.")
-        reward = unpack_reward(packed, self._n_samples, self.state.n_classes)
+        reward = unpack_reward(packed, self._codes, self.state.n_classes)
         self._method.check_reward(reward, self.state.n_classes)
         return reward
 
@@ -193,7 +192,7 @@ class Replica:
         logarithms = self.state.logarithms
         self.state.restore(
             [
-                None if numbers is None else unpack_numbers(numbers, self._n_samples, logarithms=place in logarithms)
+                None if numbers is None else unpack_numbers(numbers, len(self._codes), logarithms=place in logarithms)
                 for place, numbers in enumerate(snapshot.vectors)
             ]
         )

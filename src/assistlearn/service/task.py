@@ -95,6 +95,11 @@ class Task:
         """How many samples are trained on."""
         return int(np.count_nonzero(~self.aside))
 
+    @property
+    def training_codes(self) -> Codes:
+        """The class codes of the samples to train on."""
+        return self.codes[~self.aside]
+
     def start(self) -> RunState:
         """Return the state before the first turn."""
         return self.method.start(self.n_training, self.n_classes, self.weights)
@@ -123,7 +128,7 @@ class Task:
         assert self.rows is not None
         held = self.rows[~self.aside] >= 0
         return not answer.verdict.useless and proved(
-            answer.reward, self.codes[~self.aside], state.ignorance(), self.n_classes, held
+            answer.reward, self.training_codes, state.ignorance(), self.n_classes, held
         )
 
     def silence(self) -> Answer:
@@ -137,7 +142,7 @@ class Task:
         held, holdout_held = training >= 0, held_out >= 0
         return TrainingSamples(
             table=take_rows(features, training[held]),
-            codes=self.codes[~self.aside],
+            codes=self.training_codes,
             held=None if held.all() else held,
             holdout=take_rows(features, held_out[holdout_held]) if self.aside.any() else None,
             holdout_held=None if holdout_held.all() else holdout_held,

@@ -9,12 +9,16 @@ once stay readable. If the format must change, raise ``VERSION``; the old files 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import constriction
 import numpy as np
 
 from assistlearn.protocol import encode, older
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_levels, pack_numbers
+from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers
+from assistlearn.protocol.levels import pack_levels
+from assistlearn.protocol.older_arrays import ClassCodesOfVersion3, LevelsOfVersion3
 
 HERE = Path(__file__).parent
 
@@ -27,8 +31,10 @@ FINE_LEVELS = np.array([-32_767, 5, 32_767], dtype=np.int16)
 FINEST_LEVELS = np.array([-(2**31) + 1, 5, 2**31 - 1], dtype=np.int32)
 VECTORS = np.array([[7, -7, -7], [-7, 0, 7], [0, 0, 0]], dtype=np.int8)
 FEW_LEVELS = (np.arange(500) % 3 - 1).astype(np.int8)
+LABELS = np.arange(40) % 3
+SURE = np.where(np.arange(120).reshape(40, 3) % 7 > 1, -3, 3 - np.arange(3)).astype(np.int8)
 
-V3: dict[str, m.Message] = {
+V4: dict[str, m.Message] = {
     "open": m.Open(run="r-1", initiator="clinic", purpose="früh erkennen", alignment="psi", overlap="abstain"),
     "opened": m.Opened(run="r-1", agent="lab", n_rows=1_234),
     "align": m.Align(run="r-1", purpose="train", step=1, data=b"\x00\xffids"),
@@ -50,6 +56,7 @@ V3: dict[str, m.Message] = {
         shrinkage=0.5,
         models_per_turn=1,
         score_bits=0,
+        first_round="in turn",
     ),
     "begin-soft": m.Begin(
         run="r-1",
@@ -67,6 +74,7 @@ V3: dict[str, m.Message] = {
         shrinkage=0.25,
         models_per_turn=20,
         score_bits=16,
+        first_round="apart",
     ),
     "ready": m.Ready(run="r-1", n_held=4),
     "take-turn": m.TakeTurn(
@@ -119,6 +127,15 @@ V3: dict[str, m.Message] = {
         perfect=False,
         holdout=pack_levels(VECTORS[:2], 4, 0.25),
     ),
+    "turn-taken-coded": m.TurnTaken(
+        run="r-1",
+        turn=5,
+        reward=pack_levels(SURE, 3, 0.75, LABELS),
+        model_weight=0.5,
+        mean_reward=0.75,
+        perfect=False,
+        holdout=pack_codes(LABELS, 4),
+    ),
     "end": m.End(run="r-1", n_rounds=20),
     "ended": m.Ended(run="r-1", n_models=19),
     "predict": m.Predict(run="r-1", start=100_000, stop=123_456),
@@ -133,89 +150,120 @@ V3: dict[str, m.Message] = {
 }
 """What the files of this version say."""
 
+
+def codes_of_version_3(codes: list[int], n_classes: int) -> ClassCodesOfVersion3:
+    """Return class codes as they were packed up to version 3."""
+    return ClassCodesOfVersion3(len(codes), n_classes, np.array(codes, "u1" if n_classes <= 256 else "<u2").tobytes())
+
+
+def levels_of_version_3(levels: np.ndarray, bits: int, scale: float) -> LevelsOfVersion3:
+    """Return levels as they were packed up to version 3, with their counts where they are many."""
+    if levels.size > 100:
+        there, counts = np.unique(levels.astype(np.int32) + 128, return_counts=True)
+        shares = np.zeros(256)
+        shares[there] = counts / levels.size
+        coder = constriction.stream.queue.RangeEncoder()
+        coder.encode(levels.astype(np.int32) + 128, constriction.stream.model.Categorical(shares, perfect=False))
+        table = bytes(there.tolist()) + counts.astype("<u4").tobytes()
+        return LevelsOfVersion3(levels.size, bits, scale, "range", table, coder.get_compressed().tobytes())
+    return LevelsOfVersion3(levels.size, bits, scale, "raw", b"", pack_levels(levels, bits, scale).data)
+
+
+def taken_of_version_3(reward: Any, **said: Any) -> older.TurnTakenOfVersion3:
+    """Return a turn that was taken up to version 3."""
+    return older.TurnTakenOfVersion3(run="r-1", turn=5, reward=reward, **said)
+
+
+NEWS_OF_VERSION_3 = [
+    older.NewsOfVersion3(2, 1, 0.75, None),
+    older.NewsOfVersion3(3, 1, 1.5, pack_bits(RIGHT)),
+    older.NewsOfVersion3(4, 2, 0.125, pack_bits(RARELY_RIGHT)),
+]
+SOFT_NEWS_OF_VERSION_3 = [older.NewsOfVersion3(1, 1, 0.5, levels_of_version_3(FEW_LEVELS, 8, 0.25))]
+
+HARD_TASK: dict[str, Any] = {
+    "run": "r-1",
+    "method": "ascii",
+    "n_samples": 5,
+    "n_classes": 3,
+    "labels": codes_of_version_3([0, 2, 1, 1, 0], 3),
+    "seed": 7,
+    "weights": None,
+    "holdout": None,
+    "reward": "in-sample",
+    "cv": 5,
+    "loss": "logistic",
+    "shrinkage": 0.5,
+}
+SOFT_TASK: dict[str, Any] = {
+    "run": "r-1",
+    "method": "soft",
+    "n_samples": 5,
+    "n_classes": 300,
+    "labels": codes_of_version_3([0, 299, 1, 1, 0], 300),
+    "seed": 2**31 - 1,
+    "weights": pack_numbers(np.abs(NUMBERS)),
+    "holdout": pack_bits(np.array([True, False, False, False, True])),
+    "reward": "auto",
+    "cv": 4,
+    "loss": "exponential",
+    "shrinkage": 0.25,
+    "score_bits": 16,
+}
+
+V3: dict[str, m.Message] = {
+    **{name: message for name, message in V4.items() if name != "turn-taken-coded"},
+    "begin": older.BeginOfVersion3(**HARD_TASK, turn_seeds=2**32 - 1, models_per_turn=1, score_bits=0),
+    "begin-soft": older.BeginOfVersion3(**SOFT_TASK, turn_seeds=0, models_per_turn=20),
+    "take-turn": older.TakeTurnOfVersion3(run="r-1", turn=5, round=2, since=2, news=NEWS_OF_VERSION_3),
+    "take-turn-soft": older.TakeTurnOfVersion3(run="r-1", turn=3, round=1, since=0, news=SOFT_NEWS_OF_VERSION_3),
+    "turn-taken": taken_of_version_3(
+        pack_bits(RIGHT),
+        model_weight=1.0986122886681098,
+        mean_reward=2 / 3,
+        perfect=False,
+        holdout=codes_of_version_3([0, 1, 3], 4),
+    ),
+    "turn-taken-8-bits": taken_of_version_3(
+        levels_of_version_3(LEVELS, 8, 0.5), model_weight=-1.0, mean_reward=0.0, perfect=True
+    ),
+    "turn-taken-4-bits": taken_of_version_3(
+        levels_of_version_3(COARSE_LEVELS, 4, 0.5), model_weight=1.0, mean_reward=1.0, perfect=True
+    ),
+    "turn-taken-16-bits": taken_of_version_3(
+        levels_of_version_3(FINE_LEVELS, 16, 0.5), model_weight=1.0, mean_reward=1.0, perfect=False
+    ),
+    "turn-taken-32-bits": taken_of_version_3(
+        levels_of_version_3(FINEST_LEVELS, 32, 0.5),
+        model_weight=1.0,
+        mean_reward=1.0,
+        perfect=False,
+        holdout=levels_of_version_3(FINEST_LEVELS, 32, 1.0),
+    ),
+    "turn-taken-vectors": taken_of_version_3(
+        levels_of_version_3(VECTORS, 4, 0.25),
+        model_weight=0.5,
+        mean_reward=0.75,
+        perfect=False,
+        holdout=levels_of_version_3(VECTORS[:2], 4, 0.25),
+    ),
+}
+"""What the files of version 3 say."""
+
 V2: dict[str, m.Message] = {
     **{name: message for name, message in V3.items() if name != "turn-taken-vectors"},
-    "begin": older.BeginOfVersion2(
-        run="r-1",
-        method="ascii",
-        n_samples=5,
-        n_classes=3,
-        labels=pack_codes(np.array([0, 2, 1, 1, 0]), 3),
-        seed=7,
-        turn_seeds=2**32 - 1,
-        weights=None,
-        holdout=None,
-        reward="in-sample",
-        cv=5,
-        loss="logistic",
-        shrinkage=0.5,
-        score_bits=8,
-    ),
-    "begin-soft": older.BeginOfVersion2(
-        run="r-1",
-        method="soft",
-        n_samples=5,
-        n_classes=300,
-        labels=pack_codes(np.array([0, 299, 1, 1, 0]), 300),
-        seed=2**31 - 1,
-        turn_seeds=0,
-        weights=pack_numbers(np.abs(NUMBERS)),
-        holdout=pack_bits(np.array([True, False, False, False, True])),
-        reward="auto",
-        cv=4,
-        loss="exponential",
-        shrinkage=0.25,
-        score_bits=16,
-    ),
+    "begin": older.BeginOfVersion2(**HARD_TASK, turn_seeds=2**32 - 1, score_bits=8),
+    "begin-soft": older.BeginOfVersion2(**SOFT_TASK, turn_seeds=0),
 }
 """What the files of version 2 say."""
 
 V1: dict[str, m.Message] = {
     **{name: message for name, message in V2.items() if name != "problem-sits-out"},
-    "begin": older.BeginOfVersion1(
-        run="r-1",
-        method="ascii",
-        n_samples=5,
-        n_classes=3,
-        labels=pack_codes(np.array([0, 2, 1, 1, 0]), 3),
-        seed=7,
-        weights=None,
-        holdout=None,
-        reward="in-sample",
-        cv=5,
-        loss="logistic",
-        shrinkage=0.5,
-        score_bits=8,
-    ),
-    "begin-soft": older.BeginOfVersion1(
-        run="r-1",
-        method="soft",
-        n_samples=5,
-        n_classes=300,
-        labels=pack_codes(np.array([0, 299, 1, 1, 0]), 300),
-        seed=2**31 - 1,
-        weights=pack_numbers(np.abs(NUMBERS)),
-        holdout=pack_bits(np.array([True, False, False, False, True])),
-        reward="auto",
-        cv=4,
-        loss="exponential",
-        shrinkage=0.25,
-        score_bits=16,
-    ),
-    "take-turn": older.TakeTurnOfVersion1(
-        run="r-1",
-        turn=5,
-        round=2,
-        seed=11,
-        since=2,
-        news=[
-            m.News(2, 1, 0.75, None),
-            m.News(3, 1, 1.5, pack_bits(RIGHT)),
-            m.News(4, 2, 0.125, pack_bits(RARELY_RIGHT)),
-        ],
-    ),
+    "begin": older.BeginOfVersion1(**HARD_TASK, score_bits=8),
+    "begin-soft": older.BeginOfVersion1(**SOFT_TASK),
+    "take-turn": older.TakeTurnOfVersion1(run="r-1", turn=5, round=2, seed=11, since=2, news=NEWS_OF_VERSION_3),
     "take-turn-soft": older.TakeTurnOfVersion1(
-        run="r-1", turn=3, round=1, seed=11, since=0, news=[m.News(1, 1, 0.5, pack_levels(FEW_LEVELS, 8, 0.25))]
+        run="r-1", turn=3, round=1, seed=11, since=0, news=SOFT_NEWS_OF_VERSION_3
     ),
     "take-turn-state": older.TakeTurnOfVersion1(
         run="r-1",
@@ -235,14 +283,14 @@ def main() -> None:
     folder = HERE / f"v{m.VERSION}"
     folder.mkdir(exist_ok=True)
     written = []
-    for name, message in V3.items():
+    for name, message in V4.items():
         try:
             with (folder / f"{name}.msg").open("xb") as file:
                 file.write(encode(message))
         except FileExistsError:
             continue
         written.append(name)
-    print(f"{folder}: {len(written)} files written, {len(V3) - len(written)} were there and stay as they are.")  # noqa: T201
+    print(f"{folder}: {len(written)} files written, {len(V4) - len(written)} were there and stay as they are.")  # noqa: T201
 
 
 if __name__ == "__main__":
