@@ -17,6 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.alignment import Ids
+from assistlearn.errors import RunError
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import decode_kept
@@ -73,3 +74,13 @@ def test_a_turn_that_was_taken_is_answered_in_todays_version(kept):
     assert isinstance(reply, m.TurnTaken)
     path = kept / "three" / "half" / "lab" / "runs" / "test-run" / "turns" / "000002" / "reply.msg"
     assert reply == decode_kept(path.read_bytes()).now()
+
+
+def test_an_interrupted_run_with_a_learned_combination_is_told_to_start_anew(kept):
+    folder = kept / "three" / "half"
+    settings = folder / "run" / "settings.json"
+    told = json.loads(settings.read_text())
+    told |= {"combine": "auto", "reward": "out-of-fold"}
+    settings.write_text(json.dumps(told))
+    with pytest.raises(RunError, match="heard of each other in the first round of a run with combine='auto'"):
+        list(parties(folder, "three").leader().train())

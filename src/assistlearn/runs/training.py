@@ -34,8 +34,9 @@ from assistlearn.runs.traffic import received_answers, traffic_of
 from assistlearn.runs.turn_check import turn_checks
 from assistlearn.session import Combining, Session
 
-SINCE_VECTORS = 3
-"""The version of the protocol from which on a soft reward of more than two classes has a score for each of them."""
+SINCE_VECTORS, SINCE_APART = 3, 4
+"""The versions of the protocol from which on a soft reward of more than two classes has a score for each of them, and
+agents learn apart in the first round where a combination is learned."""
 
 OF_THE_SESSION = (TurnFinished, AgentLeft, RoundFinished, CombinationLearned, RunFinished)
 """Facts that a resumed session yields again, in the same order."""
@@ -82,6 +83,12 @@ def _check_release(run: OpenRun, made: SetUp, n_classes: int) -> None:
             f"Run {run.name!r} was begun by an older release, in which agents of the soft method said one number per "
             f"sample; with {n_classes} classes they now say one for each class. It cannot go on. Start a new run, or "
             "finish this one with the older release."
+        )
+    if first is not None and run.settings.plan.first_round == "apart" and version_of(first) < SINCE_APART:
+        raise RunError(
+            f"Run {run.name!r} was begun by an older release, in which agents heard of each other in the first round "
+            f"of a run with combine={run.settings.plan.combine!r}; now they do not. It cannot go on. Start a new run, "
+            "or finish this one with the older release."
         )
 
 
