@@ -92,6 +92,7 @@ def three_ways(made: Organisations, run: str, tables: dict[str, pl.DataFrame], m
         ("breast", "ascii", {"holdout": 0.25}),
         ("default_credit", "simple", {"order": "random"}),
         ("vehicle_scale", "ensemble", {}),
+        ("vehicle_scale", "soft", {"reward": "auto", "combine": "auto", "models_per_turn": 3}),
     ],
 )
 def test_fates_pairs_train_and_predict_as_in_one_process(organisations, data_folder, pair, method, options):
@@ -100,7 +101,7 @@ def test_fates_pairs_train_and_predict_as_in_one_process(organisations, data_fol
         table = pl.read_csv(data_folder / "fate_hetero" / f"{pair}_hetero_{role}.csv")
         sides[name] = table.head(MOST_ROWS) if role == "guest" else table
     sides[HELPERS[0]] = sides[HELPERS[0]].filter(pl.col("id").is_in(sides[INITIATOR]["id"].to_list()))
-    three_ways(organisations, f"fate-{pair}", sides, method, **options)
+    three_ways(organisations, f"fate-{pair}-{method}", sides, method, **options)
 
 
 @pytest.mark.slow
