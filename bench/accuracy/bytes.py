@@ -56,7 +56,7 @@ class Counted(AssistedClassifier):
                 turn_seeds=plan.seed,
                 weights=None,
                 holdout=None,
-                **plan.told(),
+                **plan.told(len(self.classes_)),
             )
             for name in list(self.agents_)[1:]
         }

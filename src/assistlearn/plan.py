@@ -275,27 +275,29 @@ class Plan:
         """
         return self.reward if self.combine == "sum" else "out-of-fold"
 
-    @property
-    def first_round(self) -> FirstRound:
-        """Whether agents hear of each other in the first round; where a combination is learned they need not.
+    def first_round(self, n_classes: int) -> FirstRound:
+        """Return whether agents hear of each other in the first round.
 
-        What they say then is told to the initiator alone. The others hear of it before the second round, if there is
-        one. In the greedy order agents compete for every turn, so that they have to know what was said before.
+        Where a combination of more than two classes is learned, they need not. What they say then is told to the
+        initiator alone. The others hear of it before the second round, if there is one. With two classes there is
+        little to save: an agent says one score per sample, and learns more under the ignorance of those before it.
+        In the greedy order agents compete for every turn, so that they have to know what was said before.
 
-        >>> Plan(method="soft", reward="auto", combine="auto").first_round, Plan().first_round
-        ('apart', 'in turn')
+        >>> plan = Plan(method="soft", reward="auto", combine="auto")
+        >>> plan.first_round(n_classes=3), plan.first_round(n_classes=2), Plan().first_round(n_classes=3)
+        ('apart', 'in turn', 'in turn')
         """
-        learned = self.combine != "sum" and not isinstance(order_of(self.order), Greedy)
-        return "apart" if learned else "in turn"
+        learned = self.combine != "sum" and n_classes > 2
+        return "apart" if learned and not isinstance(order_of(self.order), Greedy) else "in turn"
 
     def make_method(self) -> Method:
         """Return the method, with the settings that it needs."""
         return method_named(self.method, vars(self))
 
-    def told(self) -> dict[str, Any]:
-        """Return what helpers are told of it, by name."""
+    def told(self, n_classes: int = 2) -> dict[str, Any]:
+        """Return what helpers are told of it in a task of so many classes, by name."""
         said = {name: getattr(self, name) for name in TOLD}
-        return said | {"reward": self.honest_reward, "first_round": self.first_round}
+        return said | {"reward": self.honest_reward, "first_round": self.first_round(n_classes)}
 
     def of_runs(self) -> dict[str, Any]:
         """Return the settings that runs of separate agents have, as plain values for a file."""

@@ -66,4 +66,4 @@ def test_turns_apart_side_by_side_are_the_same_to_the_bit():
 
 
 def test_in_the_greedy_order_agents_hear_of_each_other_at_once():
-    assert Plan(order="greedy", **RECOMMENDED).first_round == "in turn"
+    assert Plan(order="greedy", **RECOMMENDED).first_round(n_classes=3) == "in turn"

@@ -18,10 +18,11 @@ def traffic_of(run: OpenRun, events: Sequence[Event]) -> dict[str, Any]:
     """
     turns = [event for event in events if isinstance(event, TurnFinished)]
     plan = run.settings.plan
+    apart = plan.first_round(len(run.settings.classes)) == "apart"
     traffic: dict[str, Any] = {}
     for helper in run.settings.helpers:
         mine = [turn for turn in turns if turn.agent == helper]
-        heard = mine[-1].turn if mine and (mine[-1].round > 1 or plan.first_round == "in turn") else 0
+        heard = mine[-1].turn if mine and (mine[-1].round > 1 or not apart) else 0
         others = [turn for turn in turns if turn.agent != helper and turn.contribution and turn.turn < heard]
         news = len(others) if plan.make_method().shares_state else 0
         traffic[helper] = {"sent": {}, "received": {}, "turns": len(mine), "news": news}

@@ -84,7 +84,8 @@ def _check_release(run: OpenRun, made: SetUp, n_classes: int) -> None:
             f"sample; with {n_classes} classes they now say one for each class. It cannot go on. Start a new run, or "
             "finish this one with the older release."
         )
-    if first is not None and run.settings.plan.first_round == "apart" and version_of(first) < SINCE_APART:
+    apart = run.settings.plan.first_round(n_classes) == "apart"
+    if first is not None and apart and version_of(first) < SINCE_APART:
         raise RunError(
             f"Run {run.name!r} was begun by an older release, in which agents heard of each other in the first round "
             f"of a run with combine={run.settings.plan.combine!r}; now they do not. It cannot go on. Start a new run, "
@@ -109,7 +110,7 @@ def _begin(run: OpenRun, codes: Codes, n_classes: int, made: SetUp, weights: Any
             turn_seeds=run.settings.plan.seed,
             weights=packed_weights,
             holdout=holdout,
-            **run.settings.plan.told(),
+            **run.settings.plan.told(n_classes),
         )
         run.reach(name, begin, m.Ready)
 

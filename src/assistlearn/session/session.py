@@ -73,7 +73,8 @@ class Session:
 
     def apart(self, round: int) -> bool:
         """Whether the turns of a round are taken as if nobody had spoken before."""
-        return round == 1 and self.plan.first_round == "apart"
+        n_classes = next(iter(self.states.values())).n_classes
+        return round == 1 and self.plan.first_round(n_classes) == "apart"
 
     def run(self) -> Generator[Event, None, RunFinished]:
         """Run the rounds, yielding what happens."""
