@@ -30,16 +30,17 @@ def digits():
     return train_test_split(table, labels, train_size=500, random_state=0, stratify=labels)
 
 
-def in_eight(**settings) -> AssistedClassifier:
-    agents = [(f"column {m}", LINEAR, list(range(m, 64, 8))) for m in range(8)]
+def in_eight(learner=LINEAR, **settings) -> AssistedClassifier:
+    agents = [(f"column {m}", learner, list(range(m, 64, 8))) for m in range(8)]
     return AssistedClassifier(agents, **(COMBINED | {"n_rounds": 2} | settings))
 
 
-def test_eight_agents_with_a_column_each_are_better_combined_than_added_up(digits):
+def test_eight_agents_with_a_column_each_are_better_combined_in_one_round_than_added_up_in_two(digits):
     X_train, X_test, y_train, y_test = digits
-    combined = in_eight().fit(X_train, y_train)
-    added = in_eight(combine="sum", models_per_turn=1).fit(X_train, y_train)
+    combined = in_eight(SMALL, n_rounds=1).fit(X_train, y_train)
+    added = in_eight(SMALL, combine="sum").fit(X_train, y_train)
     assert combined.combination_.kind == "linear"
+    assert added.n_rounds_ == 2
     assert combined.score(X_test, y_test) > added.score(X_test, y_test) + 0.01
 
 
