@@ -9,7 +9,7 @@ travelled with its name, and the header had 20 bytes: the length of the body and
 from __future__ import annotations
 
 import struct
-from typing import Annotated, Any, Protocol, cast, runtime_checkable
+from typing import Annotated, Any, ClassVar, Protocol, cast, runtime_checkable
 
 import msgspec
 
@@ -21,6 +21,9 @@ from assistlearn.protocol.older_arrays import ClassCodesOfVersion3, LevelsOfVers
 
 UNSAID = -1
 """In place of a seed that an older release did not say."""
+
+SINCE: dict[str, Any] = {"turn_seeds": UNSAID, "models_per_turn": 1, "first_round": "in turn"}
+"""What a task of an older release does not say, and what it went by."""
 
 
 _HEADER = struct.Struct("<4sHHIQ")
@@ -56,55 +59,20 @@ class BeginOfVersion1(Named, frozen=True, tag="begin"):
     score_bits: int
 
     def now(self) -> m.Begin:
-        """Return the task, with no number to draw seeds from."""
-        added = {"turn_seeds": UNSAID, "models_per_turn": 1, "first_round": "in turn"}
-        return m.Begin(**msgspec.structs.asdict(self) | {"labels": self.labels.now()} | added)
+        """Return the task; what was not said yet is as it was then."""
+        return m.Begin(**(SINCE | msgspec.structs.asdict(self) | {"labels": self.labels.now()}))
 
 
-class BeginOfVersion2(Named, frozen=True, tag="begin"):
+class BeginOfVersion2(BeginOfVersion1, frozen=True, tag="begin"):
     """The task, when agents boosted one model a turn."""
 
-    method: str
-    n_samples: int
-    n_classes: int
-    labels: ClassCodesOfVersion3
-    seed: int
     turn_seeds: int
-    weights: Numbers | None
-    holdout: Bits | None
-    reward: str
-    cv: int
-    loss: str
-    shrinkage: float
-    score_bits: int
-
-    def now(self) -> m.Begin:
-        """Return the task, with one model a turn."""
-        added = {"models_per_turn": 1, "first_round": "in turn"}
-        return m.Begin(**msgspec.structs.asdict(self) | {"labels": self.labels.now()} | added)
 
 
-class BeginOfVersion3(Named, frozen=True, tag="begin"):
-    """The task, when each label had a byte or two."""
+class BeginOfVersion3(BeginOfVersion2, frozen=True, tag="begin"):
+    """The task, when each label had a byte or two, and agents always heard of each other in the first round."""
 
-    method: str
-    n_samples: int
-    n_classes: int
-    labels: ClassCodesOfVersion3
-    seed: int
-    turn_seeds: int
-    weights: Numbers | None
-    holdout: Bits | None
-    reward: str
-    cv: int
-    loss: str
-    shrinkage: float
     models_per_turn: int
-    score_bits: int
-
-    def now(self) -> m.Begin:
-        """Return the task with its labels as they are packed now."""
-        return m.Begin(**msgspec.structs.asdict(self) | {"labels": self.labels.now(), "first_round": "in turn"})
 
 
 class NewsOfVersion3(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
@@ -184,9 +152,11 @@ CHANGED: dict[int, tuple[type[Message], ...]] = {
 class SameAsNow(Named, frozen=True):
     """A message that says what one of today says; only its fields were named."""
 
+    today: ClassVar[type[Message]]
+
     def now(self) -> Message:
         """Return the message of today."""
-        raise NotImplementedError
+        return self.today(**msgspec.structs.asdict(self))
 
 
 def types_of_version(version: int, today: dict[str, type[Message]]) -> dict[str, type[Message]]:
@@ -218,13 +188,8 @@ def _named(kind: type[Message]) -> type[Message]:
         for field in msgspec.structs.fields(kind)
         if field.name != "run"
     ]
-
-    def now(self: Message) -> Message:
-        return kind(**msgspec.structs.asdict(self))
-
-    named: Any = msgspec.defstruct(
-        kind.__name__, fields, bases=(SameAsNow,), namespace={"now": now}, tag=type_of(kind), frozen=True, kw_only=True
-    )
+    name, tag, more = kind.__name__, type_of(kind), {"today": kind}
+    named: Any = msgspec.defstruct(name, fields, bases=(SameAsNow,), namespace=more, tag=tag, frozen=True, kw_only=True)
     return cast(type[Message], named)
 
 
