@@ -19,10 +19,13 @@ class Overheard:
     """The way to the agents, which keeps every turn that is asked for, and may change it."""
 
     def __init__(self, made: Parties, spoil=lambda agent, turn: turn) -> None:
-        services = made.services()
-        self._transport = MemoryTransport({name: service.answer for name, service in services.items()})
+        self.start_anew(made)
         self._spoil = spoil
         self.turns: list[tuple[str, m.TakeTurn]] = []
+
+    def start_anew(self, made: Parties) -> None:
+        """Replace the helpers by new ones, who know what is on their disks."""
+        self._transport = MemoryTransport({name: service.answer for name, service in made.services().items()})
 
     def ask(self, agent: str, request: bytes) -> bytes:
         message = decode(request)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from shutil import rmtree
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.events import TurnFinished
+from assistlearn.errors import RunError
+from assistlearn.events import RoundFinished, TurnFinished
 from assistlearn.plan import Plan
 from tests.runs.overheard import LEARNER, RECOMMENDED, Overheard, parties
 
@@ -67,3 +70,25 @@ def test_turns_apart_side_by_side_are_the_same_to_the_bit():
 
 def test_in_the_greedy_order_agents_hear_of_each_other_at_once():
     assert Plan(order="greedy", **RECOMMENDED).first_round(n_classes=3) == "in turn"
+
+
+def test_a_helper_started_anew_between_the_rounds_goes_on_as_it_was(tmp_path):
+    whole, anew = parties(tmp_path / "whole"), parties(tmp_path / "anew")
+    way = Overheard(anew)
+    for made, transport in ((whole, Overheard(whole)), (anew, way)):
+        for event in made.leader(transport).train():
+            if made is anew and isinstance(event, RoundFinished):
+                way.start_anew(anew)
+    results = [made.leader().folder.result() for made in (whole, anew)]
+    assert results[0]["contributions"] == results[1]["contributions"]
+    assert len(way.turns) == 4  # nobody is asked twice
+
+
+def test_a_helper_that_has_lost_its_first_model_is_named_at_the_end(tmp_path):
+    made = parties(tmp_path)
+    events = made.leader(Overheard(made)).train()
+    next(event for event in events if isinstance(event, RoundFinished))
+    events.close()
+    rmtree(tmp_path / "lab" / "runs" / "test-run" / "turns")
+    with pytest.raises(RunError, match=r"'lab' has . models, but the result is made of .*: it has lost some"):
+        list(made.leader(Overheard(made)).train())

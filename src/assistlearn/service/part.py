@@ -115,7 +115,7 @@ class Part:
             raise OutOfOrderError(
                 f"Training of run {message.run!r} has ended here; turn {message.turn} comes too late."
             )
-        if message.since != replica.known:
+        if message.since != replica.known or replica.lacks(message):
             text = f"This agent knows the run up to turn {replica.known}, not {message.since}."
             return m.Problem(run=message.run, kind="behind", text=text, known=replica.known)
         replica.catch_up(message, task.check_spread)

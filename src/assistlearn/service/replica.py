@@ -108,6 +108,14 @@ class Replica:
         if not self.takes_apart(message.round):
             self.known = message.turn
 
+    def lacks(self, message: m.TakeTurn) -> bool:
+        """Whether the news take for granted an answer of a turn apart that this agent has lost.
+
+        What it knows does not tell: after a turn apart it is as little as before.
+        """
+        own = None if self._own is None else self._own.number
+        return any(news.reward is None and news.turn != own and self.takes_apart(news.round) for news in message.news)
+
     def takes_apart(self, round: int) -> bool:
         """Whether the turns of a round are taken as if nobody had spoken before."""
         return self._apart and round == 1
