@@ -5,8 +5,9 @@ The estimator, the command line, run folders, messages and task files are made f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from assistlearn.errors import SettingsError
@@ -17,6 +18,7 @@ from assistlearn.setting import (
     at_most,
     choice,
     one_of,
+    positive,
     positive_up_to_one,
     setting,
     settings_of,
@@ -38,13 +40,17 @@ WeakAgent = Literal["skip", "stop"]
 Absent = Literal["stop", "go on"]
 Loss = Literal["logistic", "exponential"]
 ScoreBits = Literal[0, 2, 3, 4, 8, 16, 32]
-Combine = Literal["sum", "learned", "auto"]
+Combine = Literal["sum", "learned", "auto", "stack", "offset"]
 FirstRound = Literal["in turn", "apart"]
 
 MAX_MODELS = 100
 """How many models another agent can be asked to boost by itself in one turn."""
 
+ORDERS_WITHOUT_LABELS = ("chain", "random")
+"""The orders that do not depend on what models are worth."""
+
 RUN, SAMPLES, TRAINING, SOFT = "The run", "Samples", "Training", "The soft method"
+LABEL_PRIVATE = "The label-private method"
 """The headings under which settings are shown."""
 
 
@@ -226,11 +232,14 @@ class Plan:
     combine: Combine = choice(
         "sum",
         "What becomes of the agents' votes: they are added up (sum); the initiator learns in private what to make of "
-        "them (learned); or its own folds decide between both and being alone (auto).",
+        "them (learned), by trees over them and its own columns (stack), or by trees that start from their weighted "
+        "sum (offset); or its own folds decide, also between these and being alone (auto).",
         lambda: get_args(Combine),
-        more='"learned" and "auto" need ``method="soft"`` and honest rewards, which ``reward="auto"`` then stands for. '
-        "Nothing is sent for it. Training then stops at the first round that lowers the loss of the combination, on "
-        "samples that it has not seen, by less than 1 %, and does not keep that round.",
+        more='All but "sum" need ``method="soft"`` or ``"label-private"``, and honest rewards, which ``reward="auto"`` '
+        "then stands for. Nothing is sent for it. Training then stops at the first round that lowers the loss of the "
+        "combination, on samples that it has not seen, by less than 1 %, and does not keep that round. With "
+        '``"label-private"`` something is always learned: "sum" stands for "auto" there, which takes "stack" for two '
+        'classes and "offset" for more, or stays alone.',
         panel=SOFT,
     )
     score_bits: int = setting(
@@ -238,20 +247,48 @@ class Plan:
         "The bits in which an agent says a score: 2, 3, 4, 8, 16 or 32; 0 takes 8 for two classes, where it says one "
         "score per sample, and 4 for more, where it says one for each class.",
         one_of(lambda: get_args(ScoreBits)),
+        more='With ``method="label-private"`` 0 always takes 4.',
         told=True,
         panel=SOFT,
         metavar="BITS",
     )
+    epsilon: float = setting(
+        1.0,
+        "How much a label that helpers are told may say about the true one: its odds change by a factor of "
+        "exp(epsilon) at the most. Smaller is more private.",
+        positive,
+        applies=lambda plan: plan.make_method().keeps_labels,
+        more="Labels are changed by chance once; what helpers hear beside follows from the changed ones. Above 3 a "
+        "label is hardly protected. ``inf`` changes none.",
+        told=True,
+        panel=LABEL_PRIVATE,
+        metavar="NUMBER",
+    )
 
     def __post_init__(self) -> None:
-        self._refuse({name: known.check for name, known in SETTINGS.items() if known.applies(self)})
+        self._refuse((name, known.check) for name, known in SETTINGS.items() if known.applies(self))
         if isinstance(order_of(self.order), Greedy) and not self.make_method().shares_state:
             raise SettingsError(
                 f"order={self.order!r} compares the agents' models, but method={self.method!r} lets each boost alone."
             )
 
-        if self.combine != "sum":
+        if self.make_method().keeps_labels:
+            self._check_secrecy()
+        elif self.combine != "sum":
             self._check_combination()
+
+    def _check_secrecy(self) -> None:
+        """Refuse what would let helpers see what the initiator's own model is worth, which follows from the labels."""
+        if self.weak_agent == "stop":
+            raise SettingsError(
+                f'weak_agent="stop" would end the run where the initiator\'s own model is no better than chance, and '
+                f'so tell helpers about the true labels. Use weak_agent="skip" with method={self.method!r}.'
+            )
+        if self.order not in ORDERS_WITHOUT_LABELS:
+            raise SettingsError(
+                f"order={self.order!r} may depend on what models are worth, and so tell helpers about the true labels. "
+                f"Use one of {list(ORDERS_WITHOUT_LABELS)} with method={self.method!r}."
+            )
 
     def _check_combination(self) -> None:
         """Refuse a combination that there would be nothing honest to learn from."""
@@ -273,7 +310,31 @@ class Plan:
         >>> Plan(method="soft", reward="auto", combine="learned").honest_reward
         'out-of-fold'
         """
-        return self.reward if self.combine == "sum" else "out-of-fold"
+        return self.reward if self.combination == "sum" else "out-of-fold"
+
+    @property
+    def combination(self) -> Combine:
+        """What becomes of the votes; where helpers do not know the labels, the initiator always learns it.
+
+        >>> Plan(method="label-private").combination, Plan().combination
+        ('auto', 'sum')
+        """
+        return "auto" if self.combine == "sum" and self.make_method().keeps_labels else self.combine
+
+    @property
+    def most_rounds(self) -> int:
+        """How many rounds there can be: some methods have but one.
+
+        >>> Plan(n_rounds=5).most_rounds, Plan(method="label-private", n_rounds=5).most_rounds
+        (5, 1)
+        """
+        return min(self.n_rounds, self.make_method().most_rounds)
+
+    def at_home(self) -> Plan:
+        """Return the plan by which the initiator's own agent goes: what never leaves is fine, and of true labels."""
+        if not self.make_method().keeps_labels:
+            return self
+        return replace(self, score_bits=max(get_args(ScoreBits)), epsilon=math.inf)
 
     def first_round(self, n_classes: int) -> FirstRound:
         """Return whether agents hear of each other in the first round.
@@ -287,7 +348,8 @@ class Plan:
         >>> plan.first_round(n_classes=3), plan.first_round(n_classes=2), Plan().first_round(n_classes=3)
         ('apart', 'in turn', 'in turn')
         """
-        learned = self.combine != "sum" and n_classes > 2
+        shares = self.make_method().shares_state
+        learned = self.combine != "sum" and n_classes > 2 and shares
         return "apart" if learned and not isinstance(order_of(self.order), Greedy) else "in turn"
 
     def make_method(self) -> Method:
@@ -297,7 +359,8 @@ class Plan:
     def told(self, n_classes: int = 2) -> dict[str, Any]:
         """Return what helpers are told of it in a task of so many classes, by name."""
         said = {name: getattr(self, name) for name in TOLD}
-        return said | {"reward": self.honest_reward, "first_round": self.first_round(n_classes)}
+        said |= {"reward": self.honest_reward, "first_round": self.first_round(n_classes)}
+        return said if self.make_method().keeps_labels else said | {"epsilon": None}
 
     def of_runs(self) -> dict[str, Any]:
         """Return the settings that runs of separate agents have, as plain values for a file."""
@@ -305,10 +368,11 @@ class Plan:
 
     def check_for_runs(self) -> None:
         """Raise for what is right in one process but cannot be asked of separate agents."""
-        self._refuse({name: known.complaint_of_runs for name, known in SETTINGS.items()})
+        self._refuse((name, known.complaint_of_runs) for name, known in SETTINGS.items())
 
-    def _refuse(self, checks: Mapping[str, Callable[[Any], Complaint]]) -> None:
-        for name, check in checks.items():
+    def _refuse(self, checks: Iterable[tuple[str, Callable[[Any], Complaint]]]) -> None:
+        """Raise for the first setting that is wrong; whether a later one applies is asked when its turn has come."""
+        for name, check in checks:
             value = getattr(self, name)
             complaint = check(value)
             if complaint is not None:

@@ -145,6 +145,11 @@ def positive_up_to_one(value: Any) -> Complaint:
     return None if _is_number(value) and 0.0 < float(value) <= 1.0 else "must be above 0 and at most 1."
 
 
+def positive(value: Any) -> Complaint:
+    """Check that a value is a number above zero; infinity is one."""
+    return None if _is_number(value) and float(value) > 0.0 else "must be a number above 0."
+
+
 def words(value: Any) -> Complaint:
     """Check that a value is a text."""
     return None if isinstance(value, str) else "must be a text."

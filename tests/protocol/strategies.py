@@ -86,6 +86,7 @@ MESSAGES: dict[type[m.Message], st.SearchStrategy[m.Message]] = {
         models_per_turn=counts,
         score_bits=st.sampled_from(SCORE_BITS),
         first_round=st.sampled_from(["in turn", "apart"]),
+        epsilon=st.none() | st.floats(0.01, 10.0),
     ),
     m.Ready: st.builds(m.Ready, run=words, n_held=counts),
     m.TakeTurn: st.builds(

@@ -31,6 +31,7 @@ LEAVES_THE_INITIATOR = {
         "models_per_turn",
         "score_bits",
         "first_round",
+        "epsilon",
     ],
     "TakeTurn": ["turn", "round", "since", "news"],
     "End": ["n_rounds", "last_turn"],

@@ -19,6 +19,9 @@ DTYPES: dict[int, type[np.signedinteger[Any]]] = {
 }
 """What holds the levels for each number of bits; fewer than eight use some of a byte's levels."""
 
+FINEST_BITS = 32
+"""For what never leaves an agent."""
+
 
 @dataclass(frozen=True, eq=False)
 class SoftReward:

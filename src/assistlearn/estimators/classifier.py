@@ -154,6 +154,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         models_per_turn: int = Plan.models_per_turn,
         combine: str = Plan.combine,
         score_bits: int = Plan.score_bits,
+        epsilon: float = Plan.epsilon,
         missing_agent: str = Plan.missing_agent,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -173,6 +174,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         self.models_per_turn = models_per_turn
         self.combine = combine
         self.score_bits = score_bits
+        self.epsilon = epsilon
         self.missing_agent = missing_agent
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,11 +38,17 @@ class Method(ABC):
         Whether one ignorance goes from agent to agent; otherwise each agent boosts alone.
     wants_probabilities : bool
         Whether models answer with class probabilities, where their learner has them.
+    keeps_labels : bool
+        Whether the true labels stay with the initiator: helpers are told labels that chance has changed.
+    most_rounds : float
+        How many rounds there can be.
     """
 
     summary: ClassVar[str] = ""
     shares_state: ClassVar[bool] = True
     wants_probabilities: ClassVar[bool] = False
+    keeps_labels: ClassVar[bool] = False
+    most_rounds: ClassVar[int] = sys.maxsize
 
     # -- the state
 

@@ -11,13 +11,12 @@ import numpy as np
 from assistlearn.core import Reward, RunState, ScoreVectors, SoftReward, SoftState, VectorState, Verdict
 from assistlearn.core.confidence import LEAST, Said, confidences, heights, score_of_truth
 from assistlearn.core.ignorance import Bools, Floats
-from assistlearn.core.quantise import quantise, quantise_vectors
+from assistlearn.core.quantise import FINEST_BITS, quantise, quantise_vectors
 from assistlearn.core.truth_first import in_order, truth_first
 from assistlearn.core.votes import Codes
 from assistlearn.errors import ProtocolError
 from assistlearn.methods.method import HoldoutAnswer, Method, spread
 
-FINEST_BITS = 32
 BITS_OF_TWO, BITS_OF_MORE = 8, 4
 """The bits of a score where the plan leaves them open: of the one that is said with two classes, and of each of K."""
 

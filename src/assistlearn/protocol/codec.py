@@ -17,7 +17,7 @@ from assistlearn.errors import ProtocolError
 from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers
 from assistlearn.protocol.levels import Levels
 from assistlearn.protocol.messages import REPLIES, REQUESTS, VERSION, Message, type_of
-from assistlearn.protocol.older import CHANGED, Older, SameAsNow, body_of, types_of_version
+from assistlearn.protocol.older import CHANGED, LAST_NAMED, Older, SameAsNow, named_body_of, types_of_version
 
 MARK = b"ALMS"
 _HEADER = struct.Struct("<4sH")
@@ -145,7 +145,7 @@ def _decoded(data: bytes, limits: Limits, versions: tuple[int, ...]) -> Message:
         raise ProtocolError("These bytes are not a message of assistlearn.")
     if version not in versions:
         raise VersionError(f"The message speaks version {version} of the protocol, this release version {VERSION}.")
-    body = memoryview(data)[HEADER_BYTES:] if version == VERSION else body_of(data)
+    body = named_body_of(data) if version <= LAST_NAMED else memoryview(data)[HEADER_BYTES:]
     if len(body) > limits.body:
         raise ProtocolError(f"The message has {len(body)} bytes; at most {limits.body} are taken.")
     try:

@@ -30,10 +30,13 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 |           |          | score_bits, reward, cv,   |                                                                   |
 |           |          | seed, turn_seeds          |                                                                   |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | epsilon                   | how far chance has changed the labels, where it has: 9 bytes      |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | n_samples, n_classes      | how many samples and classes there are                            |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | labels                    | class codes under a secret permutation, entropy-coded (2 bytes    |
-|           |          |                           | per sample at the most): numbers, not names of classes            |
+|           |          |                           | per sample at the most): numbers, not names of classes; of the    |
+|           |          |                           | label-private method, such as chance has changed                  |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | weights                   | initial weights of the samples, if not uniform: 8 bytes each      |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
@@ -99,7 +102,7 @@ import msgspec
 from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers
 from assistlearn.protocol.levels import Levels
 
-VERSION = 4
+VERSION = 5
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", kw_only=True, array_like=True):
@@ -157,6 +160,7 @@ class Begin(Message, frozen=True, tag="begin"):
     models_per_turn: int
     score_bits: int
     first_round: Literal["in turn", "apart"]
+    epsilon: float | None
 
 
 class Ready(Message, frozen=True, tag="ready"):

@@ -9,24 +9,27 @@ travelled with its name, and the header had 20 bytes: the length of the body and
 from __future__ import annotations
 
 import struct
-from typing import Annotated, Any, ClassVar, Protocol, cast, runtime_checkable
+from typing import Annotated, Any, ClassVar, Literal, Protocol, cast, runtime_checkable
 
 import msgspec
 
 from assistlearn.errors import ProtocolError
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, Numbers
+from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers
 from assistlearn.protocol.messages import Message, type_of
 from assistlearn.protocol.older_arrays import ClassCodesOfVersion3, LevelsOfVersion3
 
 UNSAID = -1
 """In place of a seed that an older release did not say."""
 
-SINCE: dict[str, Any] = {"turn_seeds": UNSAID, "models_per_turn": 1, "first_round": "in turn"}
+SINCE: dict[str, Any] = {"turn_seeds": UNSAID, "models_per_turn": 1, "first_round": "in turn", "epsilon": None}
 """What a task of an older release does not say, and what it went by."""
 
 
 _HEADER = struct.Struct("<4sHHIQ")
+
+LAST_NAMED = 3
+"""The last version in which fields travelled with their names."""
 
 
 @runtime_checkable
@@ -73,6 +76,30 @@ class BeginOfVersion3(BeginOfVersion2, frozen=True, tag="begin"):
     """The task, when each label had a byte or two, and agents always heard of each other in the first round."""
 
     models_per_turn: int
+
+
+class BeginOfVersion4(Message, frozen=True, tag="begin"):
+    """The task, when every label that was told was true."""
+
+    method: str
+    n_samples: int
+    n_classes: int
+    labels: ClassCodes
+    seed: int
+    turn_seeds: int
+    weights: Numbers | None
+    holdout: Bits | None
+    reward: str
+    cv: int
+    loss: str
+    shrinkage: float
+    models_per_turn: int
+    score_bits: int
+    first_round: Literal["in turn", "apart"]
+
+    def now(self) -> m.Begin:
+        """Return the task."""
+        return m.Begin(**(SINCE | msgspec.structs.asdict(self)))
 
 
 class NewsOfVersion3(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
@@ -145,6 +172,7 @@ CHANGED: dict[int, tuple[type[Message], ...]] = {
     1: (BeginOfVersion1, TakeTurnOfVersion1),
     2: (BeginOfVersion2,),
     3: (BeginOfVersion3, TakeTurnOfVersion3, TurnTakenOfVersion3),
+    4: (BeginOfVersion4,),
 }
 """For each older version the types that the version after it has changed, as they were."""
 
@@ -165,14 +193,14 @@ def types_of_version(version: int, today: dict[str, type[Message]]) -> dict[str,
     >>> sorted(types_of_version(1, {"end": m.End}))
     ['begin', 'end', 'take-turn', 'turn-taken']
     """
-    types = {name: _named(kind) for name, kind in today.items()}
+    types = {name: _named(kind) for name, kind in today.items()} if version <= LAST_NAMED else dict(today)
     for older in sorted((number for number in CHANGED if number >= version), reverse=True):
         types |= {type_of(kind): kind for kind in CHANGED[older]}
     return types
 
 
-def body_of(data: bytes) -> memoryview:
-    """Return the body of a message of an older version, whose header says how long it is."""
+def named_body_of(data: bytes) -> memoryview:
+    """Return the body of a message whose fields have names, and whose header says how long it is."""
     if len(data) < _HEADER.size:
         raise ProtocolError(f"An older message has a header of {_HEADER.size} bytes; these are {len(data)} bytes.")
     _, _, zeros, length, _ = _HEADER.unpack_from(data)

@@ -159,7 +159,8 @@ def aligned_rows(rows: Rows | None, run: str) -> Rows:
 def _plan(begin: m.Begin) -> Plan:
     """Return the part of the plan that the message tells."""
     try:
-        plan = Plan(**{name: getattr(begin, name) for name in TOLD})
+        said = {name: getattr(begin, name) for name in TOLD}
+        plan = Plan(**{name: value for name, value in said.items() if value is not None})
         plan.check_for_runs()
     except SettingsError as error:
         raise ProtocolError(f"The task cannot be: {str(error)[:LONGEST_WORDS]}") from None

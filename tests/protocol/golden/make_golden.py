@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import constriction
+import msgspec
 import numpy as np
 
 from assistlearn.protocol import encode, older
@@ -34,7 +35,7 @@ FEW_LEVELS = (np.arange(500) % 3 - 1).astype(np.int8)
 LABELS = np.arange(40) % 3
 SURE = np.where(np.arange(120).reshape(40, 3) % 7 > 1, -3, 3 - np.arange(3)).astype(np.int8)
 
-V4: dict[str, m.Message] = {
+V5: dict[str, m.Message] = {
     "open": m.Open(run="r-1", initiator="clinic", purpose="früh erkennen", alignment="psi", overlap="abstain"),
     "opened": m.Opened(run="r-1", agent="lab", n_rows=1_234),
     "align": m.Align(run="r-1", purpose="train", step=1, data=b"\x00\xffids"),
@@ -57,6 +58,26 @@ V4: dict[str, m.Message] = {
         models_per_turn=1,
         score_bits=0,
         first_round="in turn",
+        epsilon=None,
+    ),
+    "begin-label-private": m.Begin(
+        run="r-1",
+        method="label-private",
+        n_samples=5,
+        n_classes=3,
+        labels=pack_codes(np.array([0, 2, 1, 1, 0]), 3),
+        seed=7,
+        turn_seeds=2**32 - 1,
+        weights=None,
+        holdout=None,
+        reward="out-of-fold",
+        cv=3,
+        loss="logistic",
+        shrinkage=0.5,
+        models_per_turn=1,
+        score_bits=4,
+        first_round="in turn",
+        epsilon=1.5,
     ),
     "begin-soft": m.Begin(
         run="r-1",
@@ -75,6 +96,7 @@ V4: dict[str, m.Message] = {
         models_per_turn=20,
         score_bits=16,
         first_round="apart",
+        epsilon=None,
     ),
     "ready": m.Ready(run="r-1", n_held=4),
     "take-turn": m.TakeTurn(
@@ -149,6 +171,18 @@ V4: dict[str, m.Message] = {
     "problem-unreadable": m.Problem(run="", kind="version", text="Agent 'lab': ..."),
 }
 """What the files of this version say."""
+
+
+def begin_of_version_4(begin: m.Message) -> older.BeginOfVersion4:
+    """Return a task as it was told in version 4."""
+    return older.BeginOfVersion4(**{k: v for k, v in msgspec.structs.asdict(begin).items() if k != "epsilon"})
+
+
+V4: dict[str, m.Message] = {
+    **{name: message for name, message in V5.items() if name != "begin-label-private"},
+    **{name: begin_of_version_4(V5[name]) for name in ("begin", "begin-soft")},
+}
+"""What the files of version 4 say."""
 
 
 def codes_of_version_3(codes: list[int], n_classes: int) -> ClassCodesOfVersion3:
@@ -283,14 +317,14 @@ def main() -> None:
     folder = HERE / f"v{m.VERSION}"
     folder.mkdir(exist_ok=True)
     written = []
-    for name, message in V4.items():
+    for name, message in V5.items():
         try:
             with (folder / f"{name}.msg").open("xb") as file:
                 file.write(encode(message))
         except FileExistsError:
             continue
         written.append(name)
-    print(f"{folder}: {len(written)} files written, {len(V4) - len(written)} were there and stay as they are.")  # noqa: T201
+    print(f"{folder}: {len(written)} files written, {len(V5) - len(written)} were there and stay as they are.")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -1,0 +1,79 @@
+"""Randomised response: labels that chance has changed once, and what they can say about the true ones.
+
+A label is kept with some probability, and else replaced by one that is drawn evenly from all K classes. No answer is
+more than ``exp(epsilon)`` times as likely for one true label as for another: that is differential privacy of the label.
+
+The same label may be wanted at several values of epsilon over time, and fresh chance would add up. But a label changed
+for a small epsilon can be had from one that was changed for a larger epsilon, by changing it further. So all answers
+about a label are drawn as links of one chain, from the true label down to the smallest epsilon, whatever the order in
+which they are wanted: a link is drawn given its neighbours. Whoever has all of them knows no more than from the link
+with the largest epsilon alone.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes
+
+
+def kept_share(epsilon: float, n_classes: int) -> float:
+    """Return how often a label is kept for its own sake; else it is drawn evenly from all classes.
+
+    Examples
+    --------
+    >>> share = kept_share(1.0, 3)
+    >>> right, wrong = share + (1 - share) / 3, (1 - share) / 3
+    >>> round(right, 3), round(math.log(right / wrong), 3)
+    (0.576, 1.0)
+    >>> kept_share(math.inf, 3)
+    1.0
+    """
+    if math.isinf(epsilon):
+        return 1.0
+    excess = math.expm1(epsilon) if epsilon < 700.0 else math.inf
+    return 1.0 if math.isinf(excess) else excess / (excess + n_classes)
+
+
+def draw(
+    above: Codes, below: Codes | None, epsilons: tuple[float, float, float], n_classes: int, uniform: Floats
+) -> Codes:
+    """Return changed labels, drawn given their neighbours in the chain.
+
+    Parameters
+    ----------
+    above : ndarray of int of shape (n,)
+        The labels that they are changed from: the true ones, or such as were changed for a larger epsilon.
+    below : ndarray of int of shape (n,), or None
+        Labels that were drawn earlier for a smaller epsilon; None where there are none.
+    epsilons : tuple of three floats
+        Of ``above`` (infinity for true labels), of the labels to draw, and of ``below`` (zero where there are none).
+    n_classes : int
+        The number of classes.
+    uniform : ndarray of shape (n,)
+        Chance, between zero and one.
+
+    Examples
+    --------
+    >>> true = np.array([0, 1, 2, 0, 1])
+    >>> draw(true, None, (math.inf, 1.0, 0.0), 3, np.array([0.1, 0.5, 0.9, 0.7, 0.95]))
+    array([0, 1, 2, 1, 2])
+    """
+    shares = [kept_share(epsilon, n_classes) for epsilon in epsilons]
+    likely = _channel(above, shares[1] / shares[0], n_classes)
+    if below is not None:
+        likely *= _channel(below, shares[2] / shares[1], n_classes)
+        likely /= likely.sum(axis=1, keepdims=True)
+    steps = likely.cumsum(axis=1)[:, :-1]
+    drawn: Codes = (uniform[:, np.newaxis] >= steps).sum(axis=1)
+    return drawn
+
+
+def _channel(labels: Codes, kept: float, n_classes: int) -> Floats:
+    """Return how likely each class comes of a label that is kept so often, or leads to it: it is the same, n x K."""
+    likely = np.full((len(labels), n_classes), (1.0 - kept) / n_classes)
+    likely[np.arange(len(labels)), labels] += kept
+    return likely

@@ -1,0 +1,39 @@
+"""The label-private method: helpers are told labels that chance has changed, and answer once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from assistlearn.methods.soft import Soft
+
+BITS = 4
+"""The bits of a score where the plan leaves them open."""
+
+
+@dataclass(frozen=True)
+class LabelPrivate(Soft):
+    """Every agent makes one model by itself and says its scores once; what to make of them the initiator learns alone.
+
+    Attributes
+    ----------
+    epsilon : float
+        How much a label that an agent is told may say about the true one; infinity where it is the true one.
+    """
+
+    summary: ClassVar[str] = (
+        "helpers never see the true labels, but such as chance has changed (``epsilon``). Each says its scores once, "
+        "and the initiator learns in private what to make of them"
+    )
+    shares_state: ClassVar[bool] = False
+    keeps_labels: ClassVar[bool] = True
+    most_rounds: ClassVar[int] = 1
+    epsilon: float
+
+    def bits(self, n_classes: int) -> int:
+        """Return the bits of a score.
+
+        >>> LabelPrivate("logistic", 0.5, 0, 1.0).bits(2), LabelPrivate("logistic", 0.5, 8, 1.0).bits(2)
+        (4, 8)
+        """
+        return self.score_bits or BITS

@@ -1,0 +1,66 @@
+"""Combined runs that a release with version 4 of the protocol has stored.
+
+``kept/version-4.tar.gz`` was written by that release, with the agents below: of three classes and of two, a finished
+run with its votes, and one that was interrupted in its second round; and the contributions of the finished ones.
+"""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from assistlearn.alignment import Ids
+from assistlearn.protocol.codec import decode_kept
+from assistlearn.protocol.older import BeginOfVersion4
+from tests.runs.parties import Parties
+
+KEPT = Path(__file__).parent / "kept" / "version-4.tar.gz"
+DATA = {"three": load_wine, "two": load_breast_cancer}
+AGENTS = [("clinic", DecisionTreeClassifier(max_depth=1), [0, 1, 2, 3]), ("lab", GaussianNB(), [4, 5, 6, 7])]
+
+
+@pytest.fixture
+def kept(tmp_path) -> Path:
+    with tarfile.open(KEPT) as archive:
+        archive.extractall(tmp_path, filter="data")
+    return tmp_path
+
+
+def parties(folder: Path, classes: str) -> Parties:
+    X, y = DATA[classes](return_X_y=True)
+    held = {"lab": np.arange(len(X[::2])) % 5 != 0}
+    options = {"n_rounds": 3, "method": "soft", "reward": "auto", "combine": "auto"}
+    return Parties(folder, AGENTS, X[::2], y[::2], options, held)
+
+
+def test_what_is_kept_is_of_version_4_and_says_no_epsilon(kept):
+    assert {path.read_bytes()[4] for path in kept.rglob("*.msg")} == {4}
+    tasks = [decode_kept(path.read_bytes()) for path in kept.rglob("begin.msg")]
+    assert {type(task) for task in tasks} == {BeginOfVersion4}
+    assert {task.now().epsilon for task in tasks} == {None}
+
+
+@pytest.mark.parametrize("classes", DATA)
+def test_a_finished_run_predicts_as_it_did(kept, classes):
+    made = parties(kept / classes / "finished", classes)
+    ids = Ids([f"p-{i:04d}" for i in range(len(made.X))], "test")
+    prediction = made.leader().predict(ids, np.arange(len(made.X)))
+    assert list(prediction.absent) == []
+    np.testing.assert_allclose(prediction.scores, np.load(kept / classes / "scores.npy"), rtol=1e-12)
+
+
+@pytest.mark.parametrize("classes", DATA)
+def test_an_interrupted_run_ends_as_it_would_have(kept, classes):
+    leader = parties(kept / classes / "half", classes).leader()
+    list(leader.train())
+    expected = json.loads((kept / "contributions.json").read_text())[classes]
+    ours = leader.folder.result()["contributions"]
+    assert [c["agent"] for c in ours] == [c["agent"] for c in expected]
+    np.testing.assert_allclose([c["model_weight"] for c in ours], [c["model_weight"] for c in expected], rtol=1e-12)
