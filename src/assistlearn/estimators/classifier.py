@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -22,6 +23,7 @@ from assistlearn.combination.own_columns import OwnColumns
 from assistlearn.core import Contribution, RunState
 from assistlearn.core.class_codes import classes_and_codes
 from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.randomised_response import draw
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 from assistlearn.estimators.checks import (
@@ -238,34 +240,46 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
     def _train(self, plan: Plan, X: Any, codes: Codes, weight: Floats | None) -> None:
         """Let the agents take their turns, and keep what is learned."""
         check_holdout(plan, codes)
-        made = set_up(plan, list(self.agents_), codes, codes, len(self.classes_), weight)
+        told = self._told_codes(plan, codes)
+        made = set_up(plan, list(self.agents_), codes, codes, len(self.classes_), weight, told)
         for name, agent in self.agents_.items():
-            agent.begin(self._samples_of(name, X, codes, made), made.seeds[name])
-        participants = [LocalParticipant(agent, made.states[name], made.method) for name, agent in self.agents_.items()]
+            agent.begin(self._samples_of(name, X, made), made.seeds[name])
+        participants = [
+            LocalParticipant(agent, made.states[name], made.methods[name]) for name, agent in self.agents_.items()
+        ]
         combining = made.combining(plan, list(self.agents_), codes, len(self.classes_), self._own_numbers(X, plan))
         session = Session(plan, participants, made.states, made.holdout, self.n_jobs, combining)
-        self._follow(session.run(), plan.n_rounds * len(participants))
+        self._follow(session.run(), plan.most_rounds * len(participants))
         if combining is not None and combining.final is not None:
             self.combination_, self._by_round = combining.final, combining.rounds
         self.ignorance_ = _ignorance(made.states, len(codes), made.training)
 
+    def _told_codes(self, plan: Plan, codes: Codes) -> Codes | None:
+        """Return the class codes that helpers are told where the true ones stay with the initiator.
+
+        All is in one process here, so that chance may come from the seed, and a fit can be repeated. Between
+        organisations it never does.
+        """
+        if not plan.make_method().keeps_labels:
+            return None
+        chance = np.random.RandomState([plan.seed, 4]).random_sample(len(codes))
+        return draw(codes, None, (math.inf, plan.epsilon, 0.0), len(self.classes_), chance)
+
     def _own_numbers(self, X: Any, plan: Plan) -> Floats | None:
         """Return the initiator's own columns as numbers, where a combination may look at them."""
-        if plan.combine == "sum":
+        if plan.combination == "sum":
             return None
         own = take_columns(X, next(iter(self.columns_.values())))
         self._own_columns = OwnColumns.found_in(own)
         return self._own_columns.numbers(own)
 
-    def _samples_of(self, name: str, X: Any, codes: Codes, made: SetUp) -> TrainingSamples:
+    def _samples_of(self, name: str, X: Any, made: SetUp) -> TrainingSamples:
         """Return an agent's rows of the samples to train on, and of the hold-out samples."""
         own = take_columns(X, self.columns_[name])
         held = rows_held(own) if self.missing_agent == "abstain" else None
         mine, known = _held_of(own, held, made.training)
         theirs, known_aside = (None, None) if made.aside is None else _held_of(own, held, made.aside)
-        return TrainingSamples(
-            mine, codes if made.training is None else codes[made.training], known, theirs, known_aside
-        )
+        return TrainingSamples(mine, made.codes[name], known, theirs, known_aside)
 
     def _follow(self, events: Iterator[Event], n_turns: int) -> None:
         """Run the session, show what happens where that is wanted, and record it."""

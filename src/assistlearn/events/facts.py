@@ -105,6 +105,20 @@ class TroubleMet(Event):
 
 
 @dataclass(frozen=True)
+class LabelsTold(Event):
+    """Labels were changed by chance, for helpers: so many of them now, the others as they were told before.
+
+    ``most_spent`` is what all runs so far have given away about one person's label at the most, as an epsilon.
+    """
+
+    label: str
+    epsilon: float
+    n_samples: int
+    n_drawn: int
+    most_spent: float
+
+
+@dataclass(frozen=True)
 class TurnFinished(Event):
     """An agent has had its turn; ``contribution`` is None where it sat out, and ``why`` says why if it said so."""
 

@@ -65,7 +65,9 @@ def write_run(
         reach=reach,
         places=places,
     )
-    order = secret_order(own_key(initiator.models), table.fingerprint, plan.seed, len(classes))
+    # Where labels stay with the initiator, not even the order of their codes may follow from them.
+    known_by = "" if plan.make_method().keeps_labels else table.fingerprint
+    order = secret_order(own_key(initiator.models), known_by, plan.seed, len(classes))
     folder.path.mkdir(parents=True, exist_ok=True)
     with locked(folder.path, alone=True):
         if folder.exists:  # another command has begun one in the meantime

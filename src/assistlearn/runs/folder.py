@@ -5,6 +5,7 @@
     settings.json         what was agreed on: agents, method, rounds, seed, classes, how samples are matched
     secret.json           the secret permutation of the class codes (never sent)
     samples.npy           the initiator's rows that take part
+    told.npy              the class codes that helpers are told, where the true ones stay with the initiator
     held.npy              which of them each helper holds, a bit each
     turns/000007.msg      the answer to each turn, as it came
     left.json             agents that were gone, and from which turn on the run went on without them
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 
 from assistlearn import storage
 from assistlearn.core.ignorance import Bools
+from assistlearn.core.votes import Codes
 from assistlearn.errors import RunError
 from assistlearn.events import EventLog
 from assistlearn.runs.folder_lock import NAME as LOCK
@@ -37,6 +39,7 @@ from assistlearn.storage.removing import remove_tree
 FILES = (
     "secret.json",
     "samples.npy",
+    "told.npy",
     "held.npy",
     "left.json",
     "events.jsonl",
@@ -106,6 +109,15 @@ class RunFolder:
     def samples(self) -> NDArray[Any] | None:
         """Return which rows take part, if that is settled."""
         path = self.path / "samples.npy"
+        return storage.array_of(self._files.read(path), path) if path.exists() else None
+
+    def write_told(self, codes: Codes) -> None:
+        """Write the class codes that helpers are told in place of the true ones."""
+        self._files.write({self.path / "told.npy": storage.array_bytes(codes)})
+
+    def told(self) -> Codes | None:
+        """Return the class codes that helpers are told, if they are written."""
+        path = self.path / "told.npy"
         return storage.array_of(self._files.read(path), path) if path.exists() else None
 
     def held(self, n_samples: int) -> Bools | None:

@@ -29,10 +29,16 @@ class OwnTable:
         Each row's label as a position in the run's classes; -1 where a row has none.
     weights : ndarray, optional
         The initial weight of each row; equal by default.
+    label : str, default=""
+        The name of the column with the labels.
+    max_label_epsilon : float, optional
+        How much helpers may be told about a person's label in all, where labels stay with the initiator.
     """
 
     labels: Codes
     weights: Floats | None = None
+    label: str = ""
+    max_label_epsilon: float | None = None
 
 
 @dataclass

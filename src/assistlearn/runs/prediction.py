@@ -17,7 +17,7 @@ from assistlearn.errors import AssistLearnError, RunError, StartedAnewError
 from assistlearn.events import Predicted, SamplesDone, TroubleMet
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_numbers
-from assistlearn.runs.alignment import STARTS_ANEW, Matching
+from assistlearn.runs.alignment import STARTS_ANEW, Matching, in_order_of_ids
 from assistlearn.runs.open_run import OpenRun
 from assistlearn.runs.own_numbers import OwnNumbers
 from assistlearn.runs.training import tell_end
@@ -93,6 +93,15 @@ def predict(run: OpenRun, ids: Ids, rows: Rows) -> Prediction:
     rows : ndarray of int
         The initiator's row of each, or -1 where it has none.
     """
+    if not run.settings.plan.make_method().keeps_labels:
+        return _predict(run, ids, rows)
+    order = in_order_of_ids(ids)  # the order of a table may tell of its labels
+    said, back = _predict(run, Ids(ids.take(order), ids.owner), rows[order]), np.argsort(order)
+    known = {name: held[back] for name, held in said.known.items()}
+    return replace(said, scores=said.scores[back], probabilities=said.probabilities[back], known=known)
+
+
+def _predict(run: OpenRun, ids: Ids, rows: Rows) -> Prediction:
     result = run.folder.result()
     if result is None:
         raise RunError(f"Run {run.name!r} is not finished. Finish it first, with --resume.")

@@ -29,8 +29,11 @@ class SetUp:
 
     Attributes
     ----------
-    method : Method
-        How models are rewarded, weighed and put together.
+    methods : mapping of str to Method
+        How each agent's models are rewarded and weighed; where labels stay with the initiator, its own agent goes by
+        finer scores.
+    codes : mapping of str to ndarray of shape (n_training,)
+        The class codes of the samples to train on, as each agent is told them.
     training : ndarray of int, or None
         The positions of the samples to train on; None for all.
     aside : ndarray of int, or None
@@ -47,7 +50,8 @@ class SetUp:
         The initial weights of the samples to train on; None where all are equal.
     """
 
-    method: Method
+    methods: Mapping[str, Method]
+    codes: Mapping[str, Codes]
     training: Positions | None
     aside: Positions | None
     n_training: int
@@ -72,16 +76,22 @@ class SetUp:
         own : ndarray or None
             The initiator's own columns for all samples, as numbers.
         """
-        if plan.combine == "sum":
+        if plan.combination == "sum":
             return None
         kept = slice(None) if self.training is None else self.training
         mine = None if own is None else own[kept]
-        lesson = Lesson(plan.combine, agents, codes[kept], n_classes, self.weights, mine, plan.seed)
-        return Combining(lesson, self.method)
+        lesson = Lesson(plan.combination, agents, codes[kept], self.codes, n_classes, self.weights, mine, plan.seed)
+        return Combining(lesson, plan.make_method())
 
 
 def set_up(
-    plan: Plan, agents: Sequence[str], labels: Codes, codes: Codes, n_classes: int, weights: Floats | None = None
+    plan: Plan,
+    agents: Sequence[str],
+    labels: Codes,
+    codes: Codes,
+    n_classes: int,
+    weights: Floats | None = None,
+    told: Codes | None = None,
 ) -> SetUp:
     """Return what a session begins with.
 
@@ -94,11 +104,13 @@ def set_up(
     labels : ndarray of shape (n_samples,)
         The position of each sample's class in the order of the classes: the seed alone decides who is held out.
     codes : ndarray of shape (n_samples,)
-        The class codes that agents are told; the same, or under a secret permutation.
+        The class codes of the run; the same, or under a secret permutation.
     n_classes : int
         The number of classes.
     weights : ndarray of shape (n_samples,), optional
         The initial weights of the samples.
+    told : ndarray of shape (n_samples,), optional
+        The class codes that helpers are told, where the true ones stay with the initiator.
     """
     training, aside = _split(plan, labels)
     if weights is not None and training is not None and not weights[training].sum() > 0.0:
@@ -106,20 +118,37 @@ def set_up(
             f"holdout={plan.holdout} leaves {len(training)} samples to train on, all of them with no weight. "
             "Hold out less, or give more samples a sample_weight."
         )
-    method = plan.make_method()
+    initiator = agents[0]
+    methods = {name: (plan.at_home() if name == initiator else plan).make_method() for name in agents}
     n_training = len(labels) if training is None else len(training)
     own_weights = weights if weights is None or training is None else weights[training]
     rng = np.random.RandomState([plan.seed, 3])
     return SetUp(
-        method=method,
+        methods=methods,
+        codes={name: _at(codes if told is None or name == initiator else told, training) for name in agents},
         training=training,
         aside=aside,
         n_training=n_training,
-        states=method.states(agents, n_training, n_classes, own_weights),
-        holdout=None if aside is None else HoldOut(codes[aside], n_classes, plan.patience, method),
+        states=_states(methods, n_training, n_classes, own_weights),
+        holdout=None if aside is None else HoldOut(codes[aside], n_classes, plan.patience, plan.make_method()),
         seeds={name: int(rng.randint(MAX_SEED)) for name in agents},
         weights=own_weights,
     )
+
+
+def _states(
+    methods: Mapping[str, Method], n_training: int, n_classes: int, weights: Floats | None
+) -> dict[str, RunState]:
+    """Return each agent's state; where labels stay with the initiator, so do the weights, which may tell of them."""
+    initiator, *helpers = methods
+    if not methods[initiator].keeps_labels:
+        return methods[initiator].states([*methods], n_training, n_classes, weights)
+    own = {initiator: methods[initiator].start(n_training, n_classes, weights)}
+    return own | {name: methods[name].start(n_training, n_classes) for name in helpers}
+
+
+def _at(codes: Codes, training: Positions | None) -> Codes:
+    return codes if training is None else codes[training]
 
 
 def check_holdout(plan: Plan, labels: Codes) -> None:
@@ -133,5 +162,7 @@ def check_holdout(plan: Plan, labels: Codes) -> None:
 def _split(plan: Plan, labels: Codes) -> tuple[Positions, Positions] | tuple[None, None]:
     if plan.holdout is None:
         return None, None
+    if plan.make_method().keeps_labels:
+        labels = np.zeros_like(labels)  # who is held out must not tell of the labels
     training, aside = split(labels, plan.holdout, np.random.RandomState([plan.seed, 2]))
     return (training, aside) if len(aside) else (None, None)  # a run that was begun so goes on so

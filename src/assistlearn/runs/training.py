@@ -30,6 +30,7 @@ from assistlearn.runs.own_numbers import OwnNumbers
 from assistlearn.runs.recorded_participant import RecordedParticipant
 from assistlearn.runs.remote_participant import RemoteParticipant, ToldTask
 from assistlearn.runs.setup import SetUp, set_up
+from assistlearn.runs.told_labels import told_labels
 from assistlearn.runs.traffic import received_answers, traffic_of
 from assistlearn.runs.turn_check import turn_checks
 from assistlearn.session import Combining, Session
@@ -49,19 +50,26 @@ def train(run: OpenRun) -> Iterator[Event]:
     codes = np.asarray(run.folder.permutation())[labels]
     n_classes = len(run.settings.classes)
     weights = None if run.table.weights is None else run.table.weights[rows]
-    made = set_up(run.settings.plan, run.settings.agents, labels, codes, n_classes, weights)
-    _check_release(run, made, n_classes)
+    told = told_labels(run, rows)
+    made = set_up(run.settings.plan, run.settings.agents, labels, codes, n_classes, weights, told)
+    _check_release(run, n_classes)
     n_holdout = 0 if made.aside is None else len(made.aside)
     logged = [recorded.event for recorded in read(run.folder.events, strict=False)]
     if not any(isinstance(event, SamplesSettled) for event in logged):
         run.log.append(SamplesSettled(made.n_training, n_holdout))
-    _begin(run, codes, n_classes, made, weights)
-    task = ToldTask(codes if made.training is None else codes[made.training], n_classes, n_holdout)
+    _begin(run, codes, told, n_classes, made, weights)
     received = received_answers(run)
     checks = turn_checks(run, made, len(rows))
     participants = [
         RecordedParticipant(
-            RemoteParticipant(run.agents[name], run.name, made.method, task, run.folder.turn, checks[name]),
+            RemoteParticipant(
+                run.agents[name],
+                run.name,
+                made.methods[name],
+                ToldTask(made.codes[name], n_classes, n_holdout),
+                run.folder.turn,
+                checks[name],
+            ),
             run.folder,
             run.may_leave(name),
             received[name],
@@ -74,10 +82,10 @@ def train(run: OpenRun) -> Iterator[Event]:
     yield from _follow(run, session.run(), made.n_training, logged, combining)
 
 
-def _check_release(run: OpenRun, made: SetUp, n_classes: int) -> None:
+def _check_release(run: OpenRun, n_classes: int) -> None:
     """Refuse to go on with a run in which an older release has told rewards in another way."""
     first = run.folder.turn(1)
-    vectors = made.method.wants_probabilities and n_classes > 2
+    vectors = run.settings.plan.make_method().wants_probabilities and n_classes > 2
     if first is not None and vectors and version_of(first) < SINCE_VECTORS:
         raise RunError(
             f"Run {run.name!r} was begun by an older release, in which agents of the soft method said one number per "
@@ -93,24 +101,30 @@ def _check_release(run: OpenRun, made: SetUp, n_classes: int) -> None:
         )
 
 
-def _begin(run: OpenRun, codes: Codes, n_classes: int, made: SetUp, weights: Any) -> None:
-    """Send every agent the task; one that has it already answers the same again."""
+def _begin(run: OpenRun, codes: Codes, told: Codes | None, n_classes: int, made: SetUp, weights: Any) -> None:
+    """Send every agent the task; one that has it already answers the same again.
+
+    Where the true labels stay with the initiator, so do the weights, which may tell of them.
+    """
+    plan = run.settings.plan
     mask = np.zeros(len(codes), dtype=bool)
     mask[[] if made.aside is None else made.aside] = True
     labels = pack_codes(codes, n_classes)
+    labels_told = labels if told is None else pack_codes(told, n_classes)
     holdout = None if made.aside is None else pack_bits(mask)
     packed_weights = None if weights is None else pack_numbers(weights)
     for name in run.agents:
+        own = name == run.settings.initiator
         begin = m.Begin(
             run=run.name,
             n_samples=len(codes),
             n_classes=n_classes,
-            labels=labels,
+            labels=labels if own else labels_told,
             seed=made.seeds[name],
-            turn_seeds=run.settings.plan.seed,
-            weights=packed_weights,
+            turn_seeds=plan.seed,
+            weights=packed_weights if own or told is None else None,
             holdout=holdout,
-            **run.settings.plan.told(n_classes),
+            **(plan.at_home() if own else plan).told(n_classes),
         )
         run.reach(name, begin, m.Ready)
 

@@ -28,7 +28,7 @@ def turn_checks(run: OpenRun, made: SetUp, n_samples: int) -> dict[str, Callable
         aside = None if known is None or made.aside is None else known[made.aside]
         unsure = known is None and run.settings.plan.overlap == "abstain"
         held = None if training is None or training.all() else training
-        checks[name] = TurnCheck(made.method, made.states[name], Standpoint(held, unsure, trusting), aside)
+        checks[name] = TurnCheck(made.methods[name], made.states[name], Standpoint(held, unsure, trusting), aside)
     return checks
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -41,6 +41,8 @@ class Lesson:
         All agents, the initiator first.
     codes : ndarray of shape (n_samples,)
         The class codes of the training samples.
+    told : mapping of str to ndarray of shape (n_samples,)
+        The same, as each agent was told them: its rewards are about these.
     n_classes : int
         The number of classes.
     weights : ndarray of shape (n_samples,) or None
@@ -54,6 +56,7 @@ class Lesson:
     kind: str
     agents: Sequence[str]
     codes: Codes
+    told: Mapping[str, Codes]
     n_classes: int
     weights: Floats | None
     own: Floats | None
@@ -120,7 +123,7 @@ class Combining:
         scores = {agent: np.zeros((len(lesson.codes), lesson.n_classes)) for agent in lesson.agents}
         for told in self._told:
             if told.round <= n_rounds:
-                scores[told.agent] += told.model_weight * self._method.class_votes(told.reward, lesson.codes)
+                scores[told.agent] += told.model_weight * self._method.class_votes(told.reward, lesson.told[told.agent])
         return combination.fit(
             lesson.kind,
             scores,

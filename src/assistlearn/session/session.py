@@ -78,7 +78,7 @@ class Session:
 
     def run(self) -> Generator[Event, None, RunFinished]:
         """Run the rounds, yielding what happens."""
-        for number in range(1, self.plan.n_rounds + 1):
+        for number in range(1, self.plan.most_rounds + 1):
             round = Round(self, number)
             weak = yield from round.run()
             if weak:
@@ -87,7 +87,7 @@ class Session:
             reason = _stop_reason(round.made, self.holdout, self.combining)
             if reason is not None:
                 return (yield from self._finish(reason, number if round.made else number - 1))
-        return (yield from self._finish(StopReason.ALL_ROUNDS_DONE, self.plan.n_rounds))
+        return (yield from self._finish(StopReason.ALL_ROUNDS_DONE, self.plan.most_rounds))
 
     def _round_finished(self, number: int) -> RoundFinished:
         learned = None if self.combining is None else self.combining.finish_round()
@@ -106,6 +106,8 @@ class Session:
             if learned is not None:
                 facts = learned.kind, learned.loss, learned.error, dict(learned.losses), learned.skipped
                 yield CombinationLearned(n_rounds, *facts)
+        if self.plan.make_method().keeps_labels:
+            n_rounds = self.plan.most_rounds  # helpers are told, and must not hear what the initiator's model is worth
         finished = RunFinished(reason, n_rounds)
         yield finished
         return finished
