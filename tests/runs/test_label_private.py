@@ -1,0 +1,265 @@
+"""Label-private runs: helpers hear nothing that depends on the true labels, but by those that chance has changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from assistlearn import AssistedClassifier
+from assistlearn.alignment import Ids
+from assistlearn.errors import RunError, SettingsError
+from assistlearn.events import LabelsTold
+from assistlearn.plan import Plan
+from assistlearn.protocol import decode
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import unpack_codes
+from assistlearn.reach.opening import opened_run
+from assistlearn.reach.processes import reach_processes
+from assistlearn.runs.prediction import predict
+from assistlearn.runs.training import train
+from tests.runs.parties import Parties
+from tests.runs.sent_bytes import recorded
+
+DATA = {"two classes": load_breast_cancer, "three classes": load_wine}
+SECRET = "0123456789abcdef0123456789abcdef"
+
+
+def parties(folder: Path, data, labels=None, **options) -> Parties:
+    X, y = data(return_X_y=True)
+    learners = [
+        DecisionTreeClassifier(max_depth=2),
+        GaussianNB(),
+        make_pipeline(StandardScaler(), LogisticRegression(max_iter=500)),
+    ]
+    names, thirds = ["clinic", "lab", "scans"], np.array_split(np.arange(X.shape[1]), 3)
+    agents = [(name, each, list(map(int, part))) for name, each, part in zip(names, learners, thirds, strict=True)]
+    held = {"lab": np.arange(len(X)) % 7 != 0}
+    return Parties(folder, agents, X, y if labels is None else labels, {"method": "label-private"} | options, held)
+
+
+def told_at_random(labels: np.ndarray) -> dict[str, int]:
+    """Return labels that helpers are told, by the ids that parties have."""
+    n_classes = len(np.unique(labels))
+    drawn = np.random.default_rng(5).integers(0, n_classes, len(labels))
+    return {f"p-{i:04d}": int(code) for i, code in enumerate(np.where(drawn % 2 == 0, labels, drawn))}
+
+
+def changed(labels: np.ndarray) -> np.ndarray:
+    """Return quite other labels: about half of them, and of one class many more."""
+    rng = np.random.default_rng(6)
+    return np.where(rng.random(len(labels)) < 0.5, 0, rng.permutation(labels))
+
+
+def run_and_predict(made: Parties):
+    leader = made.leader()
+    list(leader.train())
+    ids = made.holdings("clinic").ids
+    return leader, leader.predict(Ids(ids.take(np.arange(len(ids))), "new"), np.arange(len(ids)))
+
+
+@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("options", [{}, {"holdout": 0.25, "order": "random"}], ids=["plain", "holdout"])
+def test_other_true_labels_leave_every_byte_the_same_that_helpers_are_sent(tmp_path, data, options):
+    labels = np.unique(DATA[data](return_X_y=True)[1], return_inverse=True)[1]
+    told, sent, results = told_at_random(labels), [], []
+    for place, true in enumerate((labels, changed(labels))):
+        weights = np.where(true == 0, 2.0, 1.0)
+        with recorded(told) as each:
+            leader, _ = run_and_predict(parties(tmp_path / str(place), DATA[data], true, weights=weights, **options))
+        sent.append(each)
+        results.append(leader.folder.result())
+    assert sent[0] == sent[1]
+    kinds = {type(decode(content)) for _, content in sent[0]}
+    assert kinds == {m.Open, m.Align, m.Begin, m.TakeTurn, m.End, m.Predict}
+    assert results[0]["combination"] != results[1]["combination"]  # what the initiator learns is not the same
+
+
+@pytest.mark.parametrize("helpers_too", [False, True])
+def test_an_initiator_whose_model_is_worth_nothing_sends_the_same_bytes(tmp_path, helpers_too):
+    y = load_breast_cancer(return_X_y=True)[1]
+    noise, other = (np.random.default_rng(seed).permutation(np.arange(len(y)) % 2) for seed in (0, 8))
+    told = {f"p-{i:04d}": int(code) for i, code in enumerate(other)} if helpers_too else told_at_random(y)
+    sent, contributors = [], []
+    for place, true in enumerate((y, noise)):
+        with recorded(told) as each:
+            leader, _ = run_and_predict(parties(tmp_path / str(place), load_breast_cancer, true))
+        sent.append(each)
+        contributors.append({c["agent"] for c in leader.folder.result()["contributions"]})
+    helpers = set() if helpers_too else {"lab", "scans"}
+    assert contributors == [{"clinic"} | helpers, helpers]
+    assert sent[0] == sent[1]
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_the_true_labels_are_not_what_helpers_are_told(tmp_path, data):
+    made = parties(tmp_path, DATA[data])
+    leader, _ = run_and_predict(made)
+    told = leader.folder.told()
+    n, n_classes = len(made.labels), len(np.unique(made.labels))
+    for helper in ("lab", "scans"):
+        begin = decode((tmp_path / helper / "runs" / "test-run" / "begin.msg").read_bytes())
+        np.testing.assert_array_equal(unpack_codes(begin.labels, n, n_classes), told)
+        assert (begin.epsilon, begin.weights, begin.reward) == (1.0, None, "out-of-fold")
+    kept = np.e / (np.e + n_classes - 1)
+    assert abs((told == made.labels).mean() - kept) < 5 * np.sqrt(kept * (1 - kept) / n)
+
+
+@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("options", [{}, {"holdout": 0.3}, {"score_bits": 8, "combine": "learned", "epsilon": 3.0}])
+def test_a_run_is_the_estimator_in_one_process_to_the_bit(tmp_path, data, options, monkeypatch):
+    made = parties(tmp_path, DATA[data], **options)
+    made.held = {}
+    leader, prediction = run_and_predict(made)
+    monkeypatch.setattr(AssistedClassifier, "_told_codes", lambda self, plan, codes: leader.folder.told())
+    clf = AssistedClassifier(made.agents, method="label-private", random_state=7, **options).fit(made.X, made.labels)
+    result = leader.folder.result()
+    assert [c["model_weight"] for c in result["contributions"]] == [c.model_weight for c in clf.contributions_]
+    assert result["stop_reason"] == clf.stop_reason_.name
+    np.testing.assert_array_equal(prediction.scores, sum(clf.agent_scores(made.X).values()))
+    np.testing.assert_array_equal(prediction.probabilities, clf.predict_proba(made.X))
+
+
+def test_each_helper_is_asked_once_and_hears_of_nobody(tmp_path):
+    made = parties(tmp_path, load_wine, n_rounds=9)
+    with recorded(told_at_random(made.labels)) as sent:
+        run_and_predict(made)
+    turns = [(agent, decode(content)) for agent, content in sent if isinstance(decode(content), m.TakeTurn)]
+    assert [(agent, turn.round, turn.news) for agent, turn in turns] == [("lab", 1, []), ("scans", 1, [])]
+
+
+def test_an_interrupted_run_tells_the_same_labels_and_ends_the_same(tmp_path):
+    made = parties(tmp_path, load_wine)
+
+    class CutError(Exception):
+        pass
+
+    class Cut:
+        def __init__(self, inner):
+            self._inner = inner
+
+        def ask(self, agent: str, request: bytes) -> bytes:
+            if agent == "scans" and isinstance(decode(request), m.TakeTurn):
+                raise CutError
+            return self._inner.ask(agent, request)
+
+    whole = made.leader()
+    transport = whole.run.agents["lab"]._transport
+    with pytest.raises(CutError):
+        list(made.leader(Cut(transport)).train())
+    told = whole.folder.told()
+    (tmp_path / "clinic" / "told-labels.sqlite").unlink()  # the folder of the run has them, too
+    list(whole.train())
+    np.testing.assert_array_equal(whole.folder.told(), told)
+    assert whole.folder.result()["stop_reason"] == "ALL_ROUNDS_DONE"
+    assert {c["agent"] for c in whole.folder.result()["contributions"]} >= {"clinic", "scans"}
+
+
+def test_a_second_run_tells_the_same_labels_and_the_log_says_what_was_spent(tmp_path):
+    first = parties(tmp_path, load_wine).leader()
+    told = [event for event in train(first.run) if isinstance(event, LabelsTold)]
+    assert told == []  # it is in the log of the run, as what messages are
+    n = len(first.folder.told())
+    (tmp_path / "run").rename(tmp_path / "first")
+    for helper in ("clinic", "lab", "scans"):
+        (tmp_path / helper / "runs" / "test-run").rename(tmp_path / helper / "runs" / "first")
+    second = parties(tmp_path, load_wine, epsilon=2.0).leader()
+    list(second.train())
+    lines = [json.loads(line) for line in (tmp_path / "run" / "events.jsonl").read_text().splitlines()]
+    [fact] = [line for line in lines if line["event"] == "LabelsTold"]
+    assert (fact["epsilon"], fact["n_samples"], fact["n_drawn"], fact["most_spent"]) == (2.0, n, n, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"weak_agent": "stop"}, "would end the run where the initiator's own model is no better than chance"),
+        ({"order": "strongest"}, "may depend on what models are worth"),
+        ({"order": "greedy"}, "lets each boost alone"),
+        ({"epsilon": 0.0}, "must be a number above 0"),
+        ({"epsilon": -1}, "must be a number above 0"),
+        ({"epsilon": float("nan")}, "must be a number above 0"),
+        ({"epsilon": "1"}, "must be a number above 0"),
+    ],
+)
+def test_settings_that_would_tell_of_the_true_labels_are_refused(wrong, words):
+    with pytest.raises(SettingsError, match=words):
+        Plan(method="label-private", **wrong)
+
+
+# -- real processes
+
+
+def files(folder: Path, labels: np.ndarray, sort: bool) -> list[Path]:
+    """Write three agents' files and tables; the initiator's rows may be sorted by their labels."""
+    folder.mkdir()
+    X, _ = load_wine(return_X_y=True)
+    (folder / "key").write_text(SECRET)
+    (folder / "clinic-models").mkdir()
+    (folder / "clinic-models" / "class-order.key").write_text("ab" * 32 + "\n")  # one organisation, as it were
+    ids = [f"p-{i:04d}" for i in range(len(X))]
+    out = []
+    for name, columns in (("clinic", range(4)), ("lab", range(4, 8)), ("scans", range(8, 13))):
+        table = pl.DataFrame({"id": ids} | {f"x{c}": X[:, c] for c in columns})
+        label = ""
+        if name == "clinic":
+            table = table.with_columns(y=pl.Series([f"class {code}" for code in labels]))
+            table = table.sort("y") if sort else table
+            label = 'label = "y"\n'
+        table.write_csv(folder / f"{name}.csv")
+        file = folder / f"{name}.toml"
+        file.write_text(
+            f'name = "{name}"\ntable = "{name}.csv"\nid = "id"\nsecret = "key"\n{label}'
+            'learner = "sklearn.naive_bayes.GaussianNB"\n'
+        )
+        out.append(file)
+    return out
+
+
+def test_in_processes_too_other_labels_in_another_order_leave_every_byte_the_same(tmp_path):
+    labels = load_wine(return_X_y=True)[1]
+    told, sent = told_at_random(labels), []
+    for place, (true, sort) in enumerate(((labels, False), (changed(labels), True))):
+        made = files(tmp_path / str(place), true, sort)
+        run = reach_processes.create_run(
+            tmp_path / str(place) / "run", "wine", made, Plan(method="label-private", holdout=0.2)
+        )
+        with recorded(told) as each, opened_run(run, training=True) as (opened, own):
+            list(train(opened))
+            there = predict(opened, Ids(own.table.ids), np.arange(len(own.table)))
+        assert there.absent == {}
+        sent.append(each)
+    assert len(sent[0]) > 10
+    assert sent[0] == sent[1]
+
+
+def test_a_table_in_another_order_gives_the_same_predictions(tmp_path):
+    labels = load_wine(return_X_y=True)[1]
+    told, found = told_at_random(labels), []
+    for place, sort in enumerate((False, True)):
+        made = files(tmp_path / str(place), np.random.default_rng(3).permutation(labels), sort)
+        run = reach_processes.create_run(tmp_path / str(place) / "run", "wine", made, Plan(method="label-private"))
+        with recorded(told), opened_run(run, training=True) as (opened, own):
+            list(train(opened))
+            said = predict(opened, Ids(own.table.ids), np.arange(len(own.table)))
+        found.append(pl.DataFrame({"id": own.table.ids, "p": said.probabilities[:, 0]}).sort("id"))
+    np.testing.assert_allclose(found[0]["p"], found[1]["p"], rtol=1e-9)
+
+
+def test_a_run_whose_folder_lost_what_was_told_does_not_go_on_in_silence(tmp_path):
+    made = parties(tmp_path, load_wine)
+    leader = made.leader()
+    next(leader.train())
+    path = leader.folder.path / "told.npy"
+    path.write_bytes(path.read_bytes()[:-8])
+    with pytest.raises(RunError, match=r"told\.npy"):
+        list(made.leader().train())
