@@ -18,9 +18,11 @@ from assistlearn.reach.flare import reach_flare
 from assistlearn.reach.flare.task_file import load_task
 from assistlearn.reach.opening import opened_run
 from assistlearn.reach.processes import reach_processes
+from assistlearn.runs.forgetting import forget
 from assistlearn.runs.prediction import predict
 from assistlearn.runs.training import train
 from tests.reach.organisations import HELPERS, INITIATOR, NAMES, Organisations
+from tests.runs.sent_bytes import recorded
 
 pytestmark = pytest.mark.network
 
@@ -118,3 +120,23 @@ def test_letters_between_four_organisations_train_and_predict_as_in_one_process(
         else:
             tables[name] = table.sample(fraction=1.0, shuffle=True, seed=place)
     three_ways(organisations, "letters", tables, "ascii")
+
+
+def test_other_true_labels_leave_every_byte_the_same_that_goes_over_the_network(organisations):
+    organisations.small_tables()
+    table = pl.read_csv(organisations.files[INITIATOR].with_suffix(".csv"))
+    rng = np.random.default_rng(8)
+    told = dict(zip(table["id"], rng.integers(0, 2, len(table)).tolist(), strict=True))
+    others = table.with_columns(ill=pl.Series(rng.permutation(table["ill"].to_numpy()))).sort("ill")
+    sent = []
+    for place, each in enumerate((table, others)):
+        organisations.write(INITIATOR, each, label="ill")
+        task = organisations.task("kept-labels", HELPERS[:2], method="label-private", holdout=0.2)
+        folder = reach_flare.create_run(organisations.folder / f"kept-labels-{place}", "kept-labels", task)
+        with recorded(told) as record, opened_run(folder, training=True) as (open_run, own):
+            list(train(open_run))
+            assert predict(open_run, Ids(own.table.ids), np.arange(len(own.table))).absent == {}
+            forget(open_run)
+        sent.append(record)
+    assert len(sent[0]) > 12
+    assert sent[0] == sent[1]

@@ -15,6 +15,7 @@ from assistlearn.events import (
     Asked,
     Event,
     JobStarted,
+    LabelsTold,
     RoundFinished,
     SamplesDone,
     TroubleMet,
@@ -80,6 +81,8 @@ class AskingBar(_Bar):
                     self._wait(event.agent, f"{size(self._bytes)} exchanged")
             case JobStarted():
                 self.say(f"A job was started with {', '.join(event.sites)}.")
+            case LabelsTold():
+                self.say(_labels(event))
             case TroubleMet():
                 self.say(event.words)
 
@@ -153,6 +156,16 @@ class TrainingBar(AskingBar):
             return
         self._waiting = f"; waiting for {plain(agent)}; {exchanged}"
         self.progress.update(self._turns, note=self._said + self._waiting)
+
+
+def _labels(event: LabelsTold) -> str:
+    from assistlearn.methods.label_private import caution
+
+    words = (
+        f"Helpers are told labels that chance has changed, epsilon {event.epsilon:g}: {event.n_drawn:,} of "
+        f"{event.n_samples:,} were drawn now, the others are told as before."
+    )
+    return f"{words} {caution(event.epsilon)}".strip()
 
 
 def _turn(event: TurnFinished) -> str:

@@ -46,6 +46,7 @@ def outcome(folder: RunFolder) -> dict[str, Any]:
         "finished": result is not None,
         "turns": folder.n_turns,
         "holdout_accuracy": accuracy_by_round(folder),
+        "labels": labels_told(folder),
         "combination": None if result is None else result.get("combination"),
         "rounds": [] if result is None else [asdict(price) for price in _prices(folder, result)],
         "result": result,
@@ -79,8 +80,33 @@ def show_result(folder: RunFolder) -> None:
     else:
         how = "simulate --holdout 0.2; in a task: holdout = 0.2 under [training]"
         say(f"There are no hold-out samples to tell the accuracy of all together ({plain(how)}).")
+    _show_labels(folder)
     _show_combination(folder, result)
     say_table(_traffic(result))
+
+
+def _show_labels(folder: RunFolder) -> None:
+    """Say what helpers were told of the labels, where these stayed with the initiator."""
+    from assistlearn.methods.label_private import caution
+
+    told = labels_told(folder)
+    if told is None:
+        return
+    say(
+        f"The labels stayed here: helpers were told such as chance has changed, epsilon [bold]{told['epsilon']:g}[/]. "
+        f"All runs up to this one gave away epsilon {told['most_spent']:g} about any one person's "
+        f"{plain(repr(told['label']))}, at the most."
+    )
+    if caution(told["epsilon"]):
+        say(f"[yellow]{plain(caution(told['epsilon']))}[/]")
+
+
+def labels_told(folder: RunFolder) -> dict[str, Any] | None:
+    """Return what helpers were told of the labels; None where they were told the true ones, or nothing yet."""
+    from assistlearn.events import LabelsTold, read
+
+    told = [recorded.event for recorded in read(folder.events) if isinstance(recorded.event, LabelsTold)]
+    return asdict(told[-1]) if told else None
 
 
 def _show_combination(folder: RunFolder, result: dict[str, Any]) -> None:

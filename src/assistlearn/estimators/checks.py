@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import AssistLearnWarning, SettingsError
 from assistlearn.estimators.columns import AllColumns, Positions, positions_of
+from assistlearn.methods.label_private import caution
 
 ALWAYS_RIGHT = (
     "Every agent's model was right about every training sample, so that the agents had nothing to tell each other. "
@@ -75,3 +76,10 @@ def warn_nothing_learned(n_classes: int) -> None:
         AssistLearnWarning,
         stacklevel=3,
     )
+
+
+def warn_large_epsilon(epsilon: float) -> None:
+    """Say that labels would hardly be protected."""
+    words = caution(epsilon)
+    if words:
+        warnings.warn(words, AssistLearnWarning, stacklevel=4)

@@ -32,6 +32,7 @@ from assistlearn.estimators.checks import (
     check_agents,
     check_sample_weight,
     find_columns,
+    warn_large_epsilon,
     warn_nothing_learned,
 )
 from assistlearn.estimators.columns import AllColumns, Positions, rows_held, take_columns
@@ -262,6 +263,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         """
         if not plan.make_method().keeps_labels:
             return None
+        warn_large_epsilon(plan.epsilon)
         chance = np.random.RandomState([plan.seed, 4]).random_sample(len(codes))
         return draw(codes, None, (math.inf, plan.epsilon, 0.0), len(self.classes_), chance)
 

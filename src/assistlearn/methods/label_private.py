@@ -5,10 +5,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from assistlearn.core.randomised_response import kept_share
 from assistlearn.methods.soft import Soft
 
 BITS = 4
 """The bits of a score where the plan leaves them open."""
+
+LARGE = 3.0
+"""From this epsilon on a label is hardly protected."""
+
+
+def caution(epsilon: float) -> str:
+    """Return what whoever asks for a large epsilon should know; nothing for a small one.
+
+    >>> caution(1.0)
+    ''
+    >>> print(caution(4.0))
+    epsilon=4 hardly protects labels: of two classes, 98.2 % are told as they are. Use 3 or less; 1 is the default.
+    """
+    if epsilon <= LARGE:
+        return ""
+    share = kept_share(epsilon, 2)
+    return (
+        f"epsilon={epsilon:g} hardly protects labels: of two classes, {share + (1 - share) / 2:.1%} are told as they "
+        f"are. Use {LARGE:g} or less; 1 is the default.".replace("%", " %")
+    )
 
 
 @dataclass(frozen=True)
