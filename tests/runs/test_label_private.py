@@ -25,6 +25,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_codes
 from assistlearn.reach.opening import opened_run
 from assistlearn.reach.processes import reach_processes
+from assistlearn.runs.label_ledger import LabelLedger
 from assistlearn.runs.prediction import predict
 from assistlearn.runs.training import train
 from tests.runs.parties import Parties
@@ -177,6 +178,22 @@ def test_a_second_run_tells_the_same_labels_and_the_log_says_what_was_spent(tmp_
     lines = [json.loads(line) for line in (tmp_path / "run" / "events.jsonl").read_text().splitlines()]
     [fact] = [line for line in lines if line["event"] == "LabelsTold"]
     assert (fact["epsilon"], fact["n_samples"], fact["n_drawn"], fact["most_spent"]) == (2.0, n, n, 2.0)
+
+
+def test_a_run_that_tells_the_labels_as_they_are_is_in_the_ledger_of_what_was_kept_back(tmp_path):
+    def run(place: str, **options) -> None:
+        list(parties(tmp_path, load_wine, **options).leader().train())
+        (tmp_path / "run").rename(tmp_path / place)
+        for agent in ("clinic", "lab", "scans"):
+            (tmp_path / agent / "runs" / "test-run").rename(tmp_path / agent / "runs" / place)
+
+    run("plain", method="ascii", n_rounds=1)
+    assert not LabelLedger(tmp_path / "clinic", "", [0, 1, 2]).exists
+    run("private")
+    ledger = LabelLedger(tmp_path / "clinic", "", [0, 1, 2])
+    assert set(ledger.spent()) == {1.0}
+    run("plain again", method="ascii", n_rounds=1)
+    assert set(ledger.spent()) == {np.inf}
 
 
 @pytest.mark.parametrize(

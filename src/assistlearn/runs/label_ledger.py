@@ -82,7 +82,12 @@ class LabelLedger:
         self.path = home / NAME
         self._label = label
         self._classes = list(classes)
-        self._key = own_key(home)
+        self._home = home
+
+    @property
+    def exists(self) -> bool:
+        """Whether any label was ever kept back."""
+        return self.path.exists()
 
     def tell(self, ids: Ids, labels: Codes, epsilon: float, most: float | None = None) -> LabelRelease:
         """Return the labels that helpers are told; when this returns, they are in the ledger.
@@ -104,10 +109,11 @@ class LabelLedger:
         RefusedError
             It would be more. Nothing is told then.
         """
+        key = own_key(self._home)
         people = pl.DataFrame(
             {
-                "id": [bytes(each) for each in digests(ids, self._key)],
-                "secret": self._secrets(ids, labels),
+                "id": [bytes(each) for each in digests(ids, key)],
+                "secret": self._secrets(ids, labels, key),
                 "place": np.arange(len(ids)),
             }
         )
@@ -157,10 +163,10 @@ class LabelLedger:
             "max_label_epsilon in [privacy] of your agent's file to what may be given away in all."
         )
 
-    def _secrets(self, ids: Ids, labels: Codes) -> list[bytes]:
+    def _secrets(self, ids: Ids, labels: Codes, key: bytes) -> list[bytes]:
         """Return a digest of each person's true label, of the classes, and of who it is."""
         named = json.dumps([str(each) for each in self._classes]).encode()
-        keyed = hashlib.blake2b(named, key=self._key, digest_size=16, person=b"true label")
+        keyed = hashlib.blake2b(named, key=key, digest_size=16, person=b"true label")
         out = []
         for text, code in zip(ids.texts.to_list(), labels.tolist(), strict=True):
             each = keyed.copy()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from assistlearn.alignment.matching import Rows
@@ -16,13 +18,14 @@ def told_labels(run: OpenRun, rows: Rows) -> Codes | None:
 
     They are drawn once, and kept in the run's folder: a run that goes on after an interruption tells the same.
     """
-    plan = run.settings.plan
+    plan, table = run.settings.plan, run.table
+    ledger = LabelLedger(run.holdings.home, table.label, run.settings.classes)
     if not plan.make_method().keeps_labels:
+        if ledger.exists:  # what was kept back so far is told now, and the ledger has to know
+            ledger.tell(run.ids_at(rows), table.labels[rows], math.inf, math.inf)
         return None
     told = run.folder.told()
     if told is None:
-        table, classes = run.table, run.settings.classes
-        ledger = LabelLedger(run.holdings.home, table.label, classes)
         drawn = ledger.tell(run.ids_at(rows), table.labels[rows], plan.epsilon, table.max_label_epsilon)
         told = np.asarray(run.folder.permutation())[drawn.codes]
         run.folder.write_told(told)
