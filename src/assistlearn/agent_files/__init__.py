@@ -5,6 +5,7 @@ from assistlearn.agent_files.agent_keys import FeatureChoice, LearnerDescription
 from assistlearn.agent_files.allowance import Allowance
 from assistlearn.agent_files.named_learner import make_learner
 from assistlearn.agent_files.preparation import PreprocessingSettings
+from assistlearn.agent_files.privacy_rules import PrivacyRules
 from assistlearn.agent_files.table_source import TableFile, TableQuery
 from assistlearn.agent_files.toml_file import Count, Text, read_toml_file
 
@@ -15,6 +16,7 @@ __all__ = [
     "FeatureChoice",
     "LearnerDescription",
     "PreprocessingSettings",
+    "PrivacyRules",
     "TableFile",
     "TableQuery",
     "Text",

@@ -12,6 +12,7 @@ from assistlearn.agent_files.agent_keys import AgentKeys, FeatureChoice, Learner
 from assistlearn.agent_files.allowance import Allowance
 from assistlearn.agent_files.places import Places
 from assistlearn.agent_files.preparation import PreprocessingSettings
+from assistlearn.agent_files.privacy_rules import PrivacyRules
 from assistlearn.agent_files.table_source import TableFile, TableQuery
 from assistlearn.agent_files.toml_file import from_toml, read_toml_file
 
@@ -44,6 +45,8 @@ class AgentDescription:
         The file with the secret that all agents of a run share, for matching ids by keyed hashes.
     allow : Allowance or None
         What the owner allows. None: the file says nothing about it.
+    privacy : PrivacyRules or None
+        What the owner lets be told of the people in its table. None: the file says nothing about it.
     moved_columns : {"refuse", "accept"}
         Whether the agent votes although columns of its table have moved far since training.
     places : Places
@@ -61,6 +64,7 @@ class AgentDescription:
     models: Path
     secret: Path | None
     allow: Allowance | None
+    privacy: PrivacyRules | None
     moved_columns: Literal["refuse", "accept"]
     places: Places = field(repr=False, compare=False)
 
@@ -116,6 +120,7 @@ def _described(keys: AgentKeys, places: Places) -> AgentDescription:
         models=keys.models or places.file.parent / f"{keys.name}-models",
         secret=keys.secret,
         allow=keys.allow,
+        privacy=keys.privacy,
         moved_columns=keys.moved_columns,
         places=places,
     )

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from assistlearn.agent_files.allowance import Allowance
 from assistlearn.agent_files.preparation import PreprocessingSettings
+from assistlearn.agent_files.privacy_rules import PrivacyRules
 from assistlearn.agent_files.toml_file import Text
 from assistlearn.errors import WrongKeyError
 
@@ -76,6 +77,7 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     secret: Path | None = None
     preprocessing: PreprocessingSettings = PreprocessingSettings()
     allow: Allowance | None = None
+    privacy: PrivacyRules | None = None
 
     def __post_init__(self) -> None:
         if self.label == self.id:

@@ -10,10 +10,11 @@ from typing import Any
 
 from assistlearn.agent_files import AgentDescription, Allowance
 from assistlearn.alignment import Ids
-from assistlearn.errors import DescriptionError, RefusedError, TableChangedError
+from assistlearn.errors import DescriptionError, RefusedError, TableChangedError, WrongKeyError
 from assistlearn.protocol import messages as m
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.limits import OwnerLimits
+from assistlearn.service.privacy.privacy_keeper import PrivacyKeeper
 from assistlearn.tables import LoadedAgent, Schema, load_agent
 from assistlearn.tables.distribution import distributions
 
@@ -29,10 +30,11 @@ def holdings_of(file: Path) -> Holdings:
 def from_loaded(agent: LoadedAgent) -> Holdings:
     """Return what an agent has whose table is read already."""
     description, allowance = agent.description, agent.description.allow
+    ids = Ids(agent.table.ids, f"Agent {description.name!r}")
     return Holdings(
         name=description.name,
         estimator=agent.estimator,
-        ids=Ids(agent.table.ids, f"Agent {description.name!r}"),
+        ids=ids,
         features=agent.rows(),
         home=description.models,
         secret=None if description.secret is None else _secret(description),
@@ -45,6 +47,7 @@ def from_loaded(agent: LoadedAgent) -> Holdings:
         proof=allowance is not None and allowance.proof,
         allow=None if allowance is None else gate(description.name, allowance),
         limits=None if allowance is None else OwnerLimits(description.name, allowance, len(agent.table)),
+        privacy=None if description.privacy is None else _keeper(description, ids),
     )
 
 
@@ -61,6 +64,16 @@ def door_of(description: AgentDescription) -> Holdings:
         home=description.models,
         allow=_nobody(description.name) if description.allow is None else gate(description.name, description.allow),
     )
+
+
+def _keeper(description: AgentDescription, ids: Ids) -> PrivacyKeeper:
+    """Return who keeps the rules of ``[privacy]``; a method of the owner's own package is known by now."""
+    assert description.privacy is not None
+    try:
+        description.privacy.check_methods()
+    except WrongKeyError as error:
+        raise DescriptionError(f"{description.places('privacy', error.key)}: {error}") from None
+    return PrivacyKeeper(description.name, description.privacy, description.models, ids)
 
 
 def _nobody(name: str) -> Callable[[m.Open], None]:

@@ -10,6 +10,7 @@ from typing import Any
 from assistlearn.alignment import Ids
 from assistlearn.protocol import messages as m
 from assistlearn.service.limits import OwnerLimits
+from assistlearn.service.privacy.privacy_keeper import PrivacyKeeper
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Holdings:
         to ``Forget``.
     limits : OwnerLimits, optional
         How much may be asked of it. None: any amount, as where all agents are on one machine of one owner.
+    privacy : PrivacyKeeper, optional
+        What may be told of the people in its table, and what was. None: anything, and nothing of it is counted.
     min_effective : float, default=0
         On how many people the ignorance must lie for the agent to take a turn: the effective sample size.
     proof : bool, default=False
@@ -60,6 +63,7 @@ class Holdings:
     secret: bytes | None = None
     allow: Callable[[m.Open], None] | None = None
     limits: OwnerLimits | None = None
+    privacy: PrivacyKeeper | None = None
     min_effective: float = 0.0
     proof: bool = False
     fingerprint: str = ""

@@ -67,7 +67,7 @@ class AgentService:
     """
 
     def __init__(self, holdings: Holdings, limits: Limits | None = None, ledger: bool = True) -> None:
-        self._own = holdings if ledger else replace(holdings, limits=None)
+        self._own = holdings if ledger else replace(holdings, limits=None, privacy=None)
         self._door = Door(limits or Limits(), self._own.limits)
         self._ledger = Ledger(holdings.home / "ledger.jsonl") if ledger else None
         self._runs: dict[str, RunHere] = {}

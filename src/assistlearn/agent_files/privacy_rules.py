@@ -1,0 +1,76 @@
+"""What an agent's owner lets be told of the people in its table: the table ``[privacy]`` of its file."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from assistlearn.agent_files.suggestion import did_you_mean, listed
+from assistlearn.agent_files.toml_file import Count
+from assistlearn.errors import WrongKeyError
+from assistlearn.methods import names
+
+Epsilon: TypeAlias = Annotated[float, Meta(gt=0.0, le=20.0)]
+Positive: TypeAlias = Annotated[float, Meta(gt=0.0)]
+
+
+class PrivacyRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table ``[privacy]`` of an agent's file; None: the file does not say.
+
+    Attributes
+    ----------
+    max_bits_per_sample : float or None
+        Bits that one initiator is told of any one person, in training and in prediction, over all its runs.
+    max_rounds : int or None
+        Turns of one run that tell something of samples.
+    max_predictions : int or None
+        How often one initiator is given votes on the same person, over all its runs.
+    min_samples : int or None
+        How many of a run's training samples this agent must hold, in all and of each class that it holds any of.
+    methods : tuple of str or None
+        The methods of the runs that it takes part in.
+    randomise : float or None
+        The epsilon of randomised response on what is told of a person: on one-bit rewards, and on the classes that a
+        model answers for hold-out samples and in prediction.
+    max_epsilon : float or None
+        The sum of these epsilons that one initiator is told of any one person, over all its runs.
+
+    Examples
+    --------
+    >>> PrivacyRules(methods=("ascii",), randomise=1.0).methods
+    ('ascii',)
+    >>> PrivacyRules(max_epsilon=5.0)
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.WrongKeyError: privacy.max_epsilon limits what privacy.randomise spends, which the file ...
+    """
+
+    max_bits_per_sample: Positive | None = None
+    max_rounds: Count | None = None
+    max_predictions: Count | None = None
+    min_samples: Count | None = None
+    methods: tuple[str, ...] | None = None
+    randomise: Epsilon | None = None
+    max_epsilon: Positive | None = None
+
+    def __post_init__(self) -> None:
+        if self.methods == ():
+            raise WrongKeyError("methods", "privacy.methods names none. List some, or remove the line.")
+        if self.max_epsilon is not None and self.randomise is None:
+            raise WrongKeyError(
+                "max_epsilon",
+                "privacy.max_epsilon limits what privacy.randomise spends, which the file does not set. Add a line "
+                "such as: randomise = 1.0",
+            )
+
+    def check_methods(self) -> None:
+        """Raise for a method that is not known; one of a package's own is, once its package is imported."""
+        for name in self.methods or ():
+            if name not in names():
+                raise WrongKeyError(
+                    "methods",
+                    f"privacy.methods has {name!r}, which is not known.{did_you_mean(name, names())} The methods are "
+                    f"{listed(names())}.",
+                )

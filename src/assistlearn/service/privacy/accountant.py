@@ -1,0 +1,38 @@
+"""What randomised answers add up to: the plain sum of their epsilons, and less than that at a small delta."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+DELTA = 1e-6
+
+MISSING = "pip install 'assistlearn[privacy]' for the epsilon at a delta"
+
+
+def epsilon_at_delta(answers: Mapping[float, int], delta: float = DELTA) -> float | None:
+    """Return the epsilon of all answers together at a delta; None where ``dp-accounting`` is not installed.
+
+    No answer tells more than one bit that is randomised with its epsilon does (Kairouz, Oh and Viswanath, 2015), so
+    answers out of more than two are counted as such bits.
+
+    Parameters
+    ----------
+    answers : mapping of float to int
+        How many answers there are with each epsilon.
+    delta : float, default=DELTA
+        With which chance the epsilon may be passed.
+    """
+    try:
+        from dp_accounting.pld import privacy_loss_distribution as pld
+    except ImportError:
+        return None
+    total: Any = None
+    for epsilon, count in answers.items():
+        if count:
+            bit = pld.from_randomized_response(2.0 / (1.0 + math.exp(epsilon)), 2)
+            of_these = bit.self_compose(count)
+            total = of_these if total is None else total.compose(of_these)
+    plain = sum(epsilon * count for epsilon, count in answers.items())
+    return plain if total is None else min(float(total.get_epsilon_for_delta(delta)), plain)

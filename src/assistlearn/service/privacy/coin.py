@@ -1,0 +1,98 @@
+"""An agent's own chance, which nobody else can know: a key from the operating system, and what follows from it.
+
+The seeds of a run come from its initiator, who could take any noise drawn from them away again. What is drawn here
+follows from a key that never leaves the agent's home. The same question gets the same draw, so that asking again tells
+nothing new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistlearn import storage
+from assistlearn.core.votes import Codes
+from assistlearn.errors import RunError
+
+KEY_BYTES = 32
+
+
+class Coin:
+    """Draws of 64 bits, each a keyed digest (BLAKE2b) of what it is for.
+
+    Parameters
+    ----------
+    path : path
+        Where the key is; drawn there, for its owner's eyes only, if there is none.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as home:
+    ...     coin = Coin(Path(home, "coin.key"))
+    ...     again = Coin(Path(home, "coin.key"))
+    ...     bool(coin.people(["ann"]) == again.people(["ann"])), oct(Path(home, "coin.key").stat().st_mode)[-3:]
+    (True, '600')
+    """
+
+    def __init__(self, path: Path) -> None:
+        if not path.exists():
+            _draw_key(path)
+        self._key = path.read_bytes()
+        if len(self._key) != KEY_BYTES:
+            raise RunError(
+                f"{path} has {len(self._key)} bytes; the key of this agent's coin has {KEY_BYTES}. Bring it back from "
+                "a backup: what was told of each person is counted under it."
+            )
+
+    def people(self, ids: Iterable[str]) -> NDArray[np.uint64]:
+        """Return a number for each id, from which nobody without the key can tell the id."""
+        return self._digests(b"person", b"", (text.encode() for text in ids))
+
+    def mark(self, *what: str | int) -> int:
+        """Return a number for something that has happened."""
+        return int(self._digests(b"mark", b"", [json.dumps(what).encode()])[0])
+
+    def draws(self, what: tuple[str | int, ...], ids: Iterable[str], truth: Codes) -> NDArray[np.uint64]:
+        """Return a draw for each id and its true answer, for one question.
+
+        A truth that has changed since gets a draw of its own: with the same one, the two answers together would tell
+        by how much.
+        """
+        pairs = zip(ids, truth.tolist(), strict=True)
+        return self._digests(b"coin", json.dumps(what).encode(), (f"{code} {text}".encode() for text, code in pairs))
+
+    def _digests(self, person: bytes, what: bytes, texts: Iterable[bytes]) -> NDArray[np.uint64]:
+        keyed = hashlib.blake2b(what + b"\0", key=self._key, digest_size=8, person=person)
+
+        def digest(text: bytes) -> bytes:
+            state = keyed.copy()  # the key is taken in once, not for each
+            state.update(text)
+            return state.digest()
+
+        return np.frombuffer(b"".join(map(digest, texts)), dtype="<u8").astype(np.uint64)
+
+
+def _draw_key(path: Path) -> None:
+    """Draw a key; where another process does so at the same time, the first one counts."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    with storage.writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh.unlink(missing_ok=True)
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(KEY_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(fresh, path)
+        except FileExistsError:
+            pass
+        finally:
+            fresh.unlink()

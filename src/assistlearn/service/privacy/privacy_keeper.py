@@ -1,0 +1,184 @@
+"""Keeps the rules of ``[privacy]``: what is told of a person is counted before it goes out, or refused.
+
+Counted are bits, predictions and randomised answers, person by person, for each initiator by itself and for good
+(:mod:`~assistlearn.service.privacy.told_book`). Where one person has reached a limit, nothing is told that is about
+this person, and so not about the others that it would be told of together with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from assistlearn.agent_files import PrivacyRules
+from assistlearn.alignment import Ids
+from assistlearn.alignment.matching import Rows
+from assistlearn.core.ignorance import Floats, effective_size
+from assistlearn.core.votes import Codes
+from assistlearn.errors import RefusedError, RunError, SitsOutError
+from assistlearn.methods import method_class, names
+from assistlearn.methods.method import Method
+from assistlearn.service.privacy.coin import Coin
+from assistlearn.service.privacy.told_book import People, Release, Told, ToldBook
+
+SLACK = 1.0 + 1e-9
+"""Sums of epsilons and effective sample sizes are rounded."""
+
+
+class PrivacyKeeper:
+    """What an owner lets be told of the people in its table.
+
+    Parameters
+    ----------
+    agent : str
+        The agent's name.
+    rules : PrivacyRules
+        What its owner wrote.
+    home : path
+        Where it keeps its key, and what it has told.
+    ids : Ids
+        The ids of its table.
+    """
+
+    def __init__(self, agent: str, rules: PrivacyRules, home: Path, ids: Ids) -> None:
+        self.rules = rules
+        self.book = ToldBook(home / "told")
+        self._agent = agent
+        self._home = home
+        self._ids = ids
+
+    @cached_property
+    def coin(self) -> Coin:
+        """The agent's own chance; its key is drawn when it is first needed."""
+        path = self._home / "coin.key"
+        if not path.exists() and self.book.initiators():
+            raise RunError(
+                f"{path} is missing, and what was told of each person is counted under it. Bring it back from a backup."
+            )
+        return Coin(path)
+
+    @cached_property
+    def _people(self) -> People:
+        return self.coin.people(self._ids.texts.to_list())
+
+    def people(self, rows: Rows) -> People:
+        """Return whom the agent holds of some samples."""
+        return self._people[rows[rows >= 0]]
+
+    def texts(self, rows: Rows) -> list[str]:
+        """Return the ids of those whom the agent holds of some samples."""
+        return self._ids.take(rows[rows >= 0]).to_list()
+
+    # -- about a run as a whole
+
+    def check_method(self, name: str, method: Method) -> None:
+        """Raise for a method that the owner does not take part in, or whose answers it cannot randomise."""
+        allowed = self.rules.methods
+        if allowed is not None and name not in allowed:
+            raise RefusedError(
+                f"Agent {self._agent!r} takes part in runs with method {' or '.join(map(repr, allowed))}, not "
+                f"{name!r}. Its owner may add it to methods, under [privacy] in the agent's file."
+            )
+        if self.rules.randomise is not None and method.wants_probabilities:
+            raise RefusedError(
+                f"Agent {self._agent!r} randomises what it says of a person (privacy.randomise = "
+                f"{self.rules.randomise:g}): one bit, or a class. With method {name!r} it would say how sure it is, "
+                f"which is more than one bit. Start a run with method {' or '.join(map(repr, _of_one_bit()))}."
+            )
+
+    def check_people(self, n_people: float) -> None:
+        """Raise if a run would train on too few of the agent's rows; how many they are is not said."""
+        if self.rules.min_samples is not None and n_people * SLACK < self.rules.min_samples:
+            raise RefusedError(
+                f"Agent {self._agent!r} trains on {self.rules.min_samples:,} people or more that it knows; these are "
+                "fewer. Its owner may lower min_samples, under [privacy] in the agent's file."
+            )
+
+    def check_classes(self, codes: Codes, weights: Floats | None) -> None:
+        """Raise if people whom the agent holds are too few, or those of one class; how many they are is not said.
+
+        People count by their initial weights, by the effective sample size: somebody who weighs next to nothing hides
+        nobody. A class that none of them has singles nobody out.
+        """
+        if self.rules.min_samples is None:
+            return
+        counts = np.ones(len(codes)) if weights is None else weights
+        self.check_people(effective_size(counts))
+        for code in np.unique(codes):
+            if effective_size(counts[codes == code]) * SLACK < self.rules.min_samples:
+                raise RefusedError(
+                    f"Agent {self._agent!r} trains on {self.rules.min_samples:,} people or more of each class; of one "
+                    "class these are fewer, which could single them out. Its owner may lower min_samples, under "
+                    "[privacy] in the agent's file."
+                )
+
+    def check_rounds(self, n_told: int) -> None:
+        """Raise if a run has had all its turns that tell something of samples."""
+        if self.rules.max_rounds is not None and n_told >= self.rules.max_rounds:
+            raise SitsOutError(
+                f"Agent {self._agent!r} tells something of its samples in {self.rules.max_rounds:,} turns of one run: "
+                f"{n_told:,} are used, 0 are left. Its owner may raise max_rounds, under [privacy] in the agent's file."
+            )
+
+    # -- about each person
+
+    def check(
+        self, initiator: str, mark: int, releases: Sequence[Release], refusal: type[RefusedError] = RefusedError
+    ) -> None:
+        """Raise if somebody would be told too much of a person; ``refusal`` is what is raised."""
+        told = self.book.of(initiator)
+        self._check(told, _due(told, mark, releases), refusal)
+
+    def charge(
+        self, initiator: str, mark: int, releases: Sequence[Release], refusal: type[RefusedError] = RefusedError
+    ) -> None:
+        """Count what is about to be told, or raise where that is too much; what has this mark was counted before."""
+        with self.book.alone():
+            told = self.book.of(initiator)
+            due = _due(told, mark, releases)
+            self._check(told, due, refusal)
+            for release in due:
+                told = told.with_release(release, self.rules.randomise, mark)
+            if due:
+                self.book.keep(told)
+
+    def _check(self, told: Told, releases: Sequence[Release], refusal: type[RefusedError]) -> None:
+        rules, epsilon = self.rules, self.rules.randomise or 0.0
+        for release in releases:
+            for key, unit, most, values, more in (
+                ("max_bits_per_sample", "bits", rules.max_bits_per_sample, told.bits, release.bits),
+                ("max_predictions", "predictions", rules.max_predictions, told.votes, release.votes),
+                ("max_epsilon", "epsilon", rules.max_epsilon, told.epsilon(), epsilon * release.answers),
+            ):
+                if most is None or not more or not len(release.people):
+                    continue
+                spent = told.of(values, release.people)
+                over = int(np.count_nonzero(spent + more > most * SLACK))
+                if over:
+                    top = float(spent.max())
+                    raise refusal(
+                        f"Agent {self._agent!r} tells {told.initiator!r} {most:,g} {unit} of one person in all: "
+                        f"{top:,g} are used of the one it told most of, {max(most - top, 0):,g} are left, {more:,g} "
+                        f"more are asked for; {over:,} of {len(release.people):,} people would pass the limit. Leave them "
+                        f"out, or ask its owner, who may raise {key}, under [privacy] in the agent's file."
+                    )
+
+
+def _of_one_bit() -> list[str]:
+    """Return the methods with which agents say where they are right, and not how sure they are."""
+    return [name for name in names() if not method_class(name).wants_probabilities]
+
+
+def _due(told: Told, mark: int, releases: Sequence[Release]) -> list[Release]:
+    """Return what is still to be counted of something with this mark: of votes, those who had none under it last."""
+    if mark in told.marks:
+        return []
+    due = [
+        replace(each, people=each.people[told.of(told.last, each.people) != mark]) if each.votes else each
+        for each in releases
+    ]
+    return [each for each in due if len(each.people)]

@@ -1,0 +1,132 @@
+"""How things stand at an agent: every limit of its file with what is spent and left, and what was told of its people.
+
+For whoever shows it: ``assistlearn check``, ``audit`` and ``privacy``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from assistlearn.protocol.ledger import counted
+from assistlearn.service.holdings import Holdings
+from assistlearn.service.privacy.accountant import epsilon_at_delta
+from assistlearn.service.privacy.privacy_keeper import PrivacyKeeper
+from assistlearn.service.privacy.told_book import Told, ToldBook
+
+
+@dataclass(frozen=True)
+class LimitStanding:
+    """One limit of an agent's file.
+
+    Attributes
+    ----------
+    key : str
+        Its table and its name: ``"privacy.max_rounds"``.
+    initiator : str or None
+        Whom it is counted for; None for a limit on each run by itself.
+    counts : str
+        What is counted, and over which time.
+    allowed : float, tuple of str or None
+        What is allowed; None for any amount.
+    spent, left : float or None
+        What one initiator has used, and may still ask for: of the person it was told most of, where people are counted
+        by themselves. None for a limit on each run by itself.
+    """
+
+    key: str
+    initiator: str | None
+    counts: str
+    allowed: float | tuple[str, ...] | None
+    spent: float | None = None
+    left: float | None = None
+
+
+@dataclass(frozen=True)
+class ToldStanding:
+    """What one initiator was told of an agent's people, since there is a table ``[privacy]``.
+
+    Attributes
+    ----------
+    initiator : str
+        Who.
+    people : int
+        Of how many people anything was told.
+    bits, mean_bits, predictions : float, float, int
+        Bits, of the person most was told of, and on average; predictions, of the person with the most.
+    epsilon, epsilon_at_delta : float, float or None
+        The sum of the epsilons of the person most was spent on; the same at a delta of one in a million, None where
+        ``dp-accounting`` is not installed.
+    """
+
+    initiator: str
+    people: int
+    bits: float
+    mean_bits: float
+    predictions: int
+    epsilon: float
+    epsilon_at_delta: float | None
+
+    @classmethod
+    def of(cls, told: Told) -> ToldStanding:
+        """Return what stands in a book."""
+        sums = told.epsilon()
+        worst = int(sums.argmax()) if len(sums) else 0
+        answers = dict(zip(told.epsilons.tolist(), told.answers[worst].tolist() if len(sums) else [], strict=False))
+        return cls(
+            initiator=told.initiator,
+            people=len(told.people),
+            bits=float(told.bits.max(initial=0.0)),
+            mean_bits=float(told.bits.mean()) if len(told.bits) else 0.0,
+            predictions=int(told.votes.max(initial=0)),
+            epsilon=float(sums.max(initial=0.0)),
+            epsilon_at_delta=epsilon_at_delta(answers),
+        )
+
+
+def told_at(book: ToldBook) -> list[ToldStanding]:
+    """Return what each initiator was told."""
+    return [ToldStanding.of(book.of(initiator)) for initiator in book.initiators()]
+
+
+def limits_at(own: Holdings, now: datetime) -> list[LimitStanding]:
+    """Return every limit of an agent's file, of ``[allow]`` and of ``[privacy]``, with what is spent and left."""
+    allowed = [] if own.limits is None else list(_allowed(own, now))
+    names = {each.initiator: None for each in allowed if each.initiator is not None}
+    return allowed + ([] if own.privacy is None else list(_private(own.privacy, list(names))))
+
+
+def _allowed(own: Holdings, now: datetime) -> Iterator[LimitStanding]:
+    assert own.limits is not None
+    tally, day = counted(own.home / "ledger.jsonl"), now.date().isoformat()
+    for initiator in own.limits.initiators:
+        for row in own.limits.standing(initiator, tally.of(initiator), day):
+            key = f"allow.{row['limit']}"
+            yield LimitStanding(key, initiator, row["counts"], row["allowed"], row["used"], row["left"])
+    for name, most in own.limits.of_one_run().items():
+        yield LimitStanding(f"allow.{name}", None, "in one run", most)
+
+
+def _private(keeper: PrivacyKeeper, initiators: list[str]) -> Iterator[LimitStanding]:
+    rules = keeper.rules
+    for initiator in dict.fromkeys([*initiators, *keeper.book.initiators()]):
+        told = keeper.book.of(initiator)
+        for key, counts, most, values in (
+            ("max_bits_per_sample", "bits of one person, in all", rules.max_bits_per_sample, told.bits),
+            ("max_predictions", "predictions of one person, in all", rules.max_predictions, told.votes),
+            ("max_epsilon", "epsilon of one person, in all", rules.max_epsilon, told.epsilon()),
+        ):
+            if most is not None:
+                spent = float(np.max(values, initial=0))
+                yield LimitStanding(f"privacy.{key}", initiator, counts, most, spent, max(most - spent, 0.0))
+    for key, counts, said in (
+        ("max_rounds", "turns that tell something of samples, in one run", rules.max_rounds),
+        ("min_samples", "people of each class at the least, in one run", rules.min_samples),
+        ("methods", "which methods", rules.methods),
+        ("randomise", "epsilon of one answer", rules.randomise),
+    ):
+        if said is not None:
+            yield LimitStanding(f"privacy.{key}", None, counts, said)

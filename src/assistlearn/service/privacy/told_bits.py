@@ -1,0 +1,52 @@
+"""In how many bits an agent tells something of one person, by the method; before any entropy coding.
+
+================= ======================================================================================
+what is told      bits of one person
+================= ======================================================================================
+a reward          1 of a hard method; else those of a score, times the classes where there are more than 2
+a hold-out answer of a hard method those of a class code; else as many as a reward
+votes             64, times the classes where there are more than 2
+================= ======================================================================================
+
+Numbers of all people together, such as a model's weight, are not counted, nor is whom an agent holds.
+"""
+
+from __future__ import annotations
+
+from assistlearn.core import SoftReward
+from assistlearn.methods.method import Method
+
+VOTE_BITS = 64
+
+
+def reward_bits(method: Method, n_classes: int) -> int:
+    """Return the bits of a reward.
+
+    >>> from assistlearn.methods import method_named
+    >>> soft = method_named("soft", {"loss": "logistic", "shrinkage": 0.5, "score_bits": 0})
+    >>> reward_bits(method_named("ascii", {}), 3), reward_bits(soft, 2), reward_bits(soft, 3)
+    (1, 8, 12)
+    """
+    form = method.silence(1, n_classes)
+    return int(form.bits * form.levels.size) if isinstance(form, SoftReward) else 1
+
+
+def holdout_bits(method: Method, n_classes: int) -> int:
+    """Return the bits of an answer for a hold-out sample.
+
+    >>> from assistlearn.methods import method_named
+    >>> [holdout_bits(method_named("ascii", {}), n_classes) for n_classes in (2, 3, 4, 5)]
+    [1, 2, 2, 3]
+    """
+    if isinstance(method.silence(1, n_classes), SoftReward):
+        return reward_bits(method, n_classes)
+    return (n_classes - 1).bit_length()
+
+
+def vote_bits(n_classes: int) -> int:
+    """Return the bits of an agent's votes on one person: with two classes one score is minus the other.
+
+    >>> vote_bits(2), vote_bits(3)
+    (64, 192)
+    """
+    return VOTE_BITS * (1 if n_classes == 2 else n_classes)

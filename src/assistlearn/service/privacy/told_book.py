@@ -1,0 +1,211 @@
+"""What an agent has told each initiator of each person, since the first run: bits, votes, randomised answers.
+
+One file for each initiator, ``told/*.npz`` in the agent's home, written whole before an answer goes out. People stand
+in it as keyed digests (:meth:`~assistlearn.service.privacy.coin.Coin.people`), not under their ids. To forget a run
+changes nothing here.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import io
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistlearn import storage
+from assistlearn.core.ignorance import Floats
+from assistlearn.errors import RunError
+
+People = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Something that is told of some people, as much of each.
+
+    Attributes
+    ----------
+    people : ndarray of uint64
+        Whom it is about.
+    bits : float
+        In how many bits.
+    answers : int, default=0
+        How many randomised answers that are.
+    votes : int, default=0
+        Of how many predictions.
+    """
+
+    people: People
+    bits: float
+    answers: int = 0
+    votes: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What one initiator was told.
+
+    Attributes
+    ----------
+    initiator : str
+        Who.
+    people : ndarray of uint64 of shape (n,)
+        Of whom, in rising order.
+    bits, votes : ndarray of shape (n,)
+        How many bits, and on how many predictions an answer was given.
+    last : ndarray of uint64 of shape (n,)
+        The mark of the last prediction: as long as it is the same, votes are.
+    epsilons : ndarray of shape (e,)
+        Every epsilon with which answers were randomised.
+    answers : ndarray of shape (n, e)
+        How many answers with each of them.
+    marks : ndarray of uint64
+        Which turns were counted, so that each is counted once.
+    """
+
+    initiator: str
+    people: People
+    bits: Floats
+    votes: NDArray[np.int64]
+    last: NDArray[np.uint64]
+    epsilons: Floats
+    answers: NDArray[np.int64]
+    marks: NDArray[np.uint64]
+
+    @classmethod
+    def nothing(cls, initiator: str) -> Told:
+        """Return what somebody was told who has not asked yet."""
+        none, whole = np.zeros(0, np.uint64), np.zeros(0, np.int64)
+        return cls(initiator, none, np.zeros(0), whole, none, np.zeros(0), np.zeros((0, 0), np.int64), none)
+
+    def epsilon(self) -> Floats:
+        """Return the sum of the epsilons of each person."""
+        out: Floats = self.answers @ self.epsilons
+        return out
+
+    def of(self, values: NDArray[Any], people: People) -> NDArray[Any]:
+        """Return the values of some people, zero for whom nothing was told of yet."""
+        places, known = self._places(people)
+        out = np.zeros((len(people), *values.shape[1:]), dtype=values.dtype)
+        out[known] = values[places[known]]
+        return out
+
+    def with_people(self, people: People) -> Told:
+        """Return the same with room for these people."""
+        fresh = np.setdiff1d(people, self.people)
+        if not len(fresh):
+            return self
+        order = np.argsort(everybody := np.concatenate([self.people, fresh]))
+
+        def grown(values: NDArray[Any]) -> NDArray[Any]:
+            more = np.zeros((len(fresh), *values.shape[1:]), dtype=values.dtype)
+            out: NDArray[Any] = np.concatenate([values, more])[order]
+            return out
+
+        return replace(
+            self,
+            people=everybody[order],
+            bits=grown(self.bits),
+            votes=grown(self.votes),
+            last=grown(self.last),
+            answers=grown(self.answers),
+        )
+
+    def with_release(self, release: Release, epsilon: float | None, mark: int) -> Told:
+        """Return the same after something more was told."""
+        out = self.with_people(release.people)
+        if release.answers and epsilon is not None:
+            out = out.with_epsilon(epsilon)
+            column = int(np.flatnonzero(out.epsilons == epsilon)[0])
+        places, _ = out._places(release.people)
+        bits, votes, last, answers = out.bits.copy(), out.votes.copy(), out.last.copy(), out.answers.copy()
+        bits[places] += release.bits
+        votes[places] += release.votes
+        if release.votes:
+            last[places] = mark
+        marks = self.marks if release.votes else np.union1d(self.marks, np.array([mark], np.uint64))
+        if release.answers and epsilon is not None:
+            answers[places, column] += release.answers
+        return replace(out, bits=bits, votes=votes, last=last, answers=answers, marks=marks)
+
+    def with_epsilon(self, epsilon: float) -> Told:
+        """Return the same with room for answers of this epsilon."""
+        if epsilon in self.epsilons:
+            return self
+        more = np.zeros((len(self.people), 1), np.int64)
+        return replace(self, epsilons=np.append(self.epsilons, epsilon), answers=np.hstack([self.answers, more]))
+
+    def _places(self, people: People) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        if not len(self.people):
+            return np.zeros(len(people), np.intp), np.zeros(len(people), bool)
+        places = np.minimum(np.searchsorted(self.people, people), len(self.people) - 1)
+        return places, self.people[places] == people
+
+
+class ToldBook:
+    """The files of what was told, for all initiators.
+
+    Several processes of one agent may count at the same time; they wait for each other.
+
+    Parameters
+    ----------
+    folder : path
+        Where; need not exist yet.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: dict[str, tuple[Any, Told]] = {}
+
+    def initiators(self) -> list[str]:
+        """Return who was told anything."""
+        return sorted(_load(path).initiator for path in self._folder.glob("*.npz"))
+
+    def of(self, initiator: str) -> Told:
+        """Return what somebody was told."""
+        path = self._path(initiator)
+        if not path.exists():
+            return Told.nothing(initiator)
+        stat = path.stat()
+        version = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
+        if initiator not in self._read or self._read[initiator][0] != version:
+            self._read[initiator] = version, _load(path)
+        return self._read[initiator][1]
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Wait until nobody else counts, and let nobody else count meanwhile."""
+        with storage.writing(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+        with (self._folder / "lock").open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def keep(self, told: Told) -> None:
+        """Write what somebody was told; it is on disk when this returns."""
+        buffer = io.BytesIO()
+        np.savez(buffer, **{field.name: getattr(told, field.name) for field in fields(told)})
+        storage.write_bytes(self._path(told.initiator), buffer.getvalue())
+
+    def _path(self, initiator: str) -> Path:
+        return self._folder / f"{hashlib.sha256(initiator.encode()).hexdigest()[:32]}.npz"
+
+
+def _load(path: Path) -> Told:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            values = {field.name: file[field.name] for field in fields(Told)}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise RunError(
+            f"{path} cannot be read ({type(error).__name__}): what was told of each person is counted there. Bring it "
+            "back from a backup; nothing is told without it."
+        ) from None
+    return Told(**(values | {"initiator": str(values["initiator"])}))
