@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.agent_files import Allowance
+from assistlearn.agent_files import Allowance, PrivacyRules
 from assistlearn.alignment import HashInitiator, Ids, Initiator, Minimum, PsiInitiator
+from assistlearn.core.weight import NEGLIGIBLE
 from assistlearn.plan import Plan
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import pack_bits, pack_codes
+from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers
 from assistlearn.protocol.ledger import counted
 from assistlearn.protocol.tally import PeerCount
 from assistlearn.service.agent_from_file import gate
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.limits import OwnerLimits
+from assistlearn.service.privacy.privacy_keeper import PrivacyKeeper
 from assistlearn.service.service import AgentService
 
 SECRET = b"a secret that all agents share"
@@ -38,6 +40,7 @@ class Lab:
 
     home: Path
     allowance: Allowance | None = field(default_factory=lambda: Allowance((BANK, SHOP)))
+    rules: PrivacyRules | None = None
     service: AgentService = field(init=False)
     taken: dict[str, m.TurnTaken] = field(default_factory=dict)
 
@@ -48,17 +51,18 @@ class Lab:
         """Start the helper anew, as every job does; its owner may have changed ``[allow]``."""
         if changed and self.allowance is not None:
             self.allowance = Allowance(**({"initiators": self.allowance.initiators} | changed))
-        owner = self.allowance
+        owner, ids = self.allowance, Ids(PEOPLE, "Agent 'lab'")
         self.service = AgentService(
             Holdings(
                 name="lab",
                 estimator=DecisionTreeClassifier(max_depth=1),
-                ids=Ids(PEOPLE, "Agent 'lab'"),
+                ids=ids,
                 features=X,
                 home=self.home,
                 secret=SECRET,
                 allow=None if owner is None else gate("lab", owner),
                 limits=None if owner is None else OwnerLimits("lab", owner, len(PEOPLE)),
+                privacy=None if self.rules is None else PrivacyKeeper("lab", self.rules, self.home, ids),
             )
         )
 
@@ -89,36 +93,57 @@ class Lab:
         side.finish(reply.data)
         return self.ask(m.Align(run=run, purpose=purpose, step=2, data=side.settle()))
 
-    def begin(self, run: str = "r1", n: int = len(PEOPLE), aside: np.ndarray | None = None) -> Any:
+    def begin(
+        self,
+        run: str = "r1",
+        n: int = len(PEOPLE),
+        aside: np.ndarray | None = None,
+        codes: np.ndarray = CODES,
+        weights: np.ndarray | None = None,
+        **plan: Any,
+    ) -> Any:
         """Set the task."""
+        n_classes = int(codes.max()) + 1
         return self.ask(
             m.Begin(
                 run=run,
                 n_samples=n,
-                n_classes=2,
-                labels=pack_codes(np.resize(CODES, n), 2),
+                n_classes=n_classes,
+                labels=pack_codes(np.resize(codes, n), n_classes),
                 seed=3,
                 turn_seeds=5,
-                weights=None,
+                weights=None if weights is None else pack_numbers(weights),
                 holdout=None if aside is None else pack_bits(aside),
-                **Plan().told(),
+                **Plan(**plan).told(),
             )
         )
 
     def take(self, number: int, run: str = "r1") -> Any:
         """Ask for a turn; nobody else has kept a model since the last."""
         last = self.taken.get(run)
-        kept = last is not None and last.turn < number and last.model_weight > 0.0
+        kept = last is not None and last.turn < number and last.model_weight > NEGLIGIBLE
         news = [m.News(last.turn, last.turn, last.model_weight, None)] if last is not None and kept else []
         reply = self.ask(turn(number, run, 0 if last is None else last.turn, news))
         if isinstance(reply, m.TurnTaken):
             self.taken[run] = reply
         return reply
 
-    def ready(self, run: str = "r1") -> None:
+    def ready(self, run: str = "r1", people: Sequence[str] = PEOPLE, **task: Any) -> None:
         """Open a run and go as far as the first turn."""
-        for reply in (self.open(run), self.align(PEOPLE, run), self.begin(run)):
+        for reply in (self.open(run), self.align(people, run), self.begin(run, len(people), **task)):
             assert not isinstance(reply, m.Problem), reply
+
+    def trained(self, n_turns: int, run: str = "r1", **task: Any) -> None:
+        """Take some turns of a new run, and end it."""
+        self.ready(run, **task)
+        for number in range(1, n_turns + 1):
+            assert isinstance(self.take(number, run), m.TurnTaken)
+        assert isinstance(self.ask(m.End(run=run, n_rounds=n_turns)), m.Ended)
+
+    def vote(self, ids: Sequence[str], run: str = "r1") -> Any:
+        """Align some samples and ask for votes on all of them."""
+        reply = self.align(ids, run, "predict")
+        return reply if isinstance(reply, m.Problem) else self.ask(m.Predict(run=run, start=0, stop=len(ids)))
 
 
 def initiator_of(ids: Sequence[str], psi: bool = False) -> Initiator:

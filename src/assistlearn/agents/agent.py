@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from assistlearn.agents.retelling import Retelling
 from assistlearn.agents.training_samples import TrainingSamples
 from assistlearn.agents.turns import Answer, Turn
 from assistlearn.core import Reward, RunState, Verdict
@@ -33,6 +34,9 @@ class KeptModel:
     model: Model
 
 
+Told: TypeAlias = Callable[[KeptModel, Said, slice], Said]
+"""What is told in place of what a kept model says of some of the rows asked for."""
+
 _Tried: TypeAlias = tuple[Model, Reward, Verdict]
 
 
@@ -47,12 +51,17 @@ class Agent:
         Its private learner.
     honesty : Honesty, optional
         How it finds out where its model is right; on the training samples by default.
+    retelling : Retelling, optional
+        What it tells in place of what its models answer; by default what they do.
     """
 
-    def __init__(self, name: str, estimator: Any, honesty: Honesty | None = None) -> None:
+    def __init__(
+        self, name: str, estimator: Any, honesty: Honesty | None = None, retelling: Retelling | None = None
+    ) -> None:
         self.name = name
         self.models: list[KeptModel] = []
         self._learner = Learner(estimator, name, honesty)
+        self._retelling = retelling
         self._samples: TrainingSamples | None = None
         self._candidate: KeptModel | None = None
 
@@ -85,7 +94,10 @@ class Agent:
             return Answer(reward, verdict)
         with self._learner.named(f"predict the hold-out samples in {turn}"):
             said = model.say(model.transform(samples.holdout))
-        return Answer(reward, verdict, method.holdout_answer(said, samples.holdout_held, state.n_classes))
+        answer = method.holdout_answer(said, samples.holdout_held, state.n_classes)
+        return Answer(
+            reward, verdict, answer if self._retelling is None else self._retelling.holdout_answer(turn, answer)
+        )
 
     def _tried(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> _Tried:
         """Return a model with its reward and what it is worth: a boosted one, one fitted afresh, or the better.
@@ -96,7 +108,8 @@ class Agent:
         if method.boosts_strong_learners or not self._learner.strong:
             model, reward = self._fitted(turn, state, method, ignorance)
             verdict = method.judge(state, reward, ignorance, self._training().held)
-            boosted = model, reward, verdict.trusted(self._learner.trust)
+            # how far rewards are to be trusted follows from the true ones, which are not told
+            boosted = model, reward, verdict if self._retelling is not None else verdict.trusted(self._learner.trust)
         asked_enough = method.boosts_strong_learners and not self._learner.bags_told
         if boosted is not None and (asked_enough or not self._learner.strong):
             return boosted
@@ -121,10 +134,11 @@ class Agent:
         if method.wants_probabilities and self._boosts:
             own = state if samples.held is None else state.part(samples.held)
             model, said = self._learner.fit_boosted(Private(own, method, turn.seed, str(turn)))
-            return model, method.reward(said, samples.own_codes, samples.held, state.n_classes)
-        n_classes = state.n_classes if method.wants_probabilities else None
-        model, said = self._learner.fit(samples.own(ignorance), turn.seed, str(turn), n_classes)
-        return model, method.reward(said, samples.own_codes, samples.held, state.n_classes)
+        else:
+            n_classes = state.n_classes if method.wants_probabilities else None
+            model, said = self._learner.fit(samples.own(ignorance), turn.seed, str(turn), n_classes)
+        reward = method.reward(said, samples.own_codes, samples.held, state.n_classes)
+        return model, reward if self._retelling is None else self._retelling.reward(turn, reward, samples.held)
 
     @property
     def _boosts(self) -> bool:
@@ -172,13 +186,13 @@ class Agent:
         """Yield each kept model with what it answers for these rows: class codes, or probabilities (n x K)."""
         return self._answers(self._panel(), table, n_classes)
 
-    def scores(self, table: Any, n_samples: int, n_classes: int) -> Floats:
-        """Return the sum of its weighted votes, ``n_samples x n_classes``."""
+    def scores(self, table: Any, n_samples: int, n_classes: int, told: Told | None = None) -> Floats:
+        """Return the sum of its weighted votes, ``n_samples x n_classes``; ``told`` may change what a model says."""
         total = np.zeros((n_samples, n_classes))
         panel = self._panel()
         for rows in blocks(n_samples):
             for kept, said in self._answers(panel, take_rows(table, rows), n_classes):
-                add_answers(total[rows], said, kept.model_weight)
+                add_answers(total[rows], said if told is None else told(kept, said, rows), kept.model_weight)
         return total
 
     def _panel(self) -> Panel:

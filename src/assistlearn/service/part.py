@@ -18,6 +18,7 @@ from assistlearn.protocol.older import UNSAID, Older, TakeTurnOfVersion1
 from assistlearn.protocol.rewards import pack_holdout, pack_reward
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.moved_columns import check_columns
+from assistlearn.service.privacy.run_privacy import RunPrivacy
 from assistlearn.service.proof import MOST_MODELS
 from assistlearn.service.replica import OwnTurn, Replica
 from assistlearn.service.store import PastTurn, RunStore
@@ -45,6 +46,7 @@ class Part:
         self.agent = Agent(own.name, own.estimator)
         self._own = own
         self._store = store
+        self._privacy = None if own.privacy is None else RunPrivacy(own.privacy, store, own.fingerprint)
         self._task: Task | None = None
         self._replica: Replica | None = None
         self._features: Any = None
@@ -80,6 +82,16 @@ class Part:
         """The number of classes of the task."""
         assert self._task is not None
         return self._task.n_classes
+
+    @property
+    def task(self) -> Task | None:
+        """The task, if there is one."""
+        return self._task
+
+    @property
+    def n_told(self) -> int:
+        """How many turns have told something of samples: those whose model is kept."""
+        return len(self._models_of)
 
     def features(self) -> Any:
         """Return the agent's features with the columns that its models were trained with."""
@@ -137,10 +149,13 @@ class Part:
         if self._own.proof and len(self.agent.models) >= MOST_MODELS:
             return task.silence()
         answer = self.agent.take_turn(turn, replica.state, task.method, keep=False)
-        if self._own.proof and not task.proves(answer, replica.state):
-            return task.silence()
-        self.agent.keep_candidate()
-        return answer
+        proved = not self._own.proof or task.proves(answer, replica.state)
+        told = answer if proved else task.silence()
+        if self._privacy is not None:
+            self._privacy.count_turn(turn, told, task)
+        if proved:
+            self.agent.keep_candidate()
+        return told
 
     def end(self, message: m.End) -> m.Ended:
         """Cut back to the rounds that count, and let go of the training rows."""
@@ -172,7 +187,8 @@ class Part:
         if prepare:
             self._seeds = None if message.turn_seeds == UNSAID else TurnSeeds(message.turn_seeds)
             self._replica = Replica(task.start(), task.training_codes, task.method, self._others(task), task.apart)
-            self.agent = Agent(self._own.name, self._own.estimator, task.honesty)
+            retelling = None if self._privacy is None else self._privacy.randomiser(task)
+            self.agent = Agent(self._own.name, self._own.estimator, task.honesty, retelling)
             self.agent.begin(task.samples(self.features()), message.seed)
         self._task = task
 

@@ -9,6 +9,7 @@ from assistlearn.alignment.matching import Rows
 from assistlearn.protocol import messages as m
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.part import Part
+from assistlearn.service.privacy.run_privacy import RunPrivacy
 from assistlearn.service.store import RunStore
 
 Purpose: TypeAlias = Literal["train", "predict"]
@@ -32,6 +33,8 @@ class RunHere:
         The agent's rows of the samples that were aligned for prediction.
     voted_on : tuple of int or None
         Which of these were voted on last: from where, up to where.
+    privacy : RunPrivacy or None
+        What may be told of the people in the agent's table, where its owner says so.
     """
 
     def __init__(self, own: Holdings, store: RunStore) -> None:
@@ -40,6 +43,7 @@ class RunHere:
         self.aligning: dict[Purpose, Helper] = {}
         self.rows_to_predict: Rows | None = None
         self.voted_on: tuple[int, int] | None = None
+        self.privacy = None if own.privacy is None else RunPrivacy(own.privacy, store, own.fingerprint)
         self._part: Part | None = None
 
     def check_allowed(self, opening: m.Open) -> None:

@@ -13,6 +13,7 @@
         honest            empty; there if the agent's rewards had become honest
         reply.msg         what it answered; written last: the turn is done when this file is there
     ended.json            how many rounds the result is made of
+    mark.txt              by what the run is told from another that was opened under its name; where [privacy] counts
     digests.txt           the digest of each file, to notice one that has changed
 
 Every file is written atomically. The state of the run is not stored: it is rebuilt from the messages.
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -182,6 +184,13 @@ class RunStore:
         """Return how many rounds the result is made of, if training is over."""
         path = self._path("ended.json")
         return int(storage.json_of(self._files.read(path), path)["n_rounds"]) if path.exists() else None
+
+    def mark(self) -> str:
+        """Return by what this run is told from another that was opened under the same name; drawn once."""
+        path = self._path("mark.txt")
+        if not path.exists():
+            self._files.write({path: secrets.token_hex(16).encode()})
+        return self._files.read(path).decode()
 
     def forget(self) -> int:
         """Remove everything; return how many models there were.

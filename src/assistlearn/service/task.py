@@ -34,7 +34,7 @@ class Task:
 
     Attributes
     ----------
-    method : Method
+    method_name, method : str, Method
         How models are rewarded and weighed.
     honesty : Honesty
         How the agent finds out where its models are right.
@@ -54,6 +54,7 @@ class Task:
         On how many of the people that the agent holds the ignorance must lie, or it sits a turn out.
     """
 
+    method_name: str
     method: Method
     honesty: Honesty
     n_classes: int
@@ -79,6 +80,7 @@ class Task:
         if aside.all():
             raise ProtocolError("Every sample is held out: there is nothing to train on.")
         return cls(
+            method_name=begin.method,
             method=plan.make_method(),
             honesty=Honesty(plan.reward, plan.cv, models=plan.models_per_turn),
             n_classes=begin.n_classes,

@@ -51,8 +51,12 @@ class Aligning(Exchange):
 
 def _check_people(run: RunHere, message: m.Align, n_people: int | None) -> None:
     """Refuse samples to train on of which the agent holds too few, as far as it can tell yet."""
-    if run.own.limits is not None and message.purpose == "train" and n_people is not None:
+    if message.purpose != "train" or n_people is None:
+        return
+    if run.own.limits is not None:
         run.own.limits.check_people(n_people)
+    if run.own.privacy is not None:
+        run.own.privacy.check_people(n_people)
 
 
 def helper_of(own: Holdings, alignment: str, purpose: str) -> Helper:

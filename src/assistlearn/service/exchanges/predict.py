@@ -40,6 +40,8 @@ class Predicting(Exchange):
                 f"Samples {message.start} to {message.stop} were asked for; {len(rows)} are aligned, and at most "
                 f"{most:,} are answered at once."
             )
+        if run.privacy is not None and part.task is not None:
+            run.privacy.check_votes(rows[message.start : message.stop], len(part.agent.models), part.task)
         again = run.voted_on == (message.start, message.stop)
         return Demand(0 if again else message.stop - message.start)
 
@@ -52,7 +54,10 @@ class Predicting(Exchange):
         scores = np.zeros((0, part.n_classes))
         if held.any():
             table = take_rows(part.features(), asked[held])
-            scores = part.agent.scores(table, int(held.sum()), part.n_classes)
+            told = None if run.privacy is None or part.task is None else run.privacy.voting(asked, part.task)
+            scores = part.agent.scores(table, int(held.sum()), part.n_classes, told)
+        if run.privacy is not None and part.task is not None:
+            run.privacy.count_votes(asked, len(part.agent.models), part.task)
         run.voted_on = (message.start, message.stop)
         return m.Scores(
             run=message.run,

@@ -11,6 +11,7 @@ from assistlearn.protocol.arrays import unpack_bits
 from assistlearn.protocol.codec import Encoded
 from assistlearn.service.exchanges.exchange import Demand, Exchange
 from assistlearn.service.run_here import RunHere
+from assistlearn.service.task import Task
 
 
 class Training(Exchange):
@@ -23,8 +24,13 @@ class Training(Exchange):
         """Ask for a turn, or for none where it is done already; check how many samples a task has."""
         if isinstance(message, m.Begin):
             _check_size(run, message)
+            _check_privacy(run, message)
         if isinstance(message, m.TakeTurn):
-            return Demand(0 if run.store.has_turn(message.turn) else 1, message.turn)
+            done = run.store.has_turn(message.turn)
+            task = None if run.privacy is None or done else run.part().task
+            if run.privacy is not None and task is not None and task.rows is not None:
+                run.privacy.check_turn(message.turn, run.part().n_told, task)
+            return Demand(0 if done else 1, message.turn)
         return None
 
     def answer(self, run: RunHere, message: Any, request: bytes) -> m.Message | Encoded:
@@ -39,6 +45,13 @@ class Training(Exchange):
         ready = run.part().begin(message, request)
         run.aligning.pop("train", None)
         return ready
+
+
+def _check_privacy(run: RunHere, message: m.Begin) -> None:
+    """Refuse a task that the rules of ``[privacy]`` leave nothing to tell of; one that was taken is gone on with."""
+    rows = run.store.rows()
+    if run.privacy is not None and rows is not None and run.store.task() is None:
+        run.privacy.check_task(Task.of(message, rows, run.own.min_effective))
 
 
 def _check_size(run: RunHere, message: m.Begin) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn import storage
+from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import RunError
 
@@ -25,7 +26,7 @@ KEY_BYTES = 32
 
 
 class Coin:
-    """Draws of 64 bits, each a keyed digest (BLAKE2b) of what it is for.
+    """Chance, each a keyed digest (BLAKE2b) of what it is for.
 
     Parameters
     ----------
@@ -60,14 +61,15 @@ class Coin:
         """Return a number for something that has happened."""
         return int(self._digests(b"mark", b"", [json.dumps(what).encode()])[0])
 
-    def draws(self, what: tuple[str | int, ...], ids: Iterable[str], truth: Codes) -> NDArray[np.uint64]:
-        """Return a draw for each id and its true answer, for one question.
+    def draws(self, what: tuple[str | int, ...], ids: Iterable[str], truth: Codes) -> Floats:
+        """Return a draw for each id and its true answer, for one question: evenly between zero and one.
 
         A truth that has changed since gets a draw of its own: with the same one, the two answers together would tell
         by how much.
         """
         pairs = zip(ids, truth.tolist(), strict=True)
-        return self._digests(b"coin", json.dumps(what).encode(), (f"{code} {text}".encode() for text, code in pairs))
+        drawn = self._digests(b"coin", json.dumps(what).encode(), (f"{code} {text}".encode() for text, code in pairs))
+        return (drawn >> np.uint64(11)) * 2.0**-53
 
     def _digests(self, person: bytes, what: bytes, texts: Iterable[bytes]) -> NDArray[np.uint64]:
         keyed = hashlib.blake2b(what + b"\0", key=self._key, digest_size=8, person=person)

@@ -55,7 +55,7 @@ class PrivacyKeeper:
     def coin(self) -> Coin:
         """The agent's own chance; its key is drawn when it is first needed."""
         path = self._home / "coin.key"
-        if not path.exists() and self.book.initiators():
+        if not path.exists() and not self.book.empty:
             raise RunError(
                 f"{path} is missing, and what was told of each person is counted under it. Bring it back from a backup."
             )
@@ -163,8 +163,8 @@ class PrivacyKeeper:
                     raise refusal(
                         f"Agent {self._agent!r} tells {told.initiator!r} {most:,g} {unit} of one person in all: "
                         f"{top:,g} are used of the one it told most of, {max(most - top, 0):,g} are left, {more:,g} "
-                        f"more are asked for; {over:,} of {len(release.people):,} people would pass the limit. Leave them "
-                        f"out, or ask its owner, who may raise {key}, under [privacy] in the agent's file."
+                        f"more are asked for; {over:,} of {len(release.people):,} people would pass the limit. Leave "
+                        f"them out, or ask its owner, who may raise {key}, under [privacy] in the agent's file."
                     )
 
 

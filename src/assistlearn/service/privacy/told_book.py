@@ -165,6 +165,11 @@ class ToldBook:
         self._folder = folder
         self._read: dict[str, tuple[Any, Told]] = {}
 
+    @property
+    def empty(self) -> bool:
+        """Whether nobody was told anything."""
+        return not any(self._folder.glob("*.npz"))
+
     def initiators(self) -> list[str]:
         """Return who was told anything."""
         return sorted(_load(path).initiator for path in self._folder.glob("*.npz"))
@@ -201,7 +206,7 @@ class ToldBook:
 
 def _load(path: Path) -> Told:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             values = {field.name: file[field.name] for field in fields(Told)}
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise RunError(
