@@ -82,4 +82,13 @@ _ALLOW = """\
 # max_samples = 100_000
 # min_people = 20
 # expires = 2030-12-31
+
+# What may be told of each person in the table, over all runs of one initiator; by default as much as runs need.
+# [privacy]
+# max_bits_per_sample = 100
+# max_rounds = 20
+# max_predictions = 10
+# min_samples = 20
+# methods = ["ascii", "soft"]
+# randomise = 1.0
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 from rich.table import Table
 
 from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table, size
+from assistlearn.cli.told import told_in_words
 from assistlearn.errors import LedgerError, SettingsError
 
 if TYPE_CHECKING:
@@ -48,12 +50,15 @@ def audit(
 ) -> None:
     """Print what left this organisation, in words and bytes, and verify that the record of it is whole."""
     from assistlearn.protocol.ledger import followed, read
+    from assistlearn.service.privacy.standing import told_at
+    from assistlearn.service.privacy.told_book import ToldBook
 
     path = _ledger(agent)
     chain = followed(path)
     entries = [entry for entry in read(path) if not run or entry.run == run]
     facts = {"ledger": str(path), "whole": True, "entries": chain.number} | _summary(entries)
     facts |= {"totals": _totals(entries), "counted": {} if run else _counted(chain.tally)}
+    facts["told"] = [] if run else [asdict(each) for each in told_at(ToldBook(path.parent / "told"))]
     if json:
         say_json(facts)
     else:
@@ -116,6 +121,8 @@ def _show(facts: dict[str, Any], run: str) -> None:
     for peer, counts in facts["counted"].items():
         told = ", ".join(f"{n:,} {unit}" for unit, n in counts.items())
         say(f"Counted for {plain(peer)}, for good: {told}.")
+    for told in facts["told"]:
+        say(told_in_words(told))
     if facts["entries"]:
         entries = "1 entry" if facts["entries"] == 1 else f"{facts['entries']:,} entries"
         say(f"[green]The ledger is whole:[/] {entries}, none changed or removed. ({plain(facts['ledger'])})")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +11,7 @@ import typer
 from rich.table import Table
 
 from assistlearn.cli.output import Json, plain, say, say_json, say_table
+from assistlearn.cli.told import told_in_words
 
 if TYPE_CHECKING:
     from assistlearn.service.holdings import Holdings
@@ -34,11 +35,11 @@ def check(
     summary = describe(agent, datetime.now(UTC))
     if agent.description.secret is None:
         summary = replace(summary, notes=(*summary.notes, NO_SECRET))
-    limits = _limits(holdings, datetime.now(UTC))
+    limits, privacy = _limits(holdings, datetime.now(UTC)), _privacy(holdings, datetime.now(UTC))
     if json:
-        say_json(summary.to_dict() | {"limits": limits})
+        say_json(summary.to_dict() | {"limits": limits, "privacy": privacy})
     else:
-        _show(summary, limits)
+        _show(summary, limits, privacy)
 
 
 def _limits(holdings: Holdings, now: datetime) -> dict[str, Any] | None:
@@ -56,7 +57,17 @@ def _limits(holdings: Holdings, now: datetime) -> dict[str, Any] | None:
     return {"used": used, "of_one_run": holdings.limits.of_one_run()}
 
 
-def _show(summary: AgentSummary, limits: dict[str, Any] | None) -> None:
+def _privacy(holdings: Holdings, now: datetime) -> dict[str, Any] | None:
+    """Return how the limits of ``[privacy]`` stand, and what was told; None where the owner says nothing about it."""
+    from assistlearn.service.privacy.standing import limits_at, told_at
+
+    if holdings.privacy is None:
+        return None
+    limits = [asdict(each) for each in limits_at(holdings, now) if each.key.startswith("privacy.")]
+    return {"limits": limits, "told": [asdict(each) for each in told_at(holdings.privacy.book)]}
+
+
+def _show(summary: AgentSummary, limits: dict[str, Any] | None, privacy: dict[str, Any] | None) -> None:
     say(f"[bold]{plain(summary.name)}[/] ({summary.role}): {summary.rows:,} rows from {plain(summary.source)}")
     say(f"learner: {plain(summary.learner)}")
     for step in summary.preprocessing:
@@ -75,6 +86,8 @@ def _show(summary: AgentSummary, limits: dict[str, Any] | None) -> None:
             say(f"  - {plain(line)}")
     if limits is not None:
         _show_limits(limits)
+    if privacy is not None:
+        _show_privacy(privacy)
     for note in summary.notes:
         say(f"[yellow]Note:[/] {plain(note)}")
     say("[green]All is well.[/]")
@@ -90,3 +103,16 @@ def _show_limits(limits: dict[str, Any]) -> None:
     say_table(view)
     each = ", ".join(f"{key} {'none' if most is None else f'{most:,}'}" for key, most in limits["of_one_run"].items())
     say(f"In each run: {each}. The limits are keys under {plain('[allow]')}.")
+
+
+def _show_privacy(privacy: dict[str, Any]) -> None:
+    view = Table("initiator", "limit", "counts", title="What may be told of each person, and was", title_justify="left")
+    for title in ("spent", "allowed", "left"):
+        view.add_column(title, justify="right")
+    for row in privacy["limits"]:
+        allowed = ", ".join(row["allowed"]) if isinstance(row["allowed"], tuple) else f"{row['allowed']:,g}"
+        spent, left = ("" if row[name] is None else f"{row[name]:,g}" for name in ("spent", "left"))
+        view.add_row(plain(row["initiator"] or "any"), row["key"], row["counts"], spent, plain(allowed), left)
+    say_table(view)
+    for row in privacy["told"]:
+        say(told_in_words(row))

@@ -47,6 +47,7 @@ def outcome(folder: RunFolder) -> dict[str, Any]:
         "turns": folder.n_turns,
         "holdout_accuracy": accuracy_by_round(folder),
         "labels": labels_told(folder),
+        "sat_out": sat_out(folder),
         "combination": None if result is None else result.get("combination"),
         "rounds": [] if result is None else [asdict(price) for price in _prices(folder, result)],
         "result": result,
@@ -69,6 +70,9 @@ def show_result(folder: RunFolder) -> None:
     say(f"{what}: {rounds}; it stopped because: {reason}.")
     for agent, left in result.get("left", {}).items():
         say(f"[yellow]{plain(agent)} was gone from turn {left['turn']} on:[/] {plain(left['reason'])}")
+    for agent, turns in sat_out(folder).items():
+        which = f"{counted(turns['turns'], 'turn')} out, the first of them turn {turns['first']}"
+        say(f"[yellow]{plain(agent)} sat {which}:[/] {plain(turns['why'])}")
     say_table(_contributions(settings.agents, result))
     best = dict(enumerate(accuracy_by_round(folder), start=1)).get(max(result["n_rounds"], 1))
     if best is not None:
@@ -140,6 +144,18 @@ def accuracy_by_round(folder: RunFolder) -> list[float | None]:
     rounds = [recorded.event for recorded in read(folder.events) if isinstance(recorded.event, RoundFinished)]
     known = {event.round: event.holdout_accuracy for event in rounds if event.holdout_accuracy is not None}
     return [known.get(round) for round in range(1, max(known, default=0) + 1)]
+
+
+def sat_out(folder: RunFolder) -> dict[str, dict[str, Any]]:
+    """Return, for each agent that sat turns out and said why: how many, the first, and why it sat out the last."""
+    from assistlearn.events import TurnFinished, read
+
+    out: dict[str, dict[str, Any]] = {}
+    for event in (recorded.event for recorded in read(folder.events)):
+        if isinstance(event, TurnFinished) and event.why:
+            before = out.get(event.agent, {"turns": 0, "first": event.turn})
+            out[event.agent] = before | {"turns": before["turns"] + 1, "why": event.why}
+    return out
 
 
 def _contributions(agents: list[str], result: dict[str, Any]) -> Table:

@@ -69,7 +69,8 @@ class Coin:
         """
         pairs = zip(ids, truth.tolist(), strict=True)
         drawn = self._digests(b"coin", json.dumps(what).encode(), (f"{code} {text}".encode() for text, code in pairs))
-        return (drawn >> np.uint64(11)) * 2.0**-53
+        even: Floats = (drawn >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return even
 
     def _digests(self, person: bytes, what: bytes, texts: Iterable[bytes]) -> NDArray[np.uint64]:
         keyed = hashlib.blake2b(what + b"\0", key=self._key, digest_size=8, person=person)
