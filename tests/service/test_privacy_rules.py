@@ -27,7 +27,7 @@ def told(lab: Lab, initiator: str = BANK) -> list[float]:
     """How many bits were told of each person, in the order of the table."""
     keeper = lab.service._own.privacy
     book = keeper.book.of(initiator)
-    return book.of(book.bits, keeper.people(np.arange(len(PEOPLE)))).tolist()
+    return book.of(book.bits, keeper.coin.people(PEOPLE)).tolist()
 
 
 def spent(lab: Lab) -> dict[str, tuple]:

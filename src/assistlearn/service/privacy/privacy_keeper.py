@@ -66,8 +66,8 @@ class PrivacyKeeper:
         return self.coin.people(self._ids.texts.to_list())
 
     def people(self, rows: Rows) -> People:
-        """Return whom the agent holds of some samples."""
-        return self._people[rows[rows >= 0]]
+        """Return whom the agent holds of some samples, in rising order, in which they are soon found."""
+        return np.unique(self._people[rows[rows >= 0]])
 
     def texts(self, rows: Rows) -> list[str]:
         """Return the ids of those whom the agent holds of some samples."""

@@ -34,7 +34,7 @@ class Release:
     Attributes
     ----------
     people : ndarray of uint64
-        Whom it is about.
+        Whom it is about, in rising order.
     bits : float
         In how many bits.
     answers : int, default=0
@@ -100,7 +100,7 @@ class Told:
 
     def with_people(self, people: People) -> Told:
         """Return the same with room for these people."""
-        fresh = np.setdiff1d(people, self.people)
+        fresh = people[~self._places(people)[1]]
         if not len(fresh):
             return self
         order = np.argsort(everybody := np.concatenate([self.people, fresh]))
