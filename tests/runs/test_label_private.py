@@ -16,8 +16,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
+from assistlearn.agent_files import load_description
 from assistlearn.alignment import Ids
-from assistlearn.errors import RunError, SettingsError
+from assistlearn.errors import DescriptionError, RefusedError, RunError, SettingsError
 from assistlearn.events import LabelsTold
 from assistlearn.plan import Plan
 from assistlearn.protocol import decode
@@ -280,3 +281,53 @@ def test_a_run_whose_folder_lost_what_was_told_does_not_go_on_in_silence(tmp_pat
     path.write_bytes(path.read_bytes()[:-8])
     with pytest.raises(RunError, match=r"told\.npy"):
         list(made.leader().train())
+
+
+# -- what the initiator's owner lets be told
+
+
+def owned(folder: Path, most: str) -> list[Path]:
+    """Write the agents' files; the initiator's says how much helpers may be told of its labels."""
+    made = files(folder, load_wine(return_X_y=True)[1], sort=False)
+    made[0].write_text(made[0].read_text() + f"[privacy]\nmax_label_epsilon = {most}\n")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"method": "ascii"}, r"clinic.toml.*epsilon 1 at the most, and method 'ascii' tells them as they are"),
+        ({"method": "label-private", "epsilon": 1.5}, r"epsilon 1 at the most; the run asks for 1.5"),
+    ],
+)
+def test_a_run_that_tells_more_of_the_labels_than_the_owner_lets_it_is_refused_before_anything_is_sent(
+    tmp_path, settings, words
+):
+    with pytest.raises(SettingsError, match=words):
+        reach_processes.create_run(tmp_path / "run", "wine", owned(tmp_path / "a", "1"), Plan(**settings))
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_all_runs_have_told_is_held_to_what_the_owner_allows(tmp_path):
+    made = owned(tmp_path / "a", "1.5")
+    for place, epsilon in enumerate((1.0, 1.5)):
+        run = reach_processes.create_run(
+            tmp_path / str(place), str(place), made, Plan(method="label-private", epsilon=epsilon)
+        )
+        with opened_run(run, training=True) as (opened, _):
+            list(train(opened))
+    table = pl.read_csv(tmp_path / "a" / "clinic.csv").with_columns(y=pl.col("y").reverse())
+    table.write_csv(tmp_path / "a" / "clinic.csv")
+    run = reach_processes.create_run(tmp_path / "2", "2", made, Plan(method="label-private", epsilon=0.5))
+    with (
+        pytest.raises(RefusedError, match=r"sum up to epsilon 2; at most 1.5 may be \(privacy.max_label_epsilon\)"),
+        opened_run(run, training=True) as (opened, _),
+    ):
+        list(train(opened))
+
+
+def test_a_helpers_file_cannot_limit_what_is_told_of_labels_that_it_has_not(tmp_path):
+    lab = owned(tmp_path / "a", "1")[1]
+    lab.write_text(lab.read_text() + "[privacy]\nmax_label_epsilon = 1\n")
+    with pytest.raises(DescriptionError, match="names no column with labels"):
+        load_description(lab)

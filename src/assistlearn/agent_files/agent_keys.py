@@ -84,6 +84,12 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             raise WrongKeyError(
                 "label", f"label and id both name the column {self.label!r}. They must be different columns."
             )
+        if self.label is None and self.privacy is not None and self.privacy.max_label_epsilon is not None:
+            raise WrongKeyError(
+                "privacy",
+                "privacy.max_label_epsilon limits what helpers are told of this agent's labels, and the file names no "
+                'column with labels. Remove the line, or add: label = "..."',
+            )
         if self.query is not None:
             self._check_query()
         else:

@@ -36,6 +36,8 @@ class PrivacyRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         model answers for hold-out samples and in prediction.
     max_epsilon : float or None
         The sum of these epsilons that one initiator is told of any one person, over all its runs.
+    max_label_epsilon : float or None
+        In an initiator's file: how much helpers may be told of any one person's label, over all runs.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class PrivacyRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     methods: tuple[str, ...] | None = None
     randomise: Epsilon | None = None
     max_epsilon: Positive | None = None
+    max_label_epsilon: Positive | None = None
 
     def __post_init__(self) -> None:
         if self.methods == ():

@@ -31,7 +31,8 @@ def agent_toml(
     role : {"initiator", "helper"}
         Only the initiator's names a label column; only a helper is asked for help.
     """
-    parts = [_HEAD, *([_LABEL] if role == "initiator" else []), _REST, *([_ALLOW] if role == "helper" else [])]
+    label, owner = ([_LABEL], _SECRECY) if role == "initiator" else ([], _ALLOW)
+    parts = [_HEAD, *label, _REST, owner]
     return "\n".join(parts).format(name=name, table=table, learner=learner, parameters=parameters)
 
 
@@ -70,6 +71,13 @@ kind = "{learner}"
 # Which columns are features; by default all but the id and the label.
 # [features]
 # exclude = ["name", "address*"]
+"""
+
+_SECRECY = """\
+# How much helpers may be told of any one person's label, over all runs: labels that chance has changed
+# (assistlearn simulate --method label-private --epsilon 1). Runs that tell more are refused. By default any run may.
+# [privacy]
+# max_label_epsilon = 1.0
 """
 
 _ALLOW = """\

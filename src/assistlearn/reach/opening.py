@@ -66,7 +66,12 @@ def with_own_table(
             f"The table of {settings.initiator!r} ({own.table.source}) has changed since run {settings.run!r} "
             "began. Bring the old table back to go on, or start a new run."
         )
-    table = OwnTable(codes_of(own.table, settings.classes), label=own.description.label or "")
+    rules = own.description.privacy
+    table = OwnTable(
+        codes_of(own.table, settings.classes),
+        label=own.description.label or "",
+        max_label_epsilon=None if rules is None else rules.max_label_epsilon,
+    )
     holdings = replace(from_loaded(own), accepts_moved_columns=True)  # of one's own table one is warned instead
     return open_run(folder, holdings, table, transport, log), own
 

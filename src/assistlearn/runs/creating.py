@@ -52,6 +52,7 @@ def write_run(
         What that way needs to know beside.
     """
     plan.check_for_runs()
+    _check_labels(initiator, plan)
     table = load_agent(initiator).table
     classes = classes_of(table, initiator)
     settings = RunSettings(
@@ -73,6 +74,24 @@ def write_run(
         if folder.exists:  # another command has begun one in the meantime
             raise RunError(f"{folder.path} holds a run already. Name another folder (--out).")
         folder.write_settings(settings, order)
+
+
+def _check_labels(initiator: AgentDescription, plan: Plan) -> None:
+    """Refuse a run that would tell helpers more about the labels than the initiator's own file lets it."""
+    most = None if initiator.privacy is None else initiator.privacy.max_label_epsilon
+    if most is None:
+        return
+    where = initiator.places("privacy", "max_label_epsilon")
+    if not plan.make_method().keeps_labels:
+        raise SettingsError(
+            f"{where}: helpers may be told labels at epsilon {most:g} at the most, and method {plan.method!r} tells "
+            'them as they are. Use the method "label-private", or remove the key.'
+        )
+    if plan.epsilon > most:
+        raise SettingsError(
+            f"{where}: helpers may be told labels at epsilon {most:g} at the most; the run asks for {plan.epsilon:g}. "
+            "Ask for less, or let the key say more."
+        )
 
 
 def check_new(run: str, descriptions: Sequence[AgentDescription]) -> None:

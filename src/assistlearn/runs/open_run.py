@@ -125,7 +125,7 @@ def open_run(
     settings = folder.settings()
     log = folder.log() if log is None else log
     ledger = Ledger(holdings.home / "ledger.jsonl")
-    at_home = replace(holdings, min_effective=0.0, proof=False)  # what it says does not leave the house
+    at_home = replace(holdings, min_effective=0.0, proof=False, privacy=None)  # what it says does not leave the house
     own = AgentService(at_home, ledger=False)
     here = MemoryTransport({settings.initiator: own.answer})
     agents = {settings.initiator: Correspondent(settings.initiator, here)}
