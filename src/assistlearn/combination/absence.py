@@ -20,6 +20,7 @@ import numpy as np
 from assistlearn.combination.evidence import Evidence
 from assistlearn.combination.linear import Linear, fit_linear, prior
 from assistlearn.combination.tree_combination import TreeCombination, fit_boosted
+from assistlearn.combination.weighted_sum import fit_weighted_sum
 
 MOST_AGENTS = 4
 """Up to so many agents, there is a linear combination for every set of helpers."""
@@ -48,6 +49,12 @@ def linear_for_absences(evidence: Evidence, penalty: float) -> tuple[Linear, ...
     """Return linear combinations for likely sets of agents, and for nobody at all."""
     sets = likely_sets(evidence.agents, evidence.initiator)
     return (*(fit_linear(evidence.of(each), penalty, TOLERANCE) for each in sets), prior(evidence))
+
+
+def sums_for_absences(evidence: Evidence) -> tuple[Linear, ...]:
+    """Return weighted sums for likely sets of agents, and for nobody at all."""
+    sets = likely_sets(evidence.agents, evidence.initiator)
+    return (*(fit_weighted_sum(evidence.of(each)) for each in sets), prior(evidence))
 
 
 def linear_for_any_absence(evidence: Evidence, penalty: float, seed: int) -> Linear:

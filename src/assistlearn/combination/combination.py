@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.combination.linear import Linear, whole
+from assistlearn.combination.own_trees import OwnTrees
 from assistlearn.combination.tree_combination import TreeCombination
 from assistlearn.core import votes
 from assistlearn.core.ignorance import Floats
@@ -22,8 +23,8 @@ class Combination:
     Attributes
     ----------
     kind : str
-        What it is: ``"sum"``, ``"linear"``, ``"boosted"``, or ``"alone"`` and ``"linear alone"``, which listen to the
-        initiator only.
+        What it is: ``"sum"``, ``"linear"``, ``"boosted"``, ``"stack"``, ``"offset"``, or one of ``"alone"``,
+        ``"linear alone"`` and ``"offset alone"``, which listen to the initiator only.
     loss, error : float
         Its mean log loss over samples that it was not fitted to, by cross-validation, and the standard error of that.
     losses : mapping of str to float
@@ -44,6 +45,8 @@ class Combination:
         What they pass through for any other set of agents.
     trees_otherwise : TreeCombination or None
         What they pass through in place of these where the model is boosted, as long as the initiator is there.
+    own_trees : OwnTrees or None
+        What the initiator adds to that from its own scores and columns, whoever else is there.
     """
 
     kind: str
@@ -58,6 +61,7 @@ class Combination:
     absences: tuple[Linear, ...]
     otherwise: Linear
     trees_otherwise: TreeCombination | None
+    own_trees: OwnTrees | None = None
 
     def decide(self, scores: Mapping[str, Floats], own: Floats | None = None) -> dict[str, Floats]:
         """Return each agent's share of the decision; the shares sum to the decision.
@@ -87,6 +91,8 @@ class Combination:
             present = tuple(agent for agent, is_there in zip(heard, patterns[:, number], strict=True) if is_there)
             for agent, share in self._shares(present, rows, scores, own).items():
                 out[agent][rows] = share
+        if self.own_trees is not None and own is not None:
+            out[self.initiator] += self.own_trees.share(scores[self.initiator], own)
         return out
 
     def _shares(
@@ -128,10 +134,11 @@ class Combination:
 
     def _own(self, own: Floats | None, n: int) -> Floats:
         """Return the initiator's own columns, as many as the trees were grown with; none where there are no trees."""
-        if isinstance(self.model, Linear):
+        trees = self.own_trees if isinstance(self.model, Linear) else self.model
+        if trees is None:
             return np.empty((n, 0))
-        due = (n, self.model.n_own)
-        own = np.empty(due) if own is None and self.model.n_own == 0 else own
+        due = (n, trees.n_own)
+        own = np.empty(due) if own is None and trees.n_own == 0 else own
         if own is None or own.shape != due:
             found = "there are none" if own is None else f"they are {own.shape}"
             raise SettingsError(f"The initiator's own columns must be {due}, as in training; {found}.")

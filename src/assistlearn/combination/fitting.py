@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeAlias
+from collections.abc import Mapping
 
-from assistlearn.combination.absence import boosted_for_any_absence, linear_for_absences, linear_for_any_absence
 from assistlearn.combination.combination import Combination
 from assistlearn.combination.cross_validation import Tried, folds_of, part_to_choose_on
-from assistlearn.combination.evidence import Evidence, evidence
-from assistlearn.combination.linear import PLAIN_SUM, Linear, fit_linear, outputs, plain_sum
-from assistlearn.combination.multinomial import losses
+from assistlearn.combination.evidence import evidence
+from assistlearn.combination.making import Made, Task, boosted, linear, summed
 from assistlearn.combination.penalty import choose_penalty
-from assistlearn.combination.tree_combination import TreeCombination, choose_iterations, fit_boosted, why_not_boosted
+from assistlearn.combination.private_fitting import PRIVATE_KINDS, private_choice, private_ways
+from assistlearn.combination.tree_combination import choose_iterations, why_not_boosted
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 
-KINDS = ("sum", "learned", "auto")
-
-_Made: TypeAlias = tuple[Tried, Callable[[], "_Models"]]
-
-
-class _Models(NamedTuple):
-    """The model for samples that all agents hold, those for some other sets of agents, and one for all other sets."""
-
-    model: Linear | TreeCombination
-    absences: tuple[Linear, ...]
-    otherwise: Linear
-    trees_otherwise: TreeCombination | None = None
+KINDS = ("sum", "learned", "auto", *PRIVATE_KINDS)
 
 
 def fit(
@@ -50,10 +37,11 @@ def fit(
 
     Parameters
     ----------
-    kind : {"sum", "learned", "auto"}
+    kind : {"sum", "learned", "auto", "stack", "offset", "private"}
         ``"sum"``: the votes are added up. ``"learned"``: the linear combination, or the boosted one where it is better
         by more than one standard error. ``"auto"``: these, the plain sum, and the initiator alone, whichever loses
-        least.
+        least. The others are for helpers that have not seen the true labels
+        (:mod:`assistlearn.combination.private_fitting`).
     scores : mapping of agent to array of shape (n, K)
         Each agent's model weights times its honest votes, summed over its kept models.
     codes : array of shape (n,)
@@ -74,25 +62,11 @@ def fit(
         raise SettingsError(f"A combination is one of {', '.join(KINDS)}, and not {kind!r}.")
     told = evidence(scores, codes, initiator, weights, own)
     chosen_on = part_to_choose_on(len(codes), seed)
-    made = {"sum": _summed(told, told.rows(chosen_on))}
-    known = told.of(told.heard)
-    part = known.rows(chosen_on)
-    folds = folds_of(part.codes, seed)
-    skipped = ""
-    if kind != "sum":
-        penalty, tried = choose_penalty(part, folds)
-        made["linear"] = tried, lambda: _linear(known, part, penalty, seed, quick)
-        skipped = "it had to be quick" if quick else why_not_boosted(known)
-        if not skipped:
-            n_iterations, better = choose_iterations(part, folds, tried)
-            made["boosted"] = better, lambda: _boosted(known, part, n_iterations, penalty, seed)
-    if kind == "auto":
-        alone = told.of((initiator,))
-        alone_part = alone.rows(chosen_on)
-        made["alone"] = _summed(alone, alone_part)
-        own_penalty, own_tried = choose_penalty(alone_part, folds)
-        made["linear alone"] = own_tried, lambda: _linear(alone, alone_part, own_penalty, seed, quick)
-    chosen = _choice(kind, {name: tried for name, (tried, _) in made.items()})
+    task = Task(told, chosen_on, folds_of(told.codes[chosen_on], seed), seed, quick)
+    private = kind in PRIVATE_KINDS
+    made, skipped = private_ways(kind, task) if private else _ways(kind, task)
+    lost = {name: tried for name, (tried, _) in made.items()}
+    chosen = private_choice(kind, lost) if private else _choice(kind, lost)
     tried, make = made[chosen]
     models = make()
     return Combination(
@@ -108,6 +82,26 @@ def fit(
     )
 
 
+def _ways(kind: str, task: Task) -> tuple[dict[str, Made], str]:
+    """Return the ways that are tried, by name, and why trees are not."""
+    told, (known, part) = task.told, task.known()
+    made = {"sum": summed(told, told.rows(task.chosen_on))}
+    skipped = ""
+    if kind != "sum":
+        penalty, tried = choose_penalty(part, task.folds)
+        made["linear"] = tried, lambda: linear(known, part, penalty, task.seed, task.quick)
+        skipped = "it had to be quick" if task.quick else why_not_boosted(known)
+        if not skipped:
+            n_iterations, better = choose_iterations(part, task.folds, tried)
+            made["boosted"] = better, lambda: boosted(known, part, n_iterations, penalty, task.seed)
+    if kind == "auto":
+        alone, alone_part = task.alone()
+        made["alone"] = summed(alone, alone_part)
+        own_penalty, own_tried = choose_penalty(alone_part, task.folds)
+        made["linear alone"] = own_tried, lambda: linear(alone, alone_part, own_penalty, task.seed, task.quick)
+    return made, skipped
+
+
 def _choice(kind: str, tried: Mapping[str, Tried]) -> str:
     """Return which of the ways is taken."""
     if kind == "sum":
@@ -121,28 +115,3 @@ def _choice(kind: str, tried: Mapping[str, Tried]) -> str:
         best = "sum"
     alone = min(("alone", "linear alone"), key=lambda each: tried[each].loss)
     return best if tried[best].loss < tried[alone].loss else alone
-
-
-def _summed(known: Evidence, part: Evidence) -> _Made:
-    lost = losses(outputs(part.scores).sum(axis=0), part.codes)
-    model = plain_sum(known.agents, known.n_classes)
-    return Tried(lost, part.weights), lambda: _Models(model, (), model)
-
-
-def _linear(known: Evidence, part: Evidence, penalty: float, seed: int, quick: bool = False) -> _Models:
-    """Return linear models; where the best is the plain sum, that serves absences, too."""
-    model = fit_linear(known, penalty)
-    if quick or penalty == PLAIN_SUM:
-        return _Models(model, (), model)
-    return _Models(model, linear_for_absences(part, penalty), linear_for_any_absence(part, penalty, seed))
-
-
-def _boosted(known: Evidence, part: Evidence, n_iterations: int, penalty: float, seed: int) -> _Models:
-    """Return boosted models, and linear ones for where the initiator is not there."""
-    linear = _linear(known, part, penalty, seed)
-    return _Models(
-        fit_boosted(known, n_iterations),
-        linear.absences,
-        linear.otherwise,
-        boosted_for_any_absence(part, n_iterations, seed),
-    )

@@ -15,13 +15,18 @@ from skops import io
 
 from assistlearn.combination.combination import Combination
 from assistlearn.combination.linear import Linear
+from assistlearn.combination.own_trees import OwnTrees
 from assistlearn.combination.tree_combination import TreeCombination
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import UntrustedFileError
 from assistlearn.learners.models_on_disk import loads_trusted
+from assistlearn.learners.residual_trees import ResidualTrees
 
-FORMAT = 1
-"""Raised with every change of what follows; readers of older ones are kept."""
+FORMAT, FORMAT_WITHOUT_OWN_TREES = 2, 1
+"""Raised with every change of what follows; readers of older ones are kept.
+
+Format 2 has the initiator's own trees. A combination without any is still written in format 1.
+"""
 N_DIGEST = 32
 NUMBER = "<f8"
 
@@ -42,7 +47,14 @@ class KeptTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="bo
     trees: bytes
 
 
-class KeptCombination(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class KeptOwnTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the initiator adds: its trees are those of a skops file."""
+
+    n_own: int
+    trees: bytes
+
+
+class KeptCombination(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """All that a combination is."""
 
     format: int
@@ -58,13 +70,14 @@ class KeptCombination(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     absences: list[KeptLinear]
     otherwise: KeptLinear
     trees_otherwise: KeptTrees | None
+    own_trees: KeptOwnTrees | None = None
 
 
 def to_bytes(combination: Combination) -> bytes:
     """Return a combination as bytes: a digest, and what it is a digest of."""
-    model, trees = combination.model, combination.trees_otherwise
+    model, trees, own_trees = combination.model, combination.trees_otherwise, combination.own_trees
     kept = KeptCombination(
-        format=FORMAT,
+        format=FORMAT_WITHOUT_OWN_TREES if own_trees is None else FORMAT,
         kind=combination.kind,
         loss=combination.loss,
         error=combination.error,
@@ -77,6 +90,7 @@ def to_bytes(combination: Combination) -> bytes:
         absences=[_kept_linear(each) for each in combination.absences],
         otherwise=_kept_linear(combination.otherwise),
         trees_otherwise=None if trees is None else _kept_boosted(trees),
+        own_trees=None if own_trees is None else _kept_own_trees(own_trees),
     )
     content = msgspec.msgpack.encode(kept)
     return hashlib.sha256(content).digest() + content
@@ -111,12 +125,15 @@ def from_bytes(data: bytes, source: str = "The combination") -> Combination:
         tuple(_linear(each, kept, source) for each in kept.absences),
         _linear(kept.otherwise, kept, source),
         None if trees is None else _boosted(trees, kept, source),
+        None if kept.own_trees is None else _own_trees(kept.own_trees, kept, source),
     )
 
 
 def _check_facts(kept: KeptCombination, source: str) -> None:
-    if kept.format != FORMAT:
-        raise UntrustedFileError(f"{source} is of format {kept.format}; this release reads format {FORMAT}.")
+    if kept.format not in (FORMAT, FORMAT_WITHOUT_OWN_TREES):
+        raise UntrustedFileError(f"{source} is of format {kept.format}; this release reads formats 1 to {FORMAT}.")
+    if (kept.own_trees is None) != (kept.format == FORMAT_WITHOUT_OWN_TREES):
+        raise UntrustedFileError(f"{source} is of format {kept.format}, and only format {FORMAT} has own trees.")
     if kept.n_classes < 2:
         raise UntrustedFileError(f"{source} is for {kept.n_classes} classes; there must be two at the least.")
     if len({*kept.agents}) != len(kept.agents) or kept.initiator not in kept.agents:
@@ -135,6 +152,8 @@ def _check_models(kept: KeptCombination, source: str) -> None:
         raise UntrustedFileError(f"{source} has no model for samples that some of its agents do not hold.")
     if isinstance(kept.model, KeptLinear) and trees is None:
         return
+    if kept.own_trees is not None:
+        raise UntrustedFileError(f"{source} has trees over all scores and own trees, too.")
     if trees is None or isinstance(kept.model, KeptLinear):
         raise UntrustedFileError(f"{source} has trees for some samples only.")
     if (trees.agents, trees.n_own) != (kept.model.agents, kept.model.n_own):
@@ -143,6 +162,10 @@ def _check_models(kept: KeptCombination, source: str) -> None:
 
 def _kept_boosted(model: TreeCombination) -> KeptTrees:
     return KeptTrees(list(model.agents), model.n_own, io.dumps(model.trees, compression=ZIP_DEFLATED))
+
+
+def _kept_own_trees(model: OwnTrees) -> KeptOwnTrees:
+    return KeptOwnTrees(model.n_own, io.dumps(model.trees, compression=ZIP_DEFLATED))
 
 
 def _kept_linear(model: Linear) -> KeptLinear:
@@ -173,6 +196,16 @@ def _boosted(kept: KeptTrees, whole: KeptCombination, source: str) -> TreeCombin
     n_inputs = len(kept.agents) * n_outputs + kept.n_own
     _check_trees(vars(trees), n_inputs, whole.n_classes, source)
     return TreeCombination(tuple(kept.agents), whole.initiator, whole.n_classes, kept.n_own, trees)
+
+
+def _own_trees(kept: KeptOwnTrees, whole: KeptCombination, source: str) -> OwnTrees:
+    trees = loads_trusted(kept.trees, source)
+    ResidualTrees(trees, 1.0, whole.n_classes).check_kept(source)
+    n_inputs = (whole.n_classes if whole.n_classes > 2 else 1) + kept.n_own
+    for tree in trees:
+        if getattr(tree, "n_features_in_", None) != n_inputs:
+            raise UntrustedFileError(f"{source}: an own tree does not have {n_inputs} inputs.")
+    return OwnTrees(whole.n_classes, kept.n_own, trees)
 
 
 def _check_trees(facts: Mapping[str, Any], n_inputs: int, n_classes: int, source: str) -> None:

@@ -235,6 +235,18 @@ class Learner:
             self._folds = Folds(copy, self._raw, self._codes, self._honesty, self._seed)
         return self._folds
 
+    def relabelled(self, codes: Codes) -> Learner:
+        """Return a learner that is prepared with the same rows and other class codes; this one must be honest."""
+        assert self._raw is not None, "only a learner that may be honest still has its rows"
+        out = Learner(self._estimator, self._owner, self._honesty)
+        out.prepare(self._raw, codes, self._seed)
+        return out
+
+    @property
+    def codes(self) -> Codes:
+        """The class codes that it is prepared with."""
+        return self._codes
+
     @property
     def honest(self) -> bool:
         """Whether it asks models about samples that they have not seen; with ``reward="auto"`` it may begin to."""

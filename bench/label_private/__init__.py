@@ -1,0 +1,1 @@
+"""What the label-private method is worth: against epsilon, with its control, the initiator alone and all pooled."""

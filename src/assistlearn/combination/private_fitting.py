@@ -1,0 +1,79 @@
+"""Ways to combine scores of helpers that have not seen the true labels.
+
+*Stack*: trees over the helpers' scores, the initiator's own and its columns. It is for two classes. With many classes K
+scores of a helper tell its row, and trees gain by that even where the scores were fitted to mere chance.
+
+*Offset*: trees over the initiator's own scores and columns alone, which start from the weighted sum of all scores. It
+is for more than two classes.
+
+*Private* takes the one that the number of classes calls for (or, with two, a linear combination where trees are not
+better by more than one standard error), unless the initiator alone loses less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assistlearn.combination.cross_validation import Tried
+from assistlearn.combination.making import Made, Task, boosted, linear, offset, summed
+from assistlearn.combination.own_trees import choose_trees
+from assistlearn.combination.penalty import choose_penalty
+from assistlearn.combination.tree_combination import choose_iterations, why_not_boosted
+from assistlearn.combination.weighted_sum import try_weighted_sum
+
+PRIVATE_KINDS = ("stack", "offset", "private")
+
+
+def private_ways(kind: str, task: Task) -> tuple[dict[str, Made], str]:
+    """Return the ways that are tried, by name, and why trees are not."""
+    stacked = kind == "stack" or (kind == "private" and task.told.n_classes == 2)
+    made, skipped = _stack(task) if stacked else _offset(task)
+    if kind == "private":
+        made["alone"] = summed(*task.alone())
+        made |= _linear_alone(task) if stacked else _offset_alone(task)
+    return made, skipped
+
+
+def private_choice(kind: str, tried: Mapping[str, Tried]) -> str:
+    """Return which of the ways is taken."""
+    best = next(name for name in ("stack", "offset", "linear") if name in tried)
+    if kind != "private":
+        return best
+    if best == "stack" and not tried["stack"].is_better_than(tried["linear"]):
+        best = "linear"
+    alone = min((name for name in tried if name.endswith("alone")), key=lambda each: tried[each].loss)
+    return best if tried[best].loss < tried[alone].loss else alone
+
+
+def _stack(task: Task) -> tuple[dict[str, Made], str]:
+    known, part = task.known()
+    penalty, tried = choose_penalty(part, task.folds)
+    made: dict[str, Made] = {"linear": (tried, lambda: linear(known, part, penalty, task.seed, task.quick))}
+    skipped = _why_no_trees(task)
+    if not skipped:
+        n_iterations, better = choose_iterations(part, task.folds, tried)
+        made["stack"] = better, lambda: boosted(known, part, n_iterations, penalty, task.seed)
+    return made, skipped
+
+
+def _linear_alone(task: Task) -> dict[str, Made]:
+    known, part = task.alone()
+    penalty, tried = choose_penalty(part, task.folds)
+    return {"linear alone": (tried, lambda: linear(known, part, penalty, task.seed, task.quick))}
+
+
+def _offset(task: Task) -> tuple[dict[str, Made], str]:
+    known, part = task.known()
+    skipped = _why_no_trees(task)
+    n_trees, tried = (0, try_weighted_sum(part, task.folds)) if skipped else choose_trees(part, task.folds)
+    return {"offset": (tried, lambda: offset(known, part, n_trees, task.seed, task.quick))}, skipped
+
+
+def _offset_alone(task: Task) -> dict[str, Made]:
+    known, part = task.alone()
+    n_trees, tried = (0, try_weighted_sum(part, task.folds)) if _why_no_trees(task) else choose_trees(part, task.folds)
+    return {"offset alone": (tried, lambda: offset(known, part, n_trees, task.seed, task.quick))}
+
+
+def _why_no_trees(task: Task) -> str:
+    return "it had to be quick" if task.quick else why_not_boosted(task.alone()[0])
