@@ -313,13 +313,13 @@ class Plan:
         return self.reward if self.combination == "sum" else "out-of-fold"
 
     @property
-    def combination(self) -> Combine:
+    def combination(self) -> str:
         """What becomes of the votes; where helpers do not know the labels, the initiator always learns it.
 
         >>> Plan(method="label-private").combination, Plan().combination
-        ('auto', 'sum')
+        ('private', 'sum')
         """
-        return "auto" if self.combine == "sum" and self.make_method().keeps_labels else self.combine
+        return "private" if self.combine in ("sum", "auto") and self.make_method().keeps_labels else self.combine
 
     @property
     def most_rounds(self) -> int:

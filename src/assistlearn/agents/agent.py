@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -20,6 +21,7 @@ from assistlearn.learners import Honesty, Learner, Model, Panel
 from assistlearn.learners.bagged import Bagged
 from assistlearn.learners.boosted import Boosted
 from assistlearn.learners.boosting import Private
+from assistlearn.learners.noisy_labels import fit_to_noisy_labels
 from assistlearn.learners.residual_trees import ResidualTrees
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.method import Method
@@ -131,6 +133,10 @@ class Agent:
     def _fitted(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> tuple[Model, Reward]:
         """Return a model fitted under an ignorance, and its reward."""
         samples = self._training()
+        if method.label_epsilon < math.inf:
+            told = turn.seed, str(turn), state.n_classes
+            model, said = fit_to_noisy_labels(self._learner, method.label_epsilon, *told)
+            return model, method.reward(said, samples.own_codes, samples.held, state.n_classes)
         if method.wants_probabilities and self._boosts:
             own = state if samples.held is None else state.part(samples.held)
             model, said = self._learner.fit_boosted(Private(own, method, turn.seed, str(turn)))

@@ -51,6 +51,11 @@ class LabelPrivate(Soft):
     most_rounds: ClassVar[int] = 1
     epsilon: float
 
+    @property
+    def label_epsilon(self) -> float:
+        """By how much chance has changed the labels."""
+        return self.epsilon
+
     def bits(self, n_classes: int) -> int:
         """Return the bits of a score.
 

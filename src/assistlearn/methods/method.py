@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -63,6 +64,11 @@ class Method(ABC):
         if self.shares_state:
             return dict.fromkeys(agents, self.start(n_samples, n_classes, weights))
         return {agent: self.start(n_samples, n_classes, weights) for agent in agents}
+
+    @property
+    def label_epsilon(self) -> float:
+        """By how much chance has changed the labels that an agent is told; infinity where it has not."""
+        return math.inf
 
     # -- the reward
 
