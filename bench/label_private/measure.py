@@ -12,9 +12,10 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from assistlearn import combination
+from assistlearn.combination.linear import whole
 from assistlearn.core import votes
 from assistlearn.core.confidence import confidences, heights
-from assistlearn.core.quantise import quantise, quantise_vectors
+from assistlearn.core.quantise import quantise_all_spoken, quantise_vectors
 from assistlearn.core.randomised_response import draw
 from assistlearn.learners import Honesty, Learner
 from assistlearn.learners.noisy_labels import fit_to_noisy_labels
@@ -109,4 +110,4 @@ def _scores(said: Any, n_classes: int, bits: int) -> np.ndarray:
         return votes_of_one
     if n_classes > 2:
         return quantise_vectors(heights(said, n_classes), bits).values()
-    return quantise(votes_of_one, bits).values()
+    return whole(quantise_all_spoken(votes_of_one[:, 1:], bits).values())

@@ -7,9 +7,12 @@ With more classes most labels are wrong even where privacy is modest, and a seco
 answer for samples that they have not seen. What a sample's label probably was follows from these answers and the
 changed label (Bayes' rule); the likeliest one is what the second pass learns from. On digits in three strips of the
 image, with forests, that raised accuracy from .83 to .87 at epsilon 1, and from .93 to .96 at 2. Weighted copies of a
-sample for all its likely labels, weights by how likely the likeliest one is, and a third pass were no better; nor was
-a first pass inside each fold of the second, so that no answer had to do with its own sample at all, at five times the
-cost.
+sample for all its likely labels, weights by how likely the likeliest one is, and a third pass were no better.
+
+No model is asked about a sample that it was fitted to. But the likeliest labels of other samples come from models that
+have seen the changed label of this one; so a little of it comes back, most by learners that know their samples by
+heart. It does no harm: a first pass inside each fold of the second, from which nothing comes back, cost twice as many
+fits, and the combinations were as accurate to within .003, with nearest neighbours, trees, naive Bayes and forests.
 """
 
 from __future__ import annotations
@@ -67,7 +70,7 @@ def fit_to_noisy_labels(learner: Learner, epsilon: float, seed: int, when: str, 
 def likeliest_labels(said: Said, noisy: Codes, epsilon: float, n_classes: int) -> Codes:
     """Return the likeliest true labels, given the changed ones and what honest models say about these.
 
-    No class has fewer than :data:`LEAST_SAMPLES` of them, unless there is but one, or it has none.
+    As long as the rarest class has fewer than :data:`LEAST_SAMPLES` of them, it is left out, down to a single class.
 
     >>> said = np.array([[0.6, 0.2, 0.2]] * 10 + [[0.3, 0.4, 0.3]] * 10)
     >>> likeliest_labels(said, np.array([2] * 10 + [1] * 10), epsilon=1.0, n_classes=3)
@@ -77,10 +80,10 @@ def likeliest_labels(said: Said, noisy: Codes, epsilon: float, n_classes: int) -
     while True:
         codes: Codes = chances.argmax(axis=1)
         counts = np.bincount(codes, minlength=n_classes)
-        rare = (counts > 0) & (counts < LEAST_SAMPLES)
-        if not rare.any() or rare.sum() == (counts > 0).sum():
+        rarest = int(np.where(counts > 0, counts, len(codes) + 1).argmin())
+        if counts[rarest] >= LEAST_SAMPLES or counts[rarest] == len(codes):
             return codes
-        chances[:, rare] = -1.0
+        chances[:, rarest] = -1.0
 
 
 def of_changed(said: Said, noisy: Codes, n_classes: int) -> Floats:
