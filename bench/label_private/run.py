@@ -81,12 +81,17 @@ def main() -> None:
     first, reps = (0, 2) if options.quick else (options.first, REPLICATIONS)
     seeds = range(first, first + (options.reps or reps))
     jobs = [(n, s, way, options.kind) for n in names for s in seeds for way in (ALONE, *ways(), POOLED)]
-    with ProcessPoolExecutor(options.jobs, initializer=one_thread) as pool:
-        rows = list(pool.map(measured, jobs))
-    with options.out.open("w", newline="", encoding="utf-8") as file:
+    rows = []
+    with (
+        options.out.open("w", newline="", encoding="utf-8") as file,
+        ProcessPoolExecutor(options.jobs, initializer=one_thread) as pool,
+    ):
         writer = csv.DictWriter(file, FIELDS)
         writer.writeheader()
-        writer.writerows(rows)
+        for row in pool.map(measured, jobs):
+            rows.append(row)
+            writer.writerow(row)
+            file.flush()
     print(shown(rows))
 
 

@@ -29,7 +29,7 @@ def test_the_learner_is_taken_that_scikit_learns_own_folds_would_take():
     peer = [log_loss(Y, np.clip(each, 0.01, 0.99)) for each in chances]
     assert best.best_ == int(np.argmin(peer)) == 2
     assert best.losses_ == pytest.approx(peer, rel=0.4)
-    assert best.predict_proba(X[:9]) == pytest.approx(clone(LINEAR).fit(X, Y).predict_proba(X[:9]))
+    assert best.predict_proba(X) == pytest.approx(clone(LINEAR).fit(X, Y).predict_proba(X), abs=0.02)  # weights of .9
 
 
 def test_labels_of_any_kind_are_answered():
