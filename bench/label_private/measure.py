@@ -50,7 +50,9 @@ def split(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return train[:MOST_TRAINING], test[:MOST_TEST]
 
 
-def one_run(problem: Problem, seed: int, epsilon: float, kind: str = "private", bits: int = 4) -> Found:
+def one_run(
+    problem: Problem, seed: int, epsilon: float, kind: str = "private", bits: int = 4, helpers: bool = True
+) -> Found:
     """Return what the label-private method is worth in one replication.
 
     Parameters
@@ -65,13 +67,15 @@ def one_run(problem: Problem, seed: int, epsilon: float, kind: str = "private", 
         How scores are combined.
     bits : int
         Of a score; 0 for full precision.
+    helpers : bool
+        Whether there are any. Without, the initiator combines its own scores and columns: what it can do alone.
     """
     table, (train, test) = table_of(problem.name), split(problem.name, seed)
     codes, n_classes = table.codes[train], table.n_classes
     chance = np.random.default_rng([seed, 4]).random(len(train))
     noisy = draw(codes, None, (math.inf, epsilon, 0.0), n_classes, chance)
     honest, unseen = {}, {}
-    for number, columns in enumerate(table.columns):
+    for number, columns in enumerate(table.columns if helpers else table.columns[:1]):
         first = number == 0
         told = (codes, math.inf, 0) if first else (noisy, epsilon, bits)
         honest[f"agent {number}"], unseen[f"agent {number}"] = _answers(problem, seed, columns, *told)

@@ -22,6 +22,7 @@ from assistlearn.learners.noisy_labels import (
     posterior,
     true_probabilities,
 )
+from assistlearn.methods.soft import Soft
 
 EPSILONS = st.floats(0.05, 6.0)
 
@@ -134,6 +135,21 @@ def test_a_class_that_hardly_anybody_has_does_not_stop_a_learner_that_refuses_it
     learner = learner_for(CalibratedClassifierCV(GaussianNB(), cv=5), points, noisy)
     model, said = fit_to_noisy_labels(learner, 2.0, 1, "round 1", 3)
     assert said.shape == model.say(points).shape == (300, 3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_small_trees_that_boost_by_themselves_are_closer_to_the_truth(n_classes, tmp_path):
+    points, codes, noisy = blobs(n=600, n_classes=n_classes, epsilon=2.0)
+    right = {}
+    for models in (1, 20):
+        learner = Learner(DecisionTreeClassifier(max_depth=1), "lab", Honesty("out-of-fold", cv=5, models=models))
+        learner.prepare(points, noisy, seed=1)
+        soft = Soft("logistic", 0.5, 8)
+        model, said = fit_to_noisy_labels(learner, 2.0, 1, "round 1", n_classes, method=soft)
+        right[models] = (said.argmax(axis=1) == codes).mean()
+        (tmp_path / "model").write_bytes(dump_model(model))
+        assert np.array_equal(load_model(tmp_path / "model").say(points), model.say(points))
+    assert right[20] > right[1] + (0.2 if n_classes > 2 else -0.02)
 
 
 def test_the_model_is_kept_and_read_back_like_any_other(tmp_path):

@@ -9,6 +9,9 @@ changed label (Bayes' rule); the likeliest one is what the second pass learns fr
 image, with forests, that raised accuracy from .83 to .87 at epsilon 1, and from .93 to .96 at 2. Weighted copies of a
 sample for all its likely labels, weights by how likely the likeliest one is, and a third pass were no better.
 
+Several models in a pass, each made for what the last ones lack, serve small trees (depth 3 on default credit: .767 in
+place of .757 at epsilon 1) and neither serve nor harm a logistic regression.
+
 No model is asked about a sample that it was fitted to. But the likeliest labels of other samples come from models that
 have seen the changed label of this one; so a little of it comes back, most by learners that know their samples by
 heart. It does no harm: a first pass inside each fold of the second, from which nothing comes back, cost twice as many
@@ -26,14 +29,18 @@ from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.randomised_response import kept_share
 from assistlearn.core.votes import Codes
+from assistlearn.learners.boosting import Private
 from assistlearn.learners.learner import Learner
 from assistlearn.learners.model import Model
+from assistlearn.methods.method import Method
 
 LEAST_SAMPLES = 10
 """A class that fewer samples than these probably have is left out of the second pass: some learners refuse it."""
 
 
-def fit_to_noisy_labels(learner: Learner, epsilon: float, seed: int, when: str, n_classes: int) -> tuple[Model, Said]:
+def fit_to_noisy_labels(
+    learner: Learner, epsilon: float, seed: int, when: str, n_classes: int, *, method: Method | None = None
+) -> tuple[Model, Said]:
     """Return a model fitted to labels that chance has changed, and honest answers for the training rows.
 
     Parameters
@@ -48,6 +55,9 @@ def fit_to_noisy_labels(learner: Learner, epsilon: float, seed: int, when: str, 
         For error messages.
     n_classes : int
         The number of classes.
+    method : Method, optional
+        Of the run. With it, a learner that may boost by itself makes several models in either pass
+        (:meth:`Learner.fit_boosted`); without, always one.
 
     Returns
     -------
@@ -57,14 +67,20 @@ def fit_to_noisy_labels(learner: Learner, epsilon: float, seed: int, when: str, 
     said : array
         What models that have not seen a sample say about it.
     """
-    even = np.full(len(learner.codes), 1.0 / len(learner.codes))
-    model, said = learner.fit(even, seed, when, n_classes)
+
+    def fit(learner: Learner) -> tuple[Model, Said]:
+        n_samples = len(learner.codes)
+        if method is not None and learner.boosts:
+            return learner.fit_boosted(Private(method.start(n_samples, n_classes), method, seed, when))
+        return learner.fit(np.full(n_samples, 1.0 / n_samples), seed, when, n_classes)
+
+    model, said = fit(learner)
     if n_classes == 2 or math.isinf(epsilon):
         return model, said
     likeliest = likeliest_labels(said, learner.codes, epsilon, n_classes)
     if len(np.unique(likeliest)) < 2:  # nothing to tell apart: the first pass is all there is
         return model, said
-    return learner.relabelled(likeliest).fit(even, seed, when, n_classes)
+    return fit(learner.relabelled(likeliest))
 
 
 def likeliest_labels(said: Said, noisy: Codes, epsilon: float, n_classes: int) -> Codes:
