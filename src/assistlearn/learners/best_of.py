@@ -19,7 +19,7 @@ from assistlearn.learners.learner import Learner
 from assistlearn.learners.model import Model
 
 
-class BestOf(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BestOf(ClassifierMixin, BaseEstimator):
     """Takes the one of several classifiers with the least log loss out of fold, and fits it to all samples.
 
     A classifier without probabilities counts as surely as it is right out of fold.
