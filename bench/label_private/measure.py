@@ -12,9 +12,10 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from assistlearn import combination
+from assistlearn.combination.linear import whole
 from assistlearn.core import votes
 from assistlearn.core.confidence import confidences, heights
-from assistlearn.core.quantise import quantise, quantise_vectors
+from assistlearn.core.quantise import quantise_all_spoken, quantise_vectors
 from assistlearn.core.randomised_response import draw
 from assistlearn.learners import Honesty, Learner
 from assistlearn.learners.noisy_labels import fit_to_noisy_labels
@@ -49,7 +50,9 @@ def split(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return train[:MOST_TRAINING], test[:MOST_TEST]
 
 
-def one_run(problem: Problem, seed: int, epsilon: float, kind: str = "private", bits: int = 4) -> Found:
+def one_run(
+    problem: Problem, seed: int, epsilon: float, kind: str = "private", bits: int = 4, helpers: bool = True
+) -> Found:
     """Return what the label-private method is worth in one replication.
 
     Parameters
@@ -64,13 +67,15 @@ def one_run(problem: Problem, seed: int, epsilon: float, kind: str = "private", 
         How scores are combined.
     bits : int
         Of a score; 0 for full precision.
+    helpers : bool
+        Whether there are any. Without, the initiator combines its own scores and columns: what it can do alone.
     """
     table, (train, test) = table_of(problem.name), split(problem.name, seed)
     codes, n_classes = table.codes[train], table.n_classes
     chance = np.random.default_rng([seed, 4]).random(len(train))
     noisy = draw(codes, None, (math.inf, epsilon, 0.0), n_classes, chance)
     honest, unseen = {}, {}
-    for number, columns in enumerate(table.columns):
+    for number, columns in enumerate(table.columns if helpers else table.columns[:1]):
         first = number == 0
         told = (codes, math.inf, 0) if first else (noisy, epsilon, bits)
         honest[f"agent {number}"], unseen[f"agent {number}"] = _answers(problem, seed, columns, *told)
@@ -109,4 +114,4 @@ def _scores(said: Any, n_classes: int, bits: int) -> np.ndarray:
         return votes_of_one
     if n_classes > 2:
         return quantise_vectors(heights(said, n_classes), bits).values()
-    return quantise(votes_of_one, bits).values()
+    return whole(quantise_all_spoken(votes_of_one[:, 1:], bits).values())

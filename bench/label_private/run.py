@@ -2,7 +2,9 @@
 
 Replications are numbered by the seeds of their splits, from 100 on: choices were made on the splits of seeds 0 to 7.
 Beside every figure stands its control: the same run with labels that are pure noise. What it gains over the initiator
-alone is no use of labels. ``--quick`` is a small run that shows that everything works.
+alone is no use of labels. *Alone* is the initiator's learner, *alone, combined* what it makes of its own scores and
+columns in the same way as with helpers: more, where its learner is weak. ``--quick`` is a small run that shows that
+everything works.
 """
 
 from __future__ import annotations
@@ -24,13 +26,14 @@ RESULTS = Path(__file__).parent / "results.csv"
 FIRST, REPLICATIONS = 100, 5
 EPSILONS = (1.0, 2.0, math.inf)
 FIELDS = ("problem", "seed", "way", "score", "kind", "seconds")
-ALONE, POOLED, CONTROL, FINE = "alone", "pooled", "pure noise", "epsilon 1, full precision"
+ALONE, COMBINED, POOLED = "alone", "alone, combined", "pooled"
+CONTROL, FINE = "pure noise", "epsilon 1, full precision"
 
 
 def ways() -> dict[str, tuple[float, int]]:
     """Return name -> epsilon and bits of every way to run the method."""
     named = {f"epsilon {epsilon:g}": (epsilon, 4) for epsilon in EPSILONS}
-    return {CONTROL: (PURE_NOISE, 4), **named, FINE: (1.0, 0)}
+    return {COMBINED: (math.inf, 0), CONTROL: (PURE_NOISE, 4), **named, FINE: (1.0, 0)}
 
 
 def measured(job: tuple[str, int, str, str]) -> dict[str, object]:
@@ -41,7 +44,8 @@ def measured(job: tuple[str, int, str, str]) -> dict[str, object]:
     if way in (ALONE, POOLED):
         score = baseline(problem, seed, pooled=way == POOLED)
     else:
-        found = one_run(problem, seed, ways()[way][0], kind, ways()[way][1])
+        epsilon, bits = ways()[way]
+        found = one_run(problem, seed, epsilon, kind, bits, helpers=way != COMBINED)
         score, taken = found.score, found.kind
     seconds = round(time.perf_counter() - begun, 1)
     return dict(zip(FIELDS, (name, seed, way, round(score, 5), taken, seconds), strict=True))
@@ -81,12 +85,17 @@ def main() -> None:
     first, reps = (0, 2) if options.quick else (options.first, REPLICATIONS)
     seeds = range(first, first + (options.reps or reps))
     jobs = [(n, s, way, options.kind) for n in names for s in seeds for way in (ALONE, *ways(), POOLED)]
-    with ProcessPoolExecutor(options.jobs, initializer=one_thread) as pool:
-        rows = list(pool.map(measured, jobs))
-    with options.out.open("w", newline="", encoding="utf-8") as file:
+    rows = []
+    with (
+        options.out.open("w", newline="", encoding="utf-8") as file,
+        ProcessPoolExecutor(options.jobs, initializer=one_thread) as pool,
+    ):
         writer = csv.DictWriter(file, FIELDS)
         writer.writeheader()
-        writer.writerows(rows)
+        for row in pool.map(measured, jobs):
+            rows.append(row)
+            writer.writerow(row)
+            file.flush()
     print(shown(rows))
 
 

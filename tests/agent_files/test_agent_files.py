@@ -70,8 +70,8 @@ def test_a_full_file_says_all_of_it(tmp_path):
     assert (agent.id, agent.label, agent.is_initiator) == ("patient", "outcome", True)
     assert agent.models == tmp_path / "kept"
     assert (agent.features.include, agent.features.exclude) == (("x*", "age"), ("x3",))
-    assert agent.learner.kind == "sklearn.tree.DecisionTreeClassifier"
-    assert agent.learner.parameters == {"max_depth": 3}
+    assert [learner.kind for learner in agent.learners] == ["sklearn.tree.DecisionTreeClassifier"]
+    assert agent.learners[0].parameters == {"max_depth": 3}
     assert agent.preprocessing == PreprocessingSettings(
         categories="one-hot",
         max_categories=5,

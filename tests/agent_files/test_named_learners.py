@@ -9,7 +9,8 @@ from sklearn.linear_model import LogisticRegression
 
 from assistlearn.agent_files import load_description, make_learner
 from assistlearn.agent_files.named_learner import _LOADED
-from assistlearn.errors import LearnerError
+from assistlearn.errors import DescriptionError, LearnerError
+from assistlearn.learners import BestOf
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +31,23 @@ def test_a_class_is_called_with_its_parameters(write_agent):
         write_agent, '{ kind = "sklearn.neural_network.MLPClassifier", parameters = {hidden_layer_sizes = [8, 8]} }'
     )
     assert learner.get_params()["hidden_layer_sizes"] == [8, 8]
+
+
+@pytest.mark.parametrize(
+    "first", ['"sklearn.tree.DecisionTreeClassifier"', '{ kind = "sklearn.tree.DecisionTreeClassifier" }']
+)
+def test_of_several_learners_the_best_is_taken(write_agent, first):
+    second = '{ kind = "sklearn.linear_model.LogisticRegression", parameters = { C = 0.5 } }'
+    learner = make(write_agent, f"[{first}, {second}]")
+    assert isinstance(learner, BestOf)
+    assert [type(each).__name__ for each in learner.estimators] == ["DecisionTreeClassifier", "LogisticRegression"]
+    assert learner.estimators[1].C == 0.5
+
+
+def test_a_list_of_one_learner_is_that_learner_and_an_empty_one_is_refused(write_agent):
+    assert isinstance(make(write_agent, '["sklearn.linear_model.LogisticRegression"]'), LogisticRegression)
+    with pytest.raises(DescriptionError, match="learner"):
+        make(write_agent, "[]")
 
 
 def test_a_function_beside_the_agents_file_is_called_with_its_parameters(write_agent, tmp_path):

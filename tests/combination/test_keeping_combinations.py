@@ -87,7 +87,7 @@ def test_other_bytes_under_their_own_digest_are_refused(content):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"format": 2}, "of format 2"),
+        ({"format": 3}, "of format 3"),
         ({"n_classes": 1}, "for 1 classes"),
         ({"n_classes": 4}, "bytes where"),
         ({"n_classes": 2**40}, "bytes where"),

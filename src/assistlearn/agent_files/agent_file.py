@@ -35,8 +35,8 @@ class AgentDescription:
         The column with the labels: the initiator's file names one, a helper's does not.
     features : FeatureChoice
         Which columns are features.
-    learner : LearnerDescription
-        Its learner.
+    learners : tuple of LearnerDescription
+        Its learner; where there are several, the best of them on its own samples.
     preprocessing : PreprocessingSettings
         How its columns are prepared.
     models : Path
@@ -59,7 +59,7 @@ class AgentDescription:
     id: str
     label: str | None
     features: FeatureChoice
-    learner: LearnerDescription
+    learners: tuple[LearnerDescription, ...]
     preprocessing: PreprocessingSettings
     models: Path
     secret: Path | None
@@ -115,7 +115,7 @@ def _described(keys: AgentKeys, places: Places) -> AgentDescription:
         id=keys.id,
         label=keys.label,
         features=keys.features,
-        learner=LearnerDescription(keys.learner) if isinstance(keys.learner, str) else keys.learner,
+        learners=_learners(keys.learner),
         preprocessing=keys.preprocessing,
         models=keys.models or places.file.parent / f"{keys.name}-models",
         secret=keys.secret,
@@ -124,6 +124,13 @@ def _described(keys: AgentKeys, places: Places) -> AgentDescription:
         moved_columns=keys.moved_columns,
         places=places,
     )
+
+
+def _learners(
+    named: LearnerDescription | str | tuple[LearnerDescription | str, ...],
+) -> tuple[LearnerDescription, ...]:
+    every = named if isinstance(named, tuple) else (named,)
+    return tuple(LearnerDescription(each) if isinstance(each, str) else each for each in every)
 
 
 def _table(keys: AgentKeys, folder: Path) -> TableFile | TableQuery:

@@ -71,7 +71,10 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     id: Annotated[Text, Meta(examples=["id"])]
     label: Text | None = None
     features: FeatureChoice = FeatureChoice()
-    learner: Annotated[LearnerDescription | LearnerName, Meta(examples=["sklearn.tree.DecisionTreeClassifier"])]
+    learner: Annotated[
+        LearnerDescription | LearnerName | Annotated[tuple[LearnerDescription | LearnerName, ...], Meta(min_length=1)],
+        Meta(examples=["sklearn.tree.DecisionTreeClassifier"]),
+    ]
     moved_columns: Literal["refuse", "accept"] = "refuse"
     models: Path | None = None
     secret: Path | None = None

@@ -18,8 +18,10 @@ from typing import Any
 from sklearn.base import is_classifier, is_regressor
 
 from assistlearn.agent_files.agent_file import AgentDescription
+from assistlearn.agent_files.agent_keys import LearnerDescription
 from assistlearn.agent_files.suggestion import did_you_mean
 from assistlearn.errors import LearnerError
+from assistlearn.learners.best_of import BestOf
 
 INSTALL_LINES = {"xgboost": "install it: pip install 'assistlearn[xgboost]'"}
 
@@ -30,8 +32,9 @@ def make_learner(description: AgentDescription) -> Any:
     Parameters
     ----------
     description : AgentDescription
-        Its ``learner.kind`` is a class (``"sklearn.tree.DecisionTreeClassifier"``) or a function that returns a
-        classifier (``"module:function"``). The module is looked for among the installed ones, then beside the file.
+        The kind of each of its ``learners`` is a class (``"sklearn.tree.DecisionTreeClassifier"``) or a function that
+        returns a classifier (``"module:function"``). The module is looked for among the installed ones, then beside the
+        file. Several are made into one that takes the best of them (:class:`~assistlearn.learners.BestOf`).
 
     Raises
     ------
@@ -45,16 +48,17 @@ def make_learner(description: AgentDescription) -> Any:
     >>> make_learner(parse_description({"name": "a", "table": "a.csv", "id": "id", "learner": learner}, Path("a.toml")))
     DecisionTreeClassifier(max_depth=3)
     """
-    return _Maker(description).make()
+    made = [_Maker(description, learner).make() for learner in description.learners]
+    return made[0] if len(made) == 1 else BestOf(made)
 
 
 class _Maker:
-    """Makes one agent's learner, and says where in its file something is wrong."""
+    """Makes one learner of an agent, and says where in its file something is wrong."""
 
-    def __init__(self, description: AgentDescription) -> None:
+    def __init__(self, description: AgentDescription, learner: LearnerDescription) -> None:
         self._description = description
-        self._kind = description.learner.kind
-        self._parameters = dict(description.learner.parameters)
+        self._kind = learner.kind
+        self._parameters = dict(learner.parameters)
 
     def make(self) -> Any:
         learner = self._call(self._find())

@@ -23,6 +23,10 @@ FINEST_BITS = 32
 """For what never leaves an agent."""
 
 
+ROUNDING = 1e-9
+"""By so much of a level a score may lie above it and still belong to it."""
+
+
 @dataclass(frozen=True, eq=False)
 class SoftReward:
     """How sure a model is of the true class of each sample, in whole levels.
@@ -138,6 +142,37 @@ def quantise(values: Floats, bits: int) -> SoftReward:
     top = float(np.abs(values).max(initial=0.0))
     scale = top / largest_level(bits) if top > 0.0 else 1.0
     return SoftReward(np.rint(values / scale).astype(DTYPES[bits]), scale, bits)
+
+
+def quantise_all_spoken(values: Floats, bits: int, held: Bools | None = None) -> SoftReward:
+    """Return scores in whole levels of which none is zero: zero is kept for samples that the agent does not hold.
+
+    Levels are rounded away from zero, which gives them equal widths. In a few bits :func:`quantise` says zero about
+    many samples, and whoever combines scores takes that for silence.
+
+    Parameters
+    ----------
+    values : ndarray
+        Of the samples that the agent holds.
+    bits : int
+        In how many bits a level is said.
+    held : ndarray of bool, optional
+        Which of all samples these are; all by default.
+
+    Examples
+    --------
+    >>> quantise_all_spoken(np.array([7.0, 0.2, -2.5]), bits=4, held=np.array([True, True, False, True])).levels
+    array([ 7,  1,  0, -3], dtype=int8)
+    """
+    top, most = float(np.abs(values).max(initial=0.0)), largest_level(bits)
+    scale = top / most if top > 0.0 else 1.0
+    steps = np.clip(np.ceil(np.abs(values) / scale - ROUNDING), 1.0, most)
+    spoken = np.where(values < 0.0, -steps, steps).astype(DTYPES[bits])
+    if held is None:
+        return SoftReward(spoken, scale, bits)
+    levels = np.zeros((len(held), *spoken.shape[1:]), dtype=DTYPES[bits])
+    levels[held] = spoken
+    return SoftReward(levels, scale, bits)
 
 
 def quantise_vectors(heights: Floats, bits: int, held: Bools | None = None) -> ScoreVectors:

@@ -1,5 +1,6 @@
 """How a private estimator is fitted under an ignorance: prepare once, refit every round."""
 
+from assistlearn.learners.best_of import BestOf
 from assistlearn.learners.hist import HistBoostClassifier, HistTreeClassifier
 from assistlearn.learners.honest import Honesty
 from assistlearn.learners.learner import Learner, Prepares
@@ -8,6 +9,7 @@ from assistlearn.learners.together import AnswersTogether, Panel
 
 __all__ = [
     "AnswersTogether",
+    "BestOf",
     "HistBoostClassifier",
     "HistTreeClassifier",
     "Honesty",

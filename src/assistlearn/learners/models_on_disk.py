@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from skops import io
 
 from assistlearn.errors import LearnerError, UntrustedFileError
+from assistlearn.learners.best_of import BestOf
 from assistlearn.learners.model import Model
 from assistlearn.learners.model_audit import AUDITED_TYPES, audit
 
@@ -19,6 +20,7 @@ MODEL_TYPES = (
     "assistlearn.learners.learner.Model",  # its name in files from before it had a module of its own
     "assistlearn.learners.model.Model",
     "assistlearn.learners.bagged.Bagged",
+    "assistlearn.learners.best_of.BestOf",
     "assistlearn.learners.boosted.Boosted",
     "assistlearn.learners.residual_trees.ResidualTrees",
 )
@@ -113,11 +115,20 @@ def _is_class_of(name: str, packages: Sequence[str]) -> bool:
 
 
 def packages_of(estimator: Any) -> tuple[str, ...]:
-    """Return the packages that an estimator and the steps of a pipeline come from.
+    """Return the packages that an estimator, the steps of a pipeline and the learners of a choice come from.
 
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> packages_of(DecisionTreeClassifier())
     ('sklearn',)
     """
-    parts = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
-    return tuple(sorted({type(part).__module__.partition(".")[0] for part in parts} - {"builtins"}))
+    return tuple(sorted({type(part).__module__.partition(".")[0] for part in _learners_in(estimator)} - {"builtins"}))
+
+
+def _learners_in(estimator: Any) -> Iterator[Any]:
+    if isinstance(estimator, Pipeline):
+        for _, step in estimator.steps:
+            yield from _learners_in(step)
+    else:
+        yield estimator
+        for one in estimator.estimators if isinstance(estimator, BestOf) else ():
+            yield from _learners_in(one)

@@ -7,9 +7,15 @@ With more classes most labels are wrong even where privacy is modest, and a seco
 answer for samples that they have not seen. What a sample's label probably was follows from these answers and the
 changed label (Bayes' rule); the likeliest one is what the second pass learns from. On digits in three strips of the
 image, with forests, that raised accuracy from .83 to .87 at epsilon 1, and from .93 to .96 at 2. Weighted copies of a
-sample for all its likely labels, weights by how likely the likeliest one is, and a third pass were no better; nor was
-a first pass inside each fold of the second, so that no answer had to do with its own sample at all, at five times the
-cost.
+sample for all its likely labels, weights by how likely the likeliest one is, and a third pass were no better.
+
+Several models in a pass, each made for what the last ones lack, serve small trees (depth 3 on default credit: .767 in
+place of .757 at epsilon 1) and neither serve nor harm a logistic regression.
+
+No model is asked about a sample that it was fitted to. But the likeliest labels of other samples come from models that
+have seen the changed label of this one; so a little of it comes back, most by learners that know their samples by
+heart. It does no harm: a first pass inside each fold of the second, from which nothing comes back, cost twice as many
+fits, and the combinations were as accurate to within .003, with nearest neighbours, trees, naive Bayes and forests.
 """
 
 from __future__ import annotations
@@ -23,14 +29,18 @@ from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.randomised_response import kept_share
 from assistlearn.core.votes import Codes
+from assistlearn.learners.boosting import Private
 from assistlearn.learners.learner import Learner
 from assistlearn.learners.model import Model
+from assistlearn.methods.method import Method
 
 LEAST_SAMPLES = 10
 """A class that fewer samples than these probably have is left out of the second pass: some learners refuse it."""
 
 
-def fit_to_noisy_labels(learner: Learner, epsilon: float, seed: int, when: str, n_classes: int) -> tuple[Model, Said]:
+def fit_to_noisy_labels(
+    learner: Learner, epsilon: float, seed: int, when: str, n_classes: int, *, method: Method | None = None
+) -> tuple[Model, Said]:
     """Return a model fitted to labels that chance has changed, and honest answers for the training rows.
 
     Parameters
@@ -45,6 +55,9 @@ def fit_to_noisy_labels(learner: Learner, epsilon: float, seed: int, when: str, 
         For error messages.
     n_classes : int
         The number of classes.
+    method : Method, optional
+        Of the run. With it, a learner that may boost by itself makes several models in either pass
+        (:meth:`Learner.fit_boosted`); without, always one.
 
     Returns
     -------
@@ -54,20 +67,26 @@ def fit_to_noisy_labels(learner: Learner, epsilon: float, seed: int, when: str, 
     said : array
         What models that have not seen a sample say about it.
     """
-    even = np.full(len(learner.codes), 1.0 / len(learner.codes))
-    model, said = learner.fit(even, seed, when, n_classes)
+
+    def fit(learner: Learner) -> tuple[Model, Said]:
+        n_samples = len(learner.codes)
+        if method is not None and learner.boosts:
+            return learner.fit_boosted(Private(method.start(n_samples, n_classes), method, seed, when))
+        return learner.fit(np.full(n_samples, 1.0 / n_samples), seed, when, n_classes)
+
+    model, said = fit(learner)
     if n_classes == 2 or math.isinf(epsilon):
         return model, said
     likeliest = likeliest_labels(said, learner.codes, epsilon, n_classes)
     if len(np.unique(likeliest)) < 2:  # nothing to tell apart: the first pass is all there is
         return model, said
-    return learner.relabelled(likeliest).fit(even, seed, when, n_classes)
+    return fit(learner.relabelled(likeliest))
 
 
 def likeliest_labels(said: Said, noisy: Codes, epsilon: float, n_classes: int) -> Codes:
     """Return the likeliest true labels, given the changed ones and what honest models say about these.
 
-    No class has fewer than :data:`LEAST_SAMPLES` of them, unless there is but one, or it has none.
+    As long as the rarest class has fewer than :data:`LEAST_SAMPLES` of them, it is left out, down to a single class.
 
     >>> said = np.array([[0.6, 0.2, 0.2]] * 10 + [[0.3, 0.4, 0.3]] * 10)
     >>> likeliest_labels(said, np.array([2] * 10 + [1] * 10), epsilon=1.0, n_classes=3)
@@ -77,10 +96,10 @@ def likeliest_labels(said: Said, noisy: Codes, epsilon: float, n_classes: int) -
     while True:
         codes: Codes = chances.argmax(axis=1)
         counts = np.bincount(codes, minlength=n_classes)
-        rare = (counts > 0) & (counts < LEAST_SAMPLES)
-        if not rare.any() or rare.sum() == (counts > 0).sum():
+        rarest = int(np.where(counts > 0, counts, len(codes) + 1).argmin())
+        if counts[rarest] >= LEAST_SAMPLES or counts[rarest] == len(codes):
             return codes
-        chances[:, rare] = -1.0
+        chances[:, rarest] = -1.0
 
 
 def of_changed(said: Said, noisy: Codes, n_classes: int) -> Floats:

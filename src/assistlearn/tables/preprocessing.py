@@ -42,6 +42,7 @@ from sklearn.utils import get_tags
 from assistlearn.agent_files.preparation import PreprocessingSettings
 from assistlearn.agent_files.suggestion import listed
 from assistlearn.errors import ColumnsError
+from assistlearn.learners.best_of import BestOf
 from assistlearn.tables.schema import Schema
 
 _FLOAT32_LEARNERS = (DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier)
@@ -113,6 +114,8 @@ def has_own_steps(learner: Any) -> bool:
     >>> has_own_steps(DecisionTreeClassifier())
     False
     """
+    if isinstance(learner, BestOf):
+        return any(has_own_steps(one) for one in learner.estimators)
     parts = [learner, *learner.get_params(deep=True).values()] if hasattr(learner, "get_params") else [learner]
     return any(isinstance(part, Pipeline | ColumnTransformer) for part in parts) or _tag(learner, "string")
 

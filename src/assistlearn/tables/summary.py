@@ -108,7 +108,7 @@ def describe(agent: LoadedAgent, now: dt.datetime) -> AgentSummary:
         name=description.name,
         role="initiator" if description.is_initiator else "helper",
         source=table.source,
-        learner=description.learner.kind,
+        learner=" or ".join(learner.kind for learner in description.learners),
         rows=len(table),
         columns=columns,
         kinds={str(kind): kinds.count(kind) for kind in Kind if kind in kinds},
