@@ -23,7 +23,7 @@ from assistlearn.errors import RefusedError, RunError, SitsOutError
 from assistlearn.methods import method_class, names
 from assistlearn.methods.method import Method
 from assistlearn.service.privacy.coin import Coin
-from assistlearn.service.privacy.told_book import People, Release, PeopleTold, ToldBook
+from assistlearn.service.privacy.told_book import People, PeopleTold, Release, ToldBook
 
 SLACK = 1.0 + 1e-9
 """Sums of epsilons and effective sample sizes are rounded."""
