@@ -12,6 +12,8 @@ import pytest
 
 from assistlearn.alignment import Ids
 from assistlearn.core import SoftReward
+from assistlearn.core.quantise import DTYPES, largest_level
+from assistlearn.core.votes import winners
 from assistlearn.core.weight import perfect_model_weight
 from assistlearn.errors import AssistLearnError, ProtocolError
 from assistlearn.plan import Plan
@@ -19,13 +21,10 @@ from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import (
     Bits,
-    Numbers,
     pack_bits,
     pack_codes,
-    pack_numbers,
     unpack_bits,
     unpack_codes,
-    unpack_numbers,
 )
 from assistlearn.protocol.levels import Levels, pack_levels, plain_levels
 from assistlearn.protocol.rewards import pack_holdout, unpack_holdout, unpack_reward
@@ -244,31 +243,51 @@ def test_a_claim_to_be_right_everywhere_is_bounded(tmp_path):
 @attack("helper", "votes 1e300 for a class", "its votes do not count: they are bounded by its models' weights")
 def test_votes_beyond_all_weights_do_not_count(trained):
     def loud(reply: m.Scores) -> m.Scores:
-        votes = unpack_numbers(reply.scores, reply.scores.n).reshape(-1, N_CLASSES)
-        return replace(reply, scores=pack_numbers(np.where(votes == votes.max(), 1e300, votes)))
+        return replace(reply, scores=replace(reply.scores, scale=1e300))
 
-    refuse_votes(trained, loud, "1e+300", "its models weigh")
+    refuse_votes(trained, loud, "1e+300", "of its models' weight follow")
 
 
 @attack("helper", "votes a little louder than its models can", "its votes do not count: the sum of weights is known")
 def test_votes_that_are_a_little_too_loud_do_not_count(trained):
-    method = trained.options["method"]
-    factor = 1.01 if method != "soft" else 5.0
-
     def loud(reply: m.Scores) -> m.Scores:
-        votes = np.zeros((reply.scores.n // N_CLASSES, N_CLASSES))
-        votes[:, 0], votes[:, 1:] = 1.0, -0.5
-        return replace(reply, scores=pack_numbers(factor * reply.total_weight * votes))
+        return replace(reply, scores=replace(reply.scores, scale=1.01 * reply.scores.scale))
 
-    refuse_votes(trained, loud, "for a class; its models weigh")
+    refuse_votes(trained, loud, "of its models' weight follow")
 
 
-@attack("helper", "votes for all classes at once", "its votes do not count: votes of a sample sum to zero")
-def test_votes_for_all_classes_do_not_count(trained):
+@attack("helper", "votes for all classes at once", "nothing: votes of a sample are taken to sum to zero")
+def test_votes_for_all_classes_say_nothing(trained):
     def all_of_them(reply: m.Scores) -> m.Scores:
-        return replace(reply, scores=pack_numbers(np.full(reply.scores.n, 0.4 * reply.total_weight)))
+        levels = np.full(reply.scores.n, largest_level(reply.scores.bits), DTYPES[reply.scores.bits])
+        return replace(reply, scores=plain_levels(levels, reply.scores.bits, reply.scores.scale))
 
-    refuse_votes(trained, all_of_them, "sum to zero")
+    new = Ids(trained.holdings("clinic").ids.take(np.arange(N_NEW)), "new")
+    said, gone = (
+        trained.leader(Spoiled(in_memory(trained), m.Scores, spoil)).predict(new, np.arange(N_NEW))
+        for spoil in (all_of_them, lambda reply: b"")
+    )
+    assert not said.absent
+    assert np.array_equal(winners(said.scores), winners(gone.scores))
+
+
+@attack(
+    "helper",
+    "votes for two classes as loudly as it could for one",
+    "its votes do not count where a model names one class; with `soft` a model may say so",
+)
+def test_votes_for_two_classes_do_not_count_where_models_name_one(trained):
+    def against(reply: m.Scores) -> m.Scores:
+        most = largest_level(reply.scores.bits)
+        levels = np.tile(np.array([most, most, -most], DTYPES[reply.scores.bits]), reply.scores.n // N_CLASSES)
+        return replace(reply, scores=plain_levels(levels, reply.scores.bits, reply.scores.scale))
+
+    if trained.options["method"] != "soft":
+        refuse_votes(trained, against, "for a class; its models weigh")
+    else:
+        new = Ids(trained.holdings("clinic").ids.take(np.arange(N_NEW)), "new")
+        leader = trained.leader(Spoiled(in_memory(trained), m.Scores, against))
+        assert not leader.predict(new, np.arange(N_NEW)).absent
 
 
 @attack(
@@ -317,22 +336,25 @@ def test_another_sum_of_weights_does_not_count(trained, said):
 @attack("helper", "votes on people whom it does not hold", "its votes do not count: the matching of ids has told whom")
 def test_votes_on_samples_that_it_does_not_hold_do_not_count(trained):
     def on_all(reply: m.Scores) -> m.Scores:
-        known = unpack_bits(reply.known, N_NEW)
-        votes = np.zeros((N_NEW, N_CLASSES))
-        votes[known] = unpack_numbers(reply.scores, reply.scores.n).reshape(-1, N_CLASSES)
-        return replace(reply, known=pack_bits(np.ones(N_NEW, bool)), scores=pack_numbers(votes))
+        levels = np.zeros((N_NEW, N_CLASSES), DTYPES[reply.scores.bits])
+        scores = plain_levels(levels, reply.scores.bits, reply.scores.scale)
+        return replace(reply, known=pack_bits(np.ones(N_NEW, bool)), scores=scores)
 
     refuse_votes(trained, on_all, "holds other samples than it said")
 
 
-@attack("helper", "votes with numbers that are none", "its votes do not count")
-def test_votes_that_are_no_numbers_do_not_count(trained):
+@pytest.mark.parametrize("scale", [math.inf, math.nan, 0.0, -1.0])
+@attack("helper", "votes with levels that are worth no number", "its votes do not count")
+def test_votes_that_are_no_numbers_do_not_count(trained, scale):
     def none(reply: m.Scores) -> m.Scores:
-        return replace(reply, scores=pack_numbers(np.full(reply.scores.n, math.inf)))
+        return replace(reply, scores=replace(reply.scores, scale=scale))
 
-    refuse_votes(trained, none, "not finite")
+    refuse_votes(trained, none, "of its models' weight follow")
 
 
 @attack("helper", "claims in a few bytes to vote on a thousand million samples", "its votes do not count")
 def test_votes_on_a_thousand_million_samples_do_not_count(trained):
-    refuse_votes(trained, with_(scores=Numbers(2**30, b"")), "Expected")
+    def many(reply: m.Scores) -> m.Scores:
+        return replace(reply, scores=replace(reply.scores, n=2**30, data=b""))
+
+    refuse_votes(trained, many, "Expected")

@@ -12,6 +12,7 @@ import numpy as np
 from assistlearn.agent_files import Allowance, PrivacyRules
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits
+from assistlearn.protocol.levels import unpack_levels
 from assistlearn.service.privacy.standing import told_at
 from assistlearn.service.privacy.told_book import ToldBook
 from assistlearn.service.store import RunStore
@@ -62,7 +63,8 @@ def test_asking_again_averages_nothing_away(tmp_path):
     votes = set()
     for company in range(10):
         lab.restart()
-        votes.add(lab.vote([PEOPLE[0], *PEOPLE[1 : company + 1]]).scores.data[:16])
+        scores = lab.vote([PEOPLE[0], *PEOPLE[1 : company + 1]]).scores
+        votes.add(int(unpack_levels(scores, scores.n, scores.bits)[0][0]))
     assert len(votes) == 1
 
 

@@ -56,7 +56,8 @@ def test_an_agents_scores_are_its_own_models_weighted_label_codes(method: str):
         for weight, kept in zip(weights, clf.agents_[name].models, strict=True):
             answers = kept.model.predict(X[:, columns])
             expected += weight * np.array([paper.label_code(code, 4) for code in answers])
-        np.testing.assert_allclose(clf.agent_scores(X)[name], expected, atol=1e-10)
+        rounded = 1e-10 if name == "a" else 2.0**-15 * sum(weights)  # a helper tells its votes in 16 bits
+        np.testing.assert_allclose(clf.agent_scores(X)[name], expected, atol=rounded)
 
 
 @pytest.mark.parametrize("data", [birds, pair])

@@ -110,7 +110,7 @@ MESSAGES: dict[type[m.Message], st.SearchStrategy[m.Message]] = {
     m.End: st.builds(m.End, run=words, n_rounds=counts),
     m.Ended: st.builds(m.Ended, run=words, n_models=counts),
     m.Predict: st.builds(m.Predict, run=words, start=counts, stop=counts),
-    m.Scores: st.builds(m.Scores, run=words, known=packed_bits, scores=packed_numbers, total_weight=numbers),
+    m.Scores: st.builds(m.Scores, run=words, known=packed_bits, scores=packed_levels, total_weight=numbers),
     m.Forget: st.builds(m.Forget, run=words),
     m.Forgotten: st.builds(m.Forgotten, run=words, n_models=counts),
     m.Problem: st.builds(

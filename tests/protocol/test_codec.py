@@ -16,8 +16,9 @@ from assistlearn.errors import ProtocolError
 from assistlearn.plan import Plan
 from assistlearn.protocol import Limits, decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, pack_bits, pack_codes, pack_numbers
+from assistlearn.protocol.arrays import Bits, pack_bits, pack_codes
 from assistlearn.protocol.codec import HEADER_BYTES, MARK, VersionError
+from assistlearn.protocol.levels import plain_levels
 from tests.protocol.strategies import MESSAGES, any_message
 
 MEMORY_PER_BYTE = 12
@@ -261,8 +262,11 @@ HOSTILE = {
         holdout=None,
         **Plan().told(),
     ),
-    "numbers": m.Scores(
-        run="r", known=pack_bits(np.ones(9, bool)), scores=pack_numbers(np.ones(10**5)), total_weight=1
+    "levels": m.Scores(
+        run="r",
+        known=pack_bits(np.ones(9, bool)),
+        scores=plain_levels(np.ones(10**5, np.int16), 16, 1.0),
+        total_weight=1,
     ),
 }
 

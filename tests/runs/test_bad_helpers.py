@@ -13,9 +13,9 @@ from assistlearn.alignment import Ids
 from assistlearn.errors import AssistLearnError
 from assistlearn.protocol import MemoryTransport, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, ClassCodes, pack_bits, pack_codes, pack_numbers
+from assistlearn.protocol.arrays import Bits, ClassCodes, pack_bits, pack_codes
 from assistlearn.protocol.ledger import read, verify
-from assistlearn.protocol.levels import Levels, pack_levels
+from assistlearn.protocol.levels import Levels, pack_levels, plain_levels
 from tests.runs.spoiled import Spoiled, in_memory, with_
 from tests.service.recording import three_agents
 
@@ -124,9 +124,14 @@ def test_a_bad_answer_inside_the_alignment_does_the_same(tmp_path, whole, step):
 
 SCORES = ANY | {
     "votes for fewer samples": with_(known=pack_bits(np.ones(3, bool))),
-    "fewer votes": with_(scores=pack_numbers(np.zeros(3))),
+    "fewer votes": lambda reply: msgspec.structs.replace(
+        reply, scores=plain_levels(np.zeros(3, np.int16), reply.scores.bits, reply.scores.scale)
+    ),
+    "votes of other bits": lambda reply: msgspec.structs.replace(
+        reply, scores=plain_levels(np.zeros(reply.scores.n, np.int8), 8, reply.scores.scale)
+    ),
     "votes that are not numbers": lambda reply: msgspec.structs.replace(
-        reply, scores=pack_numbers(np.full(reply.scores.n, math.nan))
+        reply, scores=msgspec.structs.replace(reply.scores, scale=math.nan)
     ),
     "a weight that is not a number": with_(total_weight=math.nan),
     "an infinite weight": with_(total_weight=math.inf),

@@ -12,7 +12,6 @@ from assistlearn.agent_files import Allowance, PrivacyRules
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits
 from assistlearn.service.privacy.standing import limits_at, told_at
-from assistlearn.service.privacy.told_bits import vote_bits
 from assistlearn.service.privacy.told_book import ToldBook
 from tests.service.owned_lab import BANK, CODES, PEOPLE, SHOP, Lab, X, refused
 
@@ -245,7 +244,10 @@ def test_votes_count_with_what_was_told_in_training(tmp_path):
     lab = lab_with(tmp_path, max_bits_per_sample=1000)
     lab.trained(2)
     lab.vote(PEOPLE[:5])
-    assert told(lab) == [2 + vote_bits(2)] * 5 + [2] * 55
+    assert told(lab) == [2 + 2] * 5 + [2] * 55  # two models of two classes
+    lab.trained(2, "r2", method="soft")
+    lab.vote(PEOPLE[:5], "r2")
+    assert told(lab) == [4 + 16 + 8] * 5 + [2 + 16] * 55
 
 
 def test_an_agent_without_models_tells_nothing_by_its_votes(tmp_path):

@@ -36,7 +36,7 @@ class KeptModel:
     model: Model
 
 
-Told: TypeAlias = Callable[[KeptModel, Said, slice], Said]
+Retold: TypeAlias = Callable[[KeptModel, Said, slice], Said]
 """What is told in place of what a kept model says of some of the rows asked for."""
 
 _Tried: TypeAlias = tuple[Model, Reward, Verdict]
@@ -192,7 +192,7 @@ class Agent:
         """Yield each kept model with what it answers for these rows: class codes, or probabilities (n x K)."""
         return self._answers(self._panel(), table, n_classes)
 
-    def scores(self, table: Any, n_samples: int, n_classes: int, told: Told | None = None) -> Floats:
+    def scores(self, table: Any, n_samples: int, n_classes: int, told: Retold | None = None) -> Floats:
         """Return the sum of its weighted votes, ``n_samples x n_classes``; ``told`` may change what a model says."""
         total = np.zeros((n_samples, n_classes))
         panel = self._panel()

@@ -196,3 +196,48 @@ def quantise_vectors(heights: Floats, bits: int, held: Bools | None = None) -> S
     levels = np.zeros((len(held), heights.shape[1]), dtype=DTYPES[bits])
     levels[held] = own
     return ScoreVectors(levels, scale, bits)
+
+
+def quantise_votes(votes: Floats, loudest: float, bits: int) -> SoftReward:
+    """Return an agent's votes (n x K) in whole levels, of a scale that does not depend on them.
+
+    So a sample's votes are the same whoever else is asked about. With two classes one number tells both: the votes of a
+    sample sum to zero.
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n_samples, n_classes)
+        Those of a sample sum to zero.
+    loudest : float
+        The most that all models of the agent together can say for a class.
+    bits : int
+        In how many bits a level is said.
+
+    Examples
+    --------
+    >>> said = quantise_votes(np.array([[1.5, -1.5], [-0.02, 0.02]]), loudest=3.0, bits=8)
+    >>> said.levels, votes_of(said).round(3).tolist()
+    (array([-64,   1], dtype=int8), [[1.512, -1.512], [-0.024, 0.024]])
+    >>> votes_of(quantise_votes(np.array([[3.0, -1.5, -1.5], [0.0, 0.0, 0.0]]), loudest=3.0, bits=8)).round(3).tolist()
+    [[3.0, -1.5, -1.5], [0.0, 0.0, 0.0]]
+    """
+    most, n_classes = largest_level(bits), votes.shape[1]
+    if n_classes == 2:
+        scale = loudest / most if loudest > 0.0 else 1.0
+        return SoftReward(_whole(votes[:, 1] / scale, -most, most, bits), scale, bits)
+    scale = loudest / (2 * most) if loudest > 0.0 else 1.0
+    heights = (votes - votes.min(axis=1, keepdims=True)) * ((n_classes - 1) / n_classes)
+    return ScoreVectors(_whole(heights / scale - most, -most, most, bits), scale, bits)
+
+
+def votes_of(said: SoftReward) -> Floats:
+    """Return the votes (n x K) that :func:`quantise_votes` stands for."""
+    if isinstance(said, ScoreVectors):
+        return said.values()
+    of_second = said.values()
+    return np.column_stack([-of_second, of_second])
+
+
+def _whole(values: Floats, least: int, most: int, bits: int) -> Levels:
+    out: Levels = np.clip(np.rint(values), least, most).astype(DTYPES[bits])
+    return out

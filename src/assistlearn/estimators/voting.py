@@ -16,6 +16,7 @@ from assistlearn.combination.own_columns import OwnColumns
 from assistlearn.core import Contribution, votes
 from assistlearn.core.confidence import Said, add_answers
 from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.quantise import votes_of
 from assistlearn.estimators.columns import Positions, rows_held, take_columns
 from assistlearn.learners.weighting import take_rows
 from assistlearn.plan import Plan
@@ -209,15 +210,21 @@ class VotesMixin:
         for name, agent in self.agents_.items():
             own, held = take_columns(X, self.columns_[name]), present[name]
             if held is None:
-                out[name] = agent.scores(own, n_samples, n_classes)
+                scores = agent.scores(own, n_samples, n_classes)
             else:
-                n_held = int(np.count_nonzero(held))
-                scores = agent.scores(take_rows(own, np.flatnonzero(held)), n_held, n_classes) if n_held else 0.0
-                out[name] = np.zeros((n_samples, n_classes))
-                out[name][held] = scores
+                scores, n_held = np.zeros((n_samples, n_classes)), int(np.count_nonzero(held))
+                if n_held:
+                    scores[held] = agent.scores(take_rows(own, np.flatnonzero(held)), n_held, n_classes)
+            out[name] = self._told(name, scores, agent.total_weight)
         if self.combination_ is None:
             self._add_prior_where_nobody_votes(out, present)
         return out
+
+    def _told(self, name: str, scores: Floats, total_weight: float) -> Floats:
+        """Return an agent's votes as the first one hears them: in whole levels. Its own do not travel."""
+        if name == next(iter(self.agents_)) or len(self.classes_) == 1:
+            return scores
+        return votes_of(self._plan().make_method().told_votes(scores, total_weight))
 
     def _own_numbers_of(self, X: Any) -> Floats | None:
         """Return the initiator's own columns of a table as numbers, where it is there."""
@@ -261,7 +268,8 @@ class VotesMixin:
             while pending and pending[0][0] == round:
                 _, name = pending.pop(0)
                 weights[name] += self._add_next(answers[name], scores[name], rows[name])
-            yield self._stage(round, scores, weights, X), sum(weight > 0.0 for weight in weights.values())
+            heard = {name: self._told(name, own, weights[name]) for name, own in scores.items()}
+            yield self._stage(round, heard, weights, X), sum(weight > 0.0 for weight in weights.values())
 
     def _add_next(self, answers: Iterator[tuple[KeptModel, Said]], scores: Floats, rows: Any) -> float:
         """Add an agent's next model's votes to the scores of the samples that it holds, and return its weight."""

@@ -15,11 +15,15 @@ from numpy.typing import NDArray
 from assistlearn.core import Reward, RunState, SoftReward, Verdict, votes
 from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.quantise import quantise_votes
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 
 ABSTAINS = -1
 """In place of a class code: the agent does not hold this sample."""
+
+VOTE_BITS = 16
+"""The bits of a vote in prediction, where the classes that are predicted are to stay the same."""
 
 HoldoutAnswer: TypeAlias = Codes | SoftReward
 """What a model answers for hold-out samples: class codes (or :data:`ABSTAINS`), or quantised votes, ``n x K``."""
@@ -139,6 +143,16 @@ class Method(ABC):
     def vote_range(self, n_classes: int) -> tuple[float, float]:
         """Return the least and the most that a model of weight one can say for a class: those of a label."""
         return -1.0 / (n_classes - 1), 1.0
+
+    def vote_bits(self, n_classes: int) -> int:
+        """Return in how many bits an agent says a vote in prediction: the one of two classes, or each of more."""
+        return VOTE_BITS
+
+    def told_votes(self, votes: Floats, total_weight: float) -> SoftReward:
+        """Return an agent's votes (n x K) as it tells them, given the sum of its model weights, which is known."""
+        n_classes = votes.shape[1]
+        _, most = self.vote_range(n_classes)
+        return quantise_votes(votes, total_weight * most, self.vote_bits(n_classes))
 
     def probabilities(self, total: Floats, n_voting: int) -> Floats:
         """Return class probabilities from the sum of the shares; ``n_voting`` agents have voted."""

@@ -20,6 +20,9 @@ from assistlearn.methods.method import HoldoutAnswer, Method, spread
 BITS_OF_TWO, BITS_OF_MORE = 8, 4
 """The bits of a score where the plan leaves them open: of the one that is said with two classes, and of each of K."""
 
+LEAST_VOTE_BITS = 8
+"""The bits of a vote in prediction at the least; it is the sum of many scores."""
+
 
 @dataclass(frozen=True)
 class Soft(Method):
@@ -130,6 +133,14 @@ class Soft(Method):
         4.605
         """
         return math.log(LEAST), -math.log(LEAST)
+
+    def vote_bits(self, n_classes: int) -> int:
+        """Return the bits of a vote in prediction: those of a score, but for a sum of many scores 8 at the least.
+
+        >>> Soft("logistic", 0.5, 4).vote_bits(26), Soft("logistic", 0.5, 16).vote_bits(2)
+        (8, 16)
+        """
+        return max(LEAST_VOTE_BITS, self.bits(n_classes))
 
     def _check_bits(self, said: SoftReward, n_classes: int) -> None:
         if said.bits != self.bits(n_classes):

@@ -76,7 +76,9 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Scores    | H to I   | known                     | which of them the helper holds: at most 1 bit each                |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
-|           |          | scores                    | its votes for those it holds: 8 K bytes each                      |
+|           |          | scores                    | its votes for those it holds, in whole levels whose worth follows |
+|           |          |                           | from total_weight: 2 bytes each with two classes, else 2 K (soft: |
+|           |          |                           | 1 or K by default, at the most)                                   |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | total_weight              | the sum of its model weights: 8 bytes                             |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
@@ -222,7 +224,7 @@ class Scores(Message, frozen=True, tag="scores"):
     """The votes."""
 
     known: Bits
-    scores: Numbers
+    scores: Levels
     total_weight: float
 
 

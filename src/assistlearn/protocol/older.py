@@ -13,9 +13,11 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, cast, runtime_ch
 
 import msgspec
 
+from assistlearn.core.quantise import quantise
 from assistlearn.errors import ProtocolError
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers
+from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers, unpack_numbers
+from assistlearn.protocol.levels import plain_levels
 from assistlearn.protocol.messages import Message, type_of
 from assistlearn.protocol.older_arrays import ClassCodesOfVersion3, LevelsOfVersion3
 
@@ -27,6 +29,8 @@ SINCE: dict[str, Any] = {"turn_seeds": UNSAID, "models_per_turn": 1, "first_roun
 
 
 _HEADER = struct.Struct("<4sHHIQ")
+
+FINEST_BITS = 32
 
 LAST_NAMED = 3
 """The last version in which fields travelled with their names."""
@@ -144,6 +148,30 @@ class TurnTakenOfVersion3(Named, frozen=True, tag="turn-taken"):
         return m.TurnTaken(**msgspec.structs.asdict(self) | arrays)
 
 
+class ScoresOfVersion4(Message, frozen=True, tag="scores"):
+    """Votes as they are, unrounded."""
+
+    known: Bits
+    scores: Numbers
+    total_weight: float
+
+    def now(self) -> m.Scores:
+        """Return the votes in the finest levels; nobody keeps votes, so that nobody has asked for better."""
+        return _scores_now(self)
+
+
+class ScoresOfVersion3(Named, frozen=True, tag="scores"):
+    """Votes as they are, when fields had names."""
+
+    known: Bits
+    scores: Numbers
+    total_weight: float
+
+    def now(self) -> m.Scores:
+        """Return the votes in the finest levels."""
+        return _scores_now(self)
+
+
 class Snapshot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
     """The state of a run itself, as vectors of n numbers, after a turn."""
 
@@ -171,8 +199,8 @@ class TakeTurnOfVersion1(Named, frozen=True, tag="take-turn"):
 CHANGED: dict[int, tuple[type[Message], ...]] = {
     1: (BeginOfVersion1, TakeTurnOfVersion1),
     2: (BeginOfVersion2,),
-    3: (BeginOfVersion3, TakeTurnOfVersion3, TurnTakenOfVersion3),
-    4: (BeginOfVersion4,),
+    3: (BeginOfVersion3, TakeTurnOfVersion3, TurnTakenOfVersion3, ScoresOfVersion3),
+    4: (BeginOfVersion4, ScoresOfVersion4),
 }
 """For each older version the types that the version after it has changed, as they were."""
 
@@ -191,7 +219,7 @@ def types_of_version(version: int, today: dict[str, type[Message]]) -> dict[str,
     """Return the types of an older version, by their names: those of today, but for what has changed since.
 
     >>> sorted(types_of_version(1, {"end": m.End}))
-    ['begin', 'end', 'take-turn', 'turn-taken']
+    ['begin', 'end', 'scores', 'take-turn', 'turn-taken']
     """
     types = {name: _named(kind) for name, kind in today.items()} if version <= LAST_NAMED else dict(today)
     for older in sorted((number for number in CHANGED if number >= version), reverse=True):
@@ -219,6 +247,12 @@ def _named(kind: type[Message]) -> type[Message]:
     name, tag, more = kind.__name__, type_of(kind), {"today": kind}
     named: Any = msgspec.defstruct(name, fields, bases=(SameAsNow,), namespace=more, tag=tag, frozen=True, kw_only=True)
     return cast(type[Message], named)
+
+
+def _scores_now(older: ScoresOfVersion3 | ScoresOfVersion4) -> m.Scores:
+    said = quantise(unpack_numbers(older.scores, older.scores.n), FINEST_BITS)
+    levels = plain_levels(said.levels, said.bits, said.scale)
+    return m.Scores(run=older.run, known=older.known, scores=levels, total_weight=older.total_weight)
 
 
 def _array_now(array: Any) -> Any:

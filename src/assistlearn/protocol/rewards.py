@@ -63,6 +63,11 @@ def unpack_holdout(packed: PackedHoldout | None, n: int, n_classes: int) -> Hold
     return codes
 
 
+def unpack_votes(packed: Levels, n: int, n_classes: int) -> SoftReward:
+    """Return an agent's votes on ``n`` samples: one level each with two classes, else one for each class."""
+    return _unpack(packed, n, 1 if n_classes == 2 else n_classes, None)
+
+
 def loudness(said: Reward | HoldoutAnswer, model_weight: float) -> float:
     """Return how much a kept model changes a sample at the most.
 

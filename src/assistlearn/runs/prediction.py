@@ -13,10 +13,12 @@ from assistlearn.alignment.matching import Rows
 from assistlearn.combination import Combination, from_bytes
 from assistlearn.core import votes
 from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.quantise import votes_of
 from assistlearn.errors import AssistLearnError, RunError, StartedAnewError
 from assistlearn.events import Predicted, SamplesDone, TroubleMet
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import unpack_bits, unpack_numbers
+from assistlearn.protocol.arrays import unpack_bits
+from assistlearn.protocol.rewards import unpack_votes
 from assistlearn.runs.alignment import STARTS_ANEW, Matching, in_order_of_ids
 from assistlearn.runs.open_run import OpenRun
 from assistlearn.runs.own_numbers import OwnNumbers
@@ -176,8 +178,11 @@ def _ask_votes(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> _Votes:
     result = run.folder.result() or {}
     if agent in run.folder.left():
         tell_end(run, agent, result["n_rounds"])
-    held = _matched(run, agent, ids, rows)
-    check = VoteCheck.of(agent, result["contributions"], run.settings.plan.make_method(), n_classes)
+    if agent == run.settings.initiator:
+        return _own_votes(run, rows)
+    held = _matched(run, agent, ids)
+    method = run.settings.plan.make_method()
+    check = VoteCheck.of(agent, result["contributions"], method, n_classes)
     known, scores, weight = np.zeros(n, dtype=bool), np.zeros((n, n_classes)), 0.0
     most = max(min(MOST_SAMPLES, MOST_SCORES // n_classes), 1)
     for start in range(0, n, most):
@@ -185,22 +190,32 @@ def _ask_votes(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> _Votes:
         reply = run.agents[agent].ask(m.Predict(run=run.name, start=start, stop=stop), m.Scores)
         known[start:stop] = unpack_bits(reply.known, stop - start)
         there = np.flatnonzero(known[start:stop]) + start
-        said = unpack_numbers(reply.scores, len(there) * n_classes).reshape(-1, n_classes)
         weight = reply.total_weight
         check.known(known[start:stop], held[start:stop])
         check.total_weight(weight)
-        check.scores(said)
+        agreed = method.told_votes(np.zeros((0, n_classes)), weight)
+        check.scale(reply.scores.scale, reply.scores.bits, agreed)
+        said = votes_of(unpack_votes(reply.scores, len(there), n_classes))
+        check.scores(said, agreed.scale)
         scores[there] = said
         run.log.append(SamplesDone(agent, stop, n))
     return _Votes(known, scores, weight)
 
 
-def _matched(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> Bools:
+def _own_votes(run: OpenRun, rows: Rows) -> _Votes:
+    """Return the initiator's own votes, which do not travel, and so are not rounded."""
+    own = run.own.run(run.name)
+    if not own.store.exists or not own.part().finished:
+        raise RunError(f"Agent {run.settings.initiator!r} knows no run {run.name!r} that is finished.")
+    part, known = own.part(), rows >= 0
+    scores = np.zeros((len(rows), len(run.settings.classes)))
+    scores[known] = part.votes(rows)
+    run.log.append(SamplesDone(run.settings.initiator, len(rows), len(rows)))
+    return _Votes(known, scores, part.agent.total_weight)
+
+
+def _matched(run: OpenRun, agent: str, ids: Ids) -> Bools:
     """Settle with an agent which samples are meant, and return which of them it holds."""
-    if agent == run.settings.initiator:
-        run.own.run(run.name).place(rows, "predict")
-        own: Bools = rows >= 0
-        return own
     matching = Matching(run, agent, ids, "predict", Minimum(0, 0.0))
     held = matching.find()
     matching.settle(np.ones(len(ids), dtype=bool))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from assistlearn.core import SoftReward
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.errors import ProtocolError
 from assistlearn.methods.method import Method
@@ -57,6 +58,14 @@ class VoteCheck:
                 f"{self.weight:.6g}. It has lost or changed models, or does not tell the truth."
             )
 
+    def scale(self, said: float, bits: int, agreed: SoftReward) -> None:
+        """Refuse levels that are worth something else than the weight of the models makes them, or of other bits."""
+        if bits != agreed.bits or not math.isclose(said, agreed.scale, rel_tol=10 * TOLERANCE):
+            raise ProtocolError(
+                f"Agent {self.agent!r} tells votes in {bits} bits and levels of {said:.6g}; of its models' weight "
+                f"follow {agreed.bits} bits and {agreed.scale:.6g}."
+            )
+
     def known(self, said: Bools, held: Bools) -> None:
         """Refuse votes on other samples than those that the matching has found the agent to hold."""
         other = int(np.count_nonzero(said != held))
@@ -65,18 +74,13 @@ class VoteCheck:
                 f"Agent {self.agent!r} holds other samples than it said when they were matched: {other:,} differ."
             )
 
-    def scores(self, said: Floats) -> None:
-        """Refuse votes that are louder than all models together, or do not sum to zero over the classes."""
-        slack = TOLERANCE * max(self.weight, 1.0)
+    def scores(self, said: Floats, step: float = 0.0) -> None:
+        """Refuse votes that are louder than all models together; they are rounded to whole levels of so much."""
+        slack = TOLERANCE * max(self.weight, 1.0) + step
         low, high = float(said.min(initial=0.0)), float(said.max(initial=0.0))
         if high > self.weight * self.most + slack or low < self.weight * self.least - slack:
             loud = high if high > self.weight * self.most + slack else low
             raise ProtocolError(
                 f"Agent {self.agent!r} votes {loud:.6g} for a class; its models weigh {self.weight:.6g} in all, so "
                 f"that {self.weight * self.least:.6g} to {self.weight * self.most:.6g} can be."
-            )
-        off = float(np.abs(said.sum(axis=1)).max(initial=0.0))
-        if off > slack * said.shape[1]:
-            raise ProtocolError(
-                f"Agent {self.agent!r} gives votes that sum to {off:.6g} over the classes; votes sum to zero."
             )

@@ -8,9 +8,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from assistlearn.agents import Agent, Answer, KeptModel, Turn
+from assistlearn.agents import Agent, Answer, KeptModel, Retold, Turn
+from assistlearn.alignment.matching import Rows
+from assistlearn.core.ignorance import Floats
 from assistlearn.errors import OutOfOrderError, ProtocolError
 from assistlearn.learners.seeding import MAX_RUN_SEED, MAX_SEED, TurnSeeds
+from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.verdicts import Standpoint
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import Encoded, as_sent_now, decode_kept
@@ -99,6 +102,13 @@ class Part:
             check_columns(self._own, self._store)
             self._features = self._own.features_as(self._store.schema())
         return self._features
+
+    def votes(self, rows: Rows, told: Retold | None = None) -> Floats:
+        """Return the votes on those of the rows that there are; ``told`` may change what a model says."""
+        held = rows[rows >= 0]
+        if not len(held):
+            return np.zeros((0, self.n_classes))
+        return self.agent.scores(take_rows(self.features(), held), len(held), self.n_classes, told)
 
     def begin(self, message: m.Begin, request: bytes) -> m.Ready:
         """Take the task. Asked again with the same task, answer the same."""

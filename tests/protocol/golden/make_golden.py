@@ -162,7 +162,10 @@ V5: dict[str, m.Message] = {
     "ended": m.Ended(run="r-1", n_models=19),
     "predict": m.Predict(run="r-1", start=100_000, stop=123_456),
     "scores": m.Scores(
-        run="r-1", known=pack_bits(np.array([True, False, True])), scores=pack_numbers(NUMBERS), total_weight=12.5
+        run="r-1",
+        known=pack_bits(np.array([True, False, True])),
+        scores=pack_levels(FINE_LEVELS, 16, 0.5),
+        total_weight=12.5,
     ),
     "forget": m.Forget(run="r-1"),
     "forgotten": m.Forgotten(run="r-1", n_models=19),
@@ -178,9 +181,17 @@ def begin_of_version_4(begin: m.Message) -> older.BeginOfVersion4:
     return older.BeginOfVersion4(**{k: v for k, v in msgspec.structs.asdict(begin).items() if k != "epsilon"})
 
 
+VOTES: dict[str, Any] = {
+    "run": "r-1",
+    "known": pack_bits(np.array([True, False, True])),
+    "scores": pack_numbers(NUMBERS),
+    "total_weight": 12.5,
+}
+
 V4: dict[str, m.Message] = {
     **{name: message for name, message in V5.items() if name != "begin-label-private"},
     **{name: begin_of_version_4(V5[name]) for name in ("begin", "begin-soft")},
+    "scores": older.ScoresOfVersion4(**VOTES),
 }
 """What the files of version 4 say."""
 
@@ -247,6 +258,7 @@ SOFT_TASK: dict[str, Any] = {
 
 V3: dict[str, m.Message] = {
     **{name: message for name, message in V4.items() if name != "turn-taken-coded"},
+    "scores": older.ScoresOfVersion3(**VOTES),
     "begin": older.BeginOfVersion3(**HARD_TASK, turn_seeds=2**32 - 1, models_per_turn=1, score_bits=0),
     "begin-soft": older.BeginOfVersion3(**SOFT_TASK, turn_seeds=0, models_per_turn=20),
     "take-turn": older.TakeTurnOfVersion3(run="r-1", turn=5, round=2, since=2, news=NEWS_OF_VERSION_3),

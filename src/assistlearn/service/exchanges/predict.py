@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from assistlearn.errors import OutOfOrderError, ProtocolError
-from assistlearn.learners.weighting import take_rows
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import pack_bits, pack_numbers
+from assistlearn.protocol.arrays import pack_bits
+from assistlearn.protocol.levels import pack_levels
 from assistlearn.service.exchanges.exchange import Demand, Exchange
 from assistlearn.service.run_here import RunHere
 
@@ -51,17 +49,15 @@ class Predicting(Exchange):
         assert run.rows_to_predict is not None
         asked = run.rows_to_predict[message.start : message.stop]
         held = asked >= 0
-        scores = np.zeros((0, part.n_classes))
-        if held.any():
-            table = take_rows(part.features(), asked[held])
-            told = None if run.privacy is None or part.task is None else run.privacy.voting(asked, part.task)
-            scores = part.agent.scores(table, int(held.sum()), part.n_classes, told)
-        if run.privacy is not None and part.task is not None:
+        assert part.task is not None
+        votes = part.votes(asked, None if run.privacy is None else run.privacy.voting(asked, part.task))
+        said = part.task.method.told_votes(votes, part.agent.total_weight)
+        if run.privacy is not None:
             run.privacy.count_votes(asked, len(part.agent.models), part.task)
         run.voted_on = (message.start, message.stop)
         return m.Scores(
             run=message.run,
             known=pack_bits(held),
-            scores=pack_numbers(scores),
+            scores=pack_levels(said.levels, said.bits, said.scale),
             total_weight=part.agent.total_weight,
         )

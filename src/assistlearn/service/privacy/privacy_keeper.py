@@ -23,7 +23,7 @@ from assistlearn.errors import RefusedError, RunError, SitsOutError
 from assistlearn.methods import method_class, names
 from assistlearn.methods.method import Method
 from assistlearn.service.privacy.coin import Coin
-from assistlearn.service.privacy.told_book import People, Release, Told, ToldBook
+from assistlearn.service.privacy.told_book import People, PeopleTold, Release, ToldBook
 
 SLACK = 1.0 + 1e-9
 """Sums of epsilons and effective sample sizes are rounded."""
@@ -146,7 +146,7 @@ class PrivacyKeeper:
             if due:
                 self.book.keep(told)
 
-    def _check(self, told: Told, releases: Sequence[Release], refusal: type[RefusedError]) -> None:
+    def _check(self, told: PeopleTold, releases: Sequence[Release], refusal: type[RefusedError]) -> None:
         rules, epsilon = self.rules, self.rules.randomise or 0.0
         for release in releases:
             for key, unit, most, values, more in (
@@ -173,7 +173,7 @@ def _of_one_bit() -> list[str]:
     return [name for name in names() if not method_class(name).wants_probabilities]
 
 
-def _due(told: Told, mark: int, releases: Sequence[Release]) -> list[Release]:
+def _due(told: PeopleTold, mark: int, releases: Sequence[Release]) -> list[Release]:
     """Return what is still to be counted of something with this mark: of votes, those who had none under it last."""
     if mark in told.marks:
         return []

@@ -107,7 +107,7 @@ class RunPrivacy:
         if not n_models:
             return []
         answers = n_models if self._keeper.rules.randomise is not None else 0
-        return [Release(self._keeper.people(rows), vote_bits(task.n_classes), answers, votes=1)]
+        return [Release(self._keeper.people(rows), vote_bits(task.method, task.n_classes, n_models), answers, votes=1)]
 
     def _votes_mark(self) -> int:
         return self._keeper.coin.mark("votes", self._store.mark(), self._fingerprint)

@@ -15,7 +15,7 @@ from assistlearn.protocol.ledger import counted
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.privacy.accountant import epsilon_at_delta
 from assistlearn.service.privacy.privacy_keeper import PrivacyKeeper
-from assistlearn.service.privacy.told_book import Told, ToldBook
+from assistlearn.service.privacy.told_book import PeopleTold, ToldBook
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class ToldStanding:
     epsilon_at_delta: float | None
 
     @classmethod
-    def of(cls, told: Told) -> ToldStanding:
+    def of(cls, told: PeopleTold) -> ToldStanding:
         """Return what stands in a book."""
         sums = told.epsilon()
         worst = int(sums.argmax()) if len(sums) else 0

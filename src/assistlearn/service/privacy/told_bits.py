@@ -5,7 +5,8 @@ what is told      bits of one person
 ================= ======================================================================================
 a reward          1 of a hard method; else those of a score, times the classes where there are more than 2
 a hold-out answer of a hard method those of a class code; else as many as a reward
-votes             64, times the classes where there are more than 2
+votes             those of a vote, times the classes where there are more than 2; of a hard method no more than
+                  those of the class codes that its models answer
 ================= ======================================================================================
 
 Numbers of all people together, such as a model's weight, are not counted, nor is whom an agent holds.
@@ -15,8 +16,6 @@ from __future__ import annotations
 
 from assistlearn.core import SoftReward
 from assistlearn.methods.method import Method
-
-VOTE_BITS = 64
 
 
 def reward_bits(method: Method, n_classes: int) -> int:
@@ -43,10 +42,15 @@ def holdout_bits(method: Method, n_classes: int) -> int:
     return (n_classes - 1).bit_length()
 
 
-def vote_bits(n_classes: int) -> int:
-    """Return the bits of an agent's votes on one person: with two classes one score is minus the other.
+def vote_bits(method: Method, n_classes: int, n_models: int) -> int:
+    """Return the bits of the votes of so many models on one person: with two classes one of them is minus the other.
 
-    >>> vote_bits(2), vote_bits(3)
-    (64, 192)
+    >>> from assistlearn.methods import method_named
+    >>> ascii = method_named("ascii", {})
+    >>> vote_bits(ascii, 2, n_models=40), vote_bits(ascii, 2, n_models=3), vote_bits(ascii, 4, n_models=3)
+    (16, 3, 6)
     """
-    return VOTE_BITS * (1 if n_classes == 2 else n_classes)
+    said = method.vote_bits(n_classes) * (1 if n_classes == 2 else n_classes)
+    if method.wants_probabilities:
+        return said
+    return min(said, n_models * holdout_bits(method, n_classes))

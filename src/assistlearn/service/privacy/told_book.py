@@ -50,7 +50,7 @@ class Release:
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class PeopleTold:
     """What one initiator was told.
 
     Attributes
@@ -81,7 +81,7 @@ class Told:
     marks: NDArray[np.uint64]
 
     @classmethod
-    def nothing(cls, initiator: str) -> Told:
+    def nothing(cls, initiator: str) -> PeopleTold:
         """Return what somebody was told who has not asked yet."""
         none, whole = np.zeros(0, np.uint64), np.zeros(0, np.int64)
         return cls(initiator, none, np.zeros(0), whole, none, np.zeros(0), np.zeros((0, 0), np.int64), none)
@@ -98,7 +98,7 @@ class Told:
         out[known] = values[places[known]]
         return out
 
-    def with_people(self, people: People) -> Told:
+    def with_people(self, people: People) -> PeopleTold:
         """Return the same with room for these people."""
         fresh = people[~self._places(people)[1]]
         if not len(fresh):
@@ -119,7 +119,7 @@ class Told:
             answers=grown(self.answers),
         )
 
-    def with_release(self, release: Release, epsilon: float | None, mark: int) -> Told:
+    def with_release(self, release: Release, epsilon: float | None, mark: int) -> PeopleTold:
         """Return the same after something more was told."""
         out = self.with_people(release.people)
         if release.answers and epsilon is not None:
@@ -136,7 +136,7 @@ class Told:
             answers[places, column] += release.answers
         return replace(out, bits=bits, votes=votes, last=last, answers=answers, marks=marks)
 
-    def with_epsilon(self, epsilon: float) -> Told:
+    def with_epsilon(self, epsilon: float) -> PeopleTold:
         """Return the same with room for answers of this epsilon."""
         if epsilon in self.epsilons:
             return self
@@ -163,7 +163,7 @@ class ToldBook:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._read: dict[str, tuple[Any, Told]] = {}
+        self._read: dict[str, tuple[Any, PeopleTold]] = {}
 
     @property
     def empty(self) -> bool:
@@ -174,11 +174,11 @@ class ToldBook:
         """Return who was told anything."""
         return sorted(_load(path).initiator for path in self._folder.glob("*.npz"))
 
-    def of(self, initiator: str) -> Told:
+    def of(self, initiator: str) -> PeopleTold:
         """Return what somebody was told."""
         path = self._path(initiator)
         if not path.exists():
-            return Told.nothing(initiator)
+            return PeopleTold.nothing(initiator)
         stat = path.stat()
         version = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
         if initiator not in self._read or self._read[initiator][0] != version:
@@ -194,7 +194,7 @@ class ToldBook:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
-    def keep(self, told: Told) -> None:
+    def keep(self, told: PeopleTold) -> None:
         """Write what somebody was told; it is on disk when this returns."""
         buffer = io.BytesIO()
         np.savez(buffer, **{field.name: getattr(told, field.name) for field in fields(told)})
@@ -204,13 +204,13 @@ class ToldBook:
         return self._folder / f"{hashlib.sha256(initiator.encode()).hexdigest()[:32]}.npz"
 
 
-def _load(path: Path) -> Told:
+def _load(path: Path) -> PeopleTold:
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-            values = {field.name: file[field.name] for field in fields(Told)}
+            values = {field.name: file[field.name] for field in fields(PeopleTold)}
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise RunError(
             f"{path} cannot be read ({type(error).__name__}): what was told of each person is counted there. Bring it "
             "back from a backup; nothing is told without it."
         ) from None
-    return Told(**(values | {"initiator": str(values["initiator"])}))
+    return PeopleTold(**(values | {"initiator": str(values["initiator"])}))
