@@ -13,6 +13,8 @@ from assistlearn.core.ignorance import Floats
 from assistlearn.disclosure.guesser import LEAST_OF_A_KIND, auc, best_guess
 from assistlearn.disclosure.target import Target
 
+LEAST_KNOWN = 10
+"""Samples below which nothing is tried."""
 MOST_KNOWN, MOST_ASKED = 3_000, 5_000
 """Samples that an attack learns from, and is tried on, at the most: minutes instead of hours."""
 
@@ -77,7 +79,7 @@ def attribute_inference(
     """
     views = [has, np.column_stack([has, transcript])] if transcript.shape[1] else [has, has]
     repeats = [_repeat(target, views, known, asked, seed) for seed, known, asked in _draws(target, share, seeds)]
-    if not repeats:
+    if len(repeats) < min(2, len(seeds)):
         return None
     table = np.array(repeats)
     means, errors = table.mean(axis=0), _errors(table)
@@ -93,7 +95,7 @@ def _draws(
     """Yield each repeat: its seed, the samples that are known, and those asked about; none where too few are known."""
     present = np.flatnonzero(target.present)
     n_known = _n_known(target, share)
-    for seed in seeds:
+    for seed in seeds if n_known >= LEAST_KNOWN else ():
         order = np.random.default_rng(seed).permutation(present)
         known, asked = order[:n_known], order[n_known : n_known + MOST_ASKED]
         yes = int(np.count_nonzero(target.positive[known]))
