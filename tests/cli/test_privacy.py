@@ -22,7 +22,7 @@ N, N_NEW, ROUNDS = 500, 20, 5
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory):
-    """A clinic and a lab whose columns decide the label, in files, after two runs and a prediction."""
+    """A clinic and a lab whose columns decide the label, in files, after three runs and a prediction."""
     folder = tmp_path_factory.mktemp("house")
     rng = np.random.default_rng(5)
     sex, town = rng.integers(0, 2, N), rng.choice(["A", "B", "C"], N, p=[0.5, 0.3, 0.2])
@@ -42,7 +42,12 @@ def house(tmp_path_factory):
         file.write('[allow]\ninitiators = ["clinic"]\nmax_total_votes = 100\n')
     (folder / "shared.key").write_text("0123456789abcdef0123456789abcdef\n")
     files = folder / "clinic.toml", folder / "lab.toml"
-    for run, more in (("first", ["--holdout", 0.2]), ("second", ["--method", "soft"])):
+    kinds = {
+        "first": ["--holdout", 0.2],
+        "second": ["--method", "soft"],
+        "third": ["--method", "label-private", "--epsilon", 2],
+    }
+    for run, more in kinds.items():
         options = ["--out", folder / run, "--run", run, "--rounds", ROUNDS, *more]
         assert assistlearn("simulate", *files, *options).code == 0
     assert assistlearn("predict", folder / "first", "--out", folder / "predicted.csv").code == 0
@@ -57,6 +62,7 @@ def test_the_initiator_sees_what_every_agent_has_released(house):
     facts = assistlearn("privacy", house / "first", "--json").json
     assert (facts["run"], facts["initiator"], facts["method"], facts["epsilon"]) == ("first", "clinic", "ascii", None)
     clinic, lab = (by_kind(facts["released"][name]) for name in ("clinic", "lab"))
+    assert clinic.keys() == {"labels", "rewards"}  # its answers for hold-out samples stay with it
     assert clinic["labels"]["said"] == 1.0
     assert lab.keys() == {"rewards", "hold-out answers", "votes"}
     assert lab["rewards"]["said"] == lab["rewards"]["times"] == lab["hold-out answers"]["times"] > 1
@@ -66,7 +72,8 @@ def test_the_initiator_sees_what_every_agent_has_released(house):
     assert soft.keys() == {"scores"}
     assert soft["scores"]["said"] == 8 * soft["scores"]["times"]
     words = assistlearn("privacy", house / "first").out
-    assert "No epsilon bounds this" in words
+    assert "The labels were told as they are." in words
+    assert "No epsilon bounds what is said of a helper's columns" in words
     assert "hold-out answers" in words
 
 
@@ -79,7 +86,20 @@ def test_a_helper_sees_the_same_of_itself(house):
     assert [(run["run"], run["n_samples"], run["n_holdout"]) for run in facts["runs"]] == [
         ("first", 384, 96),
         ("second", 480, 0),
+        ("third", 480, 0),
     ]
+
+
+def test_epsilon_is_said_where_chance_has_changed_the_labels(house):
+    facts = assistlearn("privacy", house / "third", "--json").json
+    assert (facts["epsilon"], facts["epsilon_spent"]) == (2.0, 2.0)
+    assert by_kind(facts["released"]["clinic"]).keys() == {"labels"}
+    scores = by_kind(facts["released"]["lab"])["scores"]
+    assert (scores["times"], scores["said"]) == (1, 4)
+    assert "labels that chance has changed: epsilon 2" in assistlearn("privacy", house / "third").out
+    at_lab = assistlearn("privacy", house / "lab.toml", "--json").json["runs"]
+    assert {run["run"]: run["epsilon"] for run in at_lab} == {"first": None, "second": None, "third": 2.0}
+    assert "In run third chance had changed the labels" in assistlearn("privacy", house / "lab.toml").out
 
 
 def test_a_helper_compares_with_the_entropy_of_its_columns(house):
@@ -115,7 +135,7 @@ def attacked(house):
 
 def test_a_helper_finds_its_own_column_in_what_it_released(attacked):
     attack, _ = attacked
-    assert (attack["initiator"], attack["runs"], attack["people"]) == ("clinic", ["first", "second"], 480)
+    assert (attack["initiator"], attack["runs"], attack["people"]) == ("clinic", ["first", "second", "third"], 480)
     columns = {column["column"]: column for column in attack["columns"]}
     assert list(columns) == ["sex", "pulse", "town", "ward"]
     sex = {found["share"]: found for found in columns["sex"]["inferred"]}
@@ -175,7 +195,10 @@ def test_the_keys_are_documented(house, attacked):
         (["{house}/first", "--run", "first"], "--run chooses among the runs of a helper"),
         (["{house}/clinic.toml"], "is the file of an initiator"),
         (["{house}/clinic.toml", "--attack"], "is the file of an initiator"),
-        (["{house}/lab.toml", "--run", "third"], "has helped in no run 'third'. The runs it remembers: first, second."),
+        (
+            ["{house}/lab.toml", "--run", "fourth"],
+            "has helped in no run 'fourth'. The runs it remembers: first, second",
+        ),
         (["{house}/lab.toml", "--plot", "x.png"], "Add --attack"),
         (["{house}/lab.toml", "--attack", "--plot", "x.doc"], "ends in .png, .svg or .pdf"),
         (["{house}/lab.toml", "--attack", "--plot", "no/x.png"], "there is no folder no"),

@@ -63,17 +63,19 @@ def _check_options(place: Path, helper: bool, run: str, attack: bool, plot: Path
 
 def _of_run(place: Path) -> dict[str, Any]:
     """Return what is known at the initiator."""
+    from assistlearn.cli.show import labels_told
     from assistlearn.runs.folder import RunFolder
     from assistlearn.runs.releases_of_run import releases_of_run
 
     folder = RunFolder(place)
-    settings, released = folder.settings(), releases_of_run(folder)
+    settings, released, labels = folder.settings(), releases_of_run(folder), labels_told(folder)
     return {
         "run": settings.run,
         "initiator": settings.initiator,
         "method": settings.plan.method,
         "released": {agent: [asdict(each) for each in releases] for agent, releases in released.items()},
-        "epsilon": None,
+        "epsilon": None if labels is None else labels["epsilon"],
+        "epsilon_spent": None if labels is None else labels["most_spent"],
     }
 
 

@@ -20,12 +20,12 @@ GUESSED = (
     "Rank is the rank correlation with the numbers, at the largest share. Shares of fewer than ten people are left out."
 )
 NO_EPSILON = (
-    "No epsilon bounds this: labels were told as they are, and answers were not randomised. What can be guessed from "
-    "them is a matter of trying."
+    "No epsilon bounds what is said of a helper's columns: its answers are not randomised. Try --attack, there."
 )
+CLEAR = "The labels were told as they are."
 BETTER = (
-    "An attacker that has columns of its own guesses better than shown here: only the labels and what was released "
-    "were used. Nothing has left this machine."
+    "An attacker that has columns of its own guesses better than shown here: only the labels, as they were told, and "
+    "what was released were used. Nothing has left this machine."
 )
 
 
@@ -39,6 +39,13 @@ def show_run(facts: dict[str, Any], plot: Path | None = None) -> None:
     say_table(view)
     say(KINDS)
     say("What there is to know of a sample at a helper, only the helper can tell: assistlearn privacy FILE, there.")
+    if facts["epsilon"] is None:
+        say(CLEAR)
+    else:
+        say(
+            f"Helpers were told labels that chance has changed: epsilon [bold]{facts['epsilon']:g}[/]. All runs up to "
+            f"this one gave away epsilon {facts['epsilon_spent']:g} about any one person's label, at the most."
+        )
     say(NO_EPSILON)
 
 
@@ -57,7 +64,10 @@ def show_helper(facts: dict[str, Any], plot: Path | None = None) -> None:
                 _add(view, (plain(run["run"]), plain(run["initiator"])), release)
         say_table(view)
         say(KINDS)
-        say(NO_EPSILON)
+        for run in facts["runs"]:
+            if run["epsilon"] is not None:
+                say(f"In run {plain(run['run'])} chance had changed the labels that came: epsilon {run['epsilon']:g}.")
+        say(NO_EPSILON.replace("Try --attack, there.", "Try --attack."))
     else:
         say("It remembers no run in which it has helped.")
     for run, bits in facts["forgotten"].items():

@@ -10,6 +10,7 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 from sklearn.model_selection import StratifiedKFold
 
 from assistlearn.core.ignorance import Floats
+from assistlearn.core.randomised_response import kept_share
 from assistlearn.core.votes import Codes
 from assistlearn.disclosure.guesser import auc
 
@@ -45,9 +46,8 @@ def response_table(n_classes: int, epsilon: float) -> Floats:
     array([[0.75, 0.25],
            [0.25, 0.75]])
     """
-    other = 1.0 / (np.exp(min(epsilon, 700.0)) + n_classes - 1)
-    table: Floats = np.full((n_classes, n_classes), other)
-    np.fill_diagonal(table, 1.0 - (n_classes - 1) * other)
+    kept = kept_share(epsilon, n_classes)
+    table: Floats = np.full((n_classes, n_classes), (1.0 - kept) / n_classes) + kept * np.eye(n_classes)
     return table
 
 

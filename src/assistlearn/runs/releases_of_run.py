@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from assistlearn.events import Answered, Asked, Predicted, TurnFinished, read
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import kept_now
 from assistlearn.protocol.messages import type_of
 from assistlearn.protocol.releases import Release, added_up, releases_in, votes
 from assistlearn.runs.folder import RunFolder
+from assistlearn.runs.settings import RunSettings
 
 
 def releases_of_run(folder: RunFolder) -> dict[str, list[Release]]:
-    """Return what each agent has released, by kind; the initiator's are the labels, and its own models' answers.
+    """Return what each agent has released, by kind.
+
+    What the initiator releases are the labels and, where helpers hear of its models, its own rewards or scores.
 
     Parameters
     ----------
@@ -28,11 +33,17 @@ def releases_of_run(folder: RunFolder) -> dict[str, list[Release]]:
     for turn, agent in sorted(owner.items()):
         content = folder.turn(turn)
         reply = None if content is None else kept_now(content)
-        if isinstance(reply, m.TurnTaken):
-            released[agent] += releases_in(reply, n_classes)
+        if isinstance(reply, m.TurnTaken) and _leaves(agent, settings):
+            answer = replace(reply, holdout=None) if agent == settings.initiator else reply
+            released[agent] += releases_in(answer, n_classes)
     for agent in settings.helpers:
         released[agent] += _votes(folder, agent, n_classes)
     return {agent: added_up(releases) for agent, releases in released.items()}
+
+
+def _leaves(agent: str, settings: RunSettings) -> bool:
+    """Whether the answer of an agent goes to others; the initiator's own stays in the house where all boost alone."""
+    return agent != settings.initiator or settings.plan.make_method().shares_state
 
 
 def _labels(folder: RunFolder) -> Iterator[Release]:

@@ -35,7 +35,7 @@ class RunReleases:
     releases : tuple of Release
         By kind.
     epsilon : float or None
-        That of the labels that the agent was told; None where they came as they are.
+        How far chance had changed the labels that the agent was told; None where they came as they are.
     """
 
     run: str
@@ -94,7 +94,7 @@ def releases_of(home: Path, run: str, entries: Sequence[Entry]) -> RunReleases:
     if n_votes:
         sent = [entry.bytes for entry in entries if entry.direction == "sent" and entry.type == type_of(m.Scores)]
         told.append(votes(task.n_classes, len(sent), sum(sent), n_votes))
-    return RunReleases(run, initiator, task.method, *_counts(held, aside), tuple(told))
+    return RunReleases(run, initiator, task.method, *_counts(held, aside), tuple(told), task.epsilon)
 
 
 def forgotten_runs(ledger: Path, remembered: Sequence[str]) -> dict[str, int]:
