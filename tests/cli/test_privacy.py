@@ -39,7 +39,7 @@ def house(tmp_path_factory):
         (frame if name == "clinic" else frame.sample(N, shuffle=True, seed=2)).write_csv(folder / f"{name}.csv")
         (folder / f"{name}.toml").write_text(toml(name, SECRET + (LABEL if name == "clinic" else "")))
     with (folder / "lab.toml").open("a") as file:
-        file.write('[allow]\ninitiators = ["clinic"]\nmax_total_votes = 100\n')
+        file.write('[allow]\ninitiators = ["clinic"]\nmax_total_votes = 100\n[privacy]\nmax_bits_per_sample = 1000\n')
     (folder / "shared.key").write_text("0123456789abcdef0123456789abcdef\n")
     files = folder / "clinic.toml", folder / "lab.toml"
     kinds = {
@@ -116,7 +116,29 @@ def test_what_remains_of_the_limits_is_said(house):
     limits = assistlearn("privacy", house / "lab.toml", "--json").json["limits"]
     [votes] = [row for row in limits if row["key"] == "allow.max_total_votes"]
     assert (votes["initiator"], votes["allowed"], votes["spent"], votes["left"]) == ("clinic", 100, N_NEW, 80)
-    assert "What remains of the limits" in assistlearn("privacy", house / "lab.toml").out
+    [bits] = [row for row in limits if row["key"] == "privacy.max_bits_per_sample"]
+    assert bits["allowed"] == 1_000
+    assert 0 < bits["spent"] == 1_000 - bits["left"]
+    said = assistlearn("privacy", house / "lab.toml")
+    assert "What remains of the limits" in said.out
+    [told] = assistlearn("privacy", house / "lab.toml", "--json").json["told"]
+    assert (told["initiator"], told["bits"], told["epsilon"]) == ("clinic", bits["spent"], 0.0)
+    assert f"clinic was told {told['bits']:,.0f} bits of the person most was told of" in said.out
+
+
+def test_the_epsilon_that_randomised_answers_have_spent_is_said(house, tmp_path):
+    copy = tmp_path / "house"
+    shutil.copytree(house, copy)
+    with (copy / "lab.toml").open("a") as file:
+        file.write("randomise = 1.5\n")
+    files = copy / "clinic.toml", copy / "lab.toml"
+    assert assistlearn("simulate", *files, "--out", copy / "fourth", "--run", "fourth", "--rounds", 2).code == 0
+    [told] = assistlearn("privacy", copy / "lab.toml", "--json").json["told"]
+    n_told = transcript_of(holdings_of(copy / "lab.toml"), ["fourth"]).told.shape[1]
+    assert told["epsilon"] == pytest.approx(1.5 * n_told)
+    words = assistlearn("privacy", copy / "lab.toml").out
+    assert f"Randomised answers to it have spent epsilon {told['epsilon']:g} of one person" in words
+    assert "No epsilon bounds" not in words
 
 
 def test_one_run_can_be_named(house):

@@ -85,6 +85,7 @@ def _of_helper(file: Path, run: str, attack: bool, quiet: bool) -> dict[str, Any
     from assistlearn.protocol.ledger_of_run import entries_of
     from assistlearn.service.agent_from_file import from_loaded
     from assistlearn.service.own_releases import forgotten_runs, releases_of, runs_as_helper
+    from assistlearn.service.privacy.standing import limits_at, told_at
     from assistlearn.tables import load_agent
 
     agent = load_agent(file)
@@ -104,8 +105,8 @@ def _of_helper(file: Path, run: str, attack: bool, quiet: bool) -> dict[str, Any
         "columns": _columns(agent),
         "runs": [asdict(each) for each in released],
         "forgotten": {} if run else forgotten_runs(ledger, runs),
-        "epsilon": None,
-        "limits": _limits(own, datetime.now(UTC)),
+        "told": [] if own.privacy is None else [asdict(each) for each in told_at(own.privacy.book)],
+        "limits": [asdict(each) for each in limits_at(own, datetime.now(UTC))],
         "attacks": _attacks(agent, own, {each.run: each.initiator for each in released}, quiet) if attack else None,
     }
 
@@ -118,27 +119,6 @@ def _columns(agent: LoadedAgent) -> list[dict[str, Any]]:
     return [
         {"column": column.name, "kind": str(column.kind), "bits": column_entropy(features[column.name].to_numpy())}
         for column in agent.table.schema.columns
-    ]
-
-
-def _limits(own: Holdings, now: datetime) -> list[dict[str, Any]]:
-    """Return every limit that is counted: what is allowed, spent and left, for each initiator."""
-    from assistlearn.protocol.ledger import counted
-
-    if own.limits is None:
-        return []
-    tally, day = counted(own.home / "ledger.jsonl"), now.date().isoformat()
-    return [
-        {
-            "key": f"allow.{row['limit']}",
-            "initiator": initiator,
-            "counts": row["counts"],
-            "allowed": row["allowed"],
-            "spent": row["used"],
-            "left": row["left"],
-        }
-        for initiator in own.limits.initiators
-        for row in own.limits.standing(initiator, tally.of(initiator), day)
     ]
 
 

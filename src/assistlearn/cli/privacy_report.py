@@ -67,7 +67,7 @@ def show_helper(facts: dict[str, Any], plot: Path | None = None) -> None:
         for run in facts["runs"]:
             if run["epsilon"] is not None:
                 say(f"In run {plain(run['run'])} chance had changed the labels that came: epsilon {run['epsilon']:g}.")
-        say(NO_EPSILON.replace("Try --attack, there.", "Try --attack."))
+        _show_told(facts["told"])
     else:
         say("It remembers no run in which it has helped.")
     for run, bits in facts["forgotten"].items():
@@ -93,17 +93,41 @@ def _add(view: Table, first: tuple[str, ...], release: dict[str, Any]) -> None:
     view.add_row(*first, release["kind"], f"{release['times']:,}", *bits)
 
 
+def _show_told(told: list[dict[str, Any]]) -> None:
+    """Print what was counted person by person, and which epsilon bounds what was said of a person, if any does."""
+    for one in told:
+        say(
+            f"Counted person by person, since the file has a table {plain('[privacy]')}: {plain(one['initiator'])} was "
+            f"told {one['bits']:,.0f} bits of the person most was told of, {one['mean_bits']:,.1f} on average."
+        )
+        if one["epsilon"]:
+            delta = "" if one["epsilon_at_delta"] is None else f" ({one['epsilon_at_delta']:.2f} at a delta of 1e-6)"
+            say(f"Randomised answers to it have spent epsilon [bold]{one['epsilon']:g}[/] of one person{delta}.")
+    if not any(one["epsilon"] for one in told):
+        say(NO_EPSILON.replace("Try --attack, there.", "Try --attack."))
+
+
 def _show_limits(limits: list[dict[str, Any]]) -> None:
     if not limits:
-        say(f"No limits are set: a table {plain('[allow]')} in the agent's file has them.")
+        say(f"No limits are set: the tables {plain('[allow]')} and {plain('[privacy]')} of the agent's file have them.")
         return
     view = Table("initiator", "limit", "counts", title="What remains of the limits", title_justify="left")
     for title in ("spent", "allowed", "left"):
         view.add_column(title, justify="right")
     for row in limits:
-        numbers = (f"{row[name]:,}" for name in ("spent", "allowed", "left"))
-        view.add_row(plain(row["initiator"]), row["key"], row["counts"], *numbers)
+        numbers = (_amount(row[name]) for name in ("spent", "allowed", "left"))
+        view.add_row(plain(row["initiator"] or "each run"), row["key"], row["counts"], *numbers)
     say_table(view)
+
+
+def _amount(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,g}" if isinstance(value, int | float) and value < 1e6 else plain(_listed(value))
+
+
+def _listed(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list | tuple) else f"{value:,.0f}"
 
 
 def _show_attack(attack: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from assistlearn.core.ignorance import Floats
-from assistlearn.disclosure.guesser import LEAST_OF_A_KIND, auc, best_guess
+from assistlearn.disclosure.guesser import LEAST_OF_A_KIND, auc, better_guess
 from assistlearn.disclosure.target import Target
 
 LEAST_KNOWN = 10
@@ -77,16 +77,35 @@ def attribute_inference(
     >>> found.auc > 0.99, round(abs(found.without - 0.5), 1)
     (True, 0.0)
     """
-    views = [has, np.column_stack([has, transcript])] if transcript.shape[1] else [has, has]
-    repeats = [_repeat(target, views, known, asked, seed) for seed, known, asked in _draws(target, share, seeds)]
+    found = attribute_inferences(target, has, [transcript], share, seeds)
+    return found[0] if found else None
+
+
+def attribute_inferences(
+    target: Target, has: Floats, transcripts: Sequence[Floats], share: float, seeds: Sequence[int]
+) -> list[Inferred]:
+    """Return the same for several transcripts, each by itself; nothing where too few are known.
+
+    The guess without any of them is made once.
+    """
+    repeats = [_repeat(target, has, transcripts, *drawn) for drawn in _draws(target, share, seeds)]
     if len(repeats) < min(2, len(seeds)):
-        return None
-    table = np.array(repeats)
-    means, errors = table.mean(axis=0), _errors(table)
-    ranks = (None, None) if target.numbers is None else (float(means[1]), float(means[3]))
-    return Inferred(
-        share, _n_known(target, share), float(means[0]), errors[0], float(means[2]), errors[2], ranks[0], ranks[1]
-    )
+        return []
+    figures = np.array(repeats)  # repeats x (without, transcripts) x (area, rank)
+    means, errors = figures.mean(axis=0), _errors(figures)
+    return [
+        Inferred(
+            share=share,
+            n_known=_n_known(target, share),
+            auc=float(means[place, 0]),
+            auc_error=float(errors[place, 0]),
+            without=float(means[0, 0]),
+            without_error=float(errors[0, 0]),
+            rank=None if target.numbers is None else float(means[place, 1]),
+            rank_without=None if target.numbers is None else float(means[0, 1]),
+        )
+        for place in range(1, len(transcripts) + 1)
+    ]
 
 
 def _draws(
@@ -109,21 +128,32 @@ def _n_known(target: Target, share: float) -> int:
 
 
 def _repeat(
-    target: Target, views: Sequence[Floats], known: NDArray[np.intp], asked: NDArray[np.intp], seed: int
-) -> tuple[float, float, float, float]:
-    """Return the area under the curve and the rank correlation with the transcript, and without."""
-    without, with_it = best_guess(views, known, target.positive[known], asked, seed)
-    figures = []
-    for guess in (with_it, without):
-        constant = np.ptp(guess.scores) == 0.0
-        numbers = target.numbers
-        rank = 0.0 if numbers is None or constant else float(spearmanr(guess.scores, numbers[asked]).statistic)
-        figures += [auc(guess.scores, target.positive[asked]), rank]
-    return figures[0], figures[1], figures[2], figures[3]
+    target: Target,
+    has: Floats,
+    transcripts: Sequence[Floats],
+    seed: int,
+    known: NDArray[np.intp],
+    asked: NDArray[np.intp],
+) -> list[tuple[float, float]]:
+    """Return the area under the curve and the rank correlation without a transcript, and with each."""
+    answers = target.positive[known]
+    without = better_guess(None, has, known, answers, asked, seed)
+    guesses = [without]
+    for transcript in transcripts:
+        view = np.column_stack([has, transcript])
+        guesses.append(without if not transcript.size else better_guess(without, view, known, answers, asked, seed))
+    return [(auc(guess.scores, target.positive[asked]), _rank(guess.scores, target, asked)) for guess in guesses]
 
 
-def _errors(table: Floats) -> list[float]:
+def _rank(scores: Floats, target: Target, asked: NDArray[np.intp]) -> float:
+    if target.numbers is None or np.ptp(scores) == 0.0:
+        return 0.0
+    return float(spearmanr(scores, target.numbers[asked]).statistic)
+
+
+def _errors(figures: Floats) -> Floats:
     """Return the standard errors of the means; zero for a single repeat."""
-    if len(table) < 2:
-        return [0.0] * table.shape[1]
-    return [float(error) for error in table.std(axis=0, ddof=1) / np.sqrt(len(table))]
+    if len(figures) < 2:
+        return np.zeros(figures.shape[1:])
+    errors: Floats = figures.std(axis=0, ddof=1) / np.sqrt(len(figures))
+    return errors

@@ -7,7 +7,6 @@ harm.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,13 +36,15 @@ class Guess:
     seemed: float
 
 
-def best_guess(views: Sequence[Floats], known: Any, answers: Bools, asked: Any, seed: int) -> list[Guess]:
-    """Return the guess that the first view allows, the first two, and so on: never worse than before, as it seems.
+def better_guess(before: Guess | None, view: Floats, known: Any, answers: Bools, asked: Any, seed: int) -> Guess:
+    """Return the best guess from what the attacker has of the samples, or the one before where that seems better.
 
     Parameters
     ----------
-    views : sequence of ndarray of shape (n_samples, any)
-        What the attacker has of the samples.
+    before : Guess or None
+        A guess from less; None: a blind one.
+    view : ndarray of shape (n_samples, any)
+        What the attacker has.
     known, asked : ndarray of int
         The samples whose answers it knows, and those it guesses.
     answers : ndarray of bool
@@ -51,15 +52,12 @@ def best_guess(views: Sequence[Floats], known: Any, answers: Bools, asked: Any, 
     seed : int
         Of the folds and the trees.
     """
-    best = Guess(np.zeros(len(asked)), 0.5)
-    guesses = []
-    for view in views:
-        for model in _models(view[known], answers, seed):
-            seemed = _cross_validated(model, view[known], answers, seed)
-            if seemed > best.seemed:
-                best = Guess(_likely(model.fit(view[known], answers), view[asked]), seemed)
-        guesses.append(best)
-    return guesses
+    best = before or Guess(np.zeros(len(asked)), 0.5)
+    tried = [(_cross_validated(model, view[known], answers, seed), model) for model in _models(view, answers, seed)]
+    seemed, model = max(tried, key=lambda one: one[0], default=(0.0, None))
+    if model is None or seemed <= best.seemed:
+        return best
+    return Guess(_likely(model.fit(view[known], answers), view[asked]), seemed)
 
 
 def auc(scores: Floats, positive: Bools) -> float:
@@ -76,15 +74,15 @@ def auc(scores: Floats, positive: Bools) -> float:
     return float((ranks - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative))
 
 
-def _models(X: Floats, answers: Bools, seed: int) -> list[Any]:
+def _models(view: Floats, answers: Bools, seed: int) -> list[Any]:
     least = min(np.count_nonzero(answers), np.count_nonzero(~answers))
-    if X.shape[1] == 0 or least < LEAST_OF_A_KIND:
+    if view.shape[1] == 0 or least < LEAST_OF_A_KIND:
         return []
     missing_is_mean = SimpleImputer(strategy="constant", fill_value=0.0)
     models: list[Any] = [make_pipeline(StandardScaler(), missing_is_mean, LogisticRegression(C=0.1, max_iter=1_000))]
-    if X.shape[1] > 1 and len(answers) <= MOST_FOR_FOREST:
-        models.append(ExtraTreesClassifier(50, min_samples_leaf=2, random_state=seed))
-    if X.shape[1] > 1 and len(answers) >= LEAST_FOR_BOOSTING:
+    if view.shape[1] > 1 and len(answers) <= MOST_FOR_FOREST:
+        models.append(ExtraTreesClassifier(30, min_samples_leaf=2, random_state=seed))
+    if view.shape[1] > 1 and len(answers) >= LEAST_FOR_BOOSTING:
         leaf = int(np.clip(len(answers) // 30, 5, 20))
         models.append(
             HistGradientBoostingClassifier(

@@ -14,7 +14,8 @@ from assistlearn.core.randomised_response import kept_share
 from assistlearn.core.votes import Codes
 from assistlearn.disclosure.guesser import auc
 
-FOLDS = 5
+FOLDS = 3
+SLOPES = (1.0, 2.0, 4.0, 8.0, 16.0)
 LEAST = 1e-3
 """What a class is taken for at the least: noise may make a model say less than nothing."""
 
@@ -75,7 +76,7 @@ def label_inference(
     """
     table = response_table(n_classes, epsilon)
     corrected = _corrected(_out_of_fold(columns, told, n_classes, seed), table)
-    posterior = np.clip(corrected, LEAST, None) * table.T[told]
+    posterior = _as_chances(corrected, told, table) * table.T[told]
     right = float(np.mean(posterior.argmax(axis=1) == truth))
     posterior /= posterior.sum(axis=1, keepdims=True)
     return InferredLabels(_macro(posterior, truth), _macro(corrected, truth), right)
@@ -87,10 +88,10 @@ def _out_of_fold(columns: Floats, told: Codes, n_classes: int, seed: int) -> Flo
     least = int(np.bincount(told)[np.unique(told)].min())
     if columns.shape[1] == 0 or least < 2:
         return even
-    tried = [even, *(even.copy() for _ in range(2))]
+    tried = [even.copy() for _ in _models(seed)]
     folds = StratifiedKFold(min(FOLDS, least), shuffle=True, random_state=seed)
     for fit, rest in folds.split(columns, told):
-        for out, model in zip(tried[1:], _models(seed), strict=True):
+        for out, model in zip(tried, _models(seed), strict=True):
             model.fit(columns[fit], told[fit])
             out[np.ix_(rest, model.classes_)] = model.predict_proba(columns[rest])
     return min(tried, key=lambda out: _log_loss(out, told))
@@ -113,6 +114,13 @@ def _corrected(told: Floats, table: Floats) -> Floats:
         return told
     out: Floats = told @ np.linalg.inv(table)
     return out
+
+
+def _as_chances(corrected: Floats, told: Codes, table: Floats) -> Floats:
+    """Return corrected numbers as chances that are above zero, as steep as makes what was told most likely."""
+    steep = [np.exp(slope * (corrected - corrected.max(axis=1, keepdims=True))) for slope in SLOPES]
+    chances = [one / one.sum(axis=1, keepdims=True) for one in (np.clip(corrected, LEAST, None), *steep)]
+    return min(chances, key=lambda one: _log_loss(one @ table, told))
 
 
 def _macro(likely: Floats, truth: Codes) -> float:

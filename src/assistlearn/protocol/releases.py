@@ -30,7 +30,7 @@ VOTE_BITS = 64
 
 
 @dataclass(frozen=True)
-class Release:
+class ReleasedBits:
     """One release, or several of a kind added up.
 
     Attributes
@@ -52,7 +52,7 @@ class Release:
     sent: float
 
 
-def releases_in(reply: m.TurnTaken, n_classes: int) -> Iterator[Release]:
+def releases_in(reply: m.TurnTaken, n_classes: int) -> Iterator[ReleasedBits]:
     """Yield what the answer to a turn releases; nothing of a model that does not count, which is not told.
 
     >>> from assistlearn.protocol.arrays import pack_bits
@@ -60,7 +60,7 @@ def releases_in(reply: m.TurnTaken, n_classes: int) -> Iterator[Release]:
     >>> reward = pack_bits(np.arange(80) % 2 == 0)
     >>> taken = m.TurnTaken(run="r", turn=1, reward=reward, model_weight=0.5, mean_reward=0.5, perfect=False)
     >>> list(releases_in(taken, 2))
-    [Release(kind='rewards', about='training', times=1, said=1.0, sent=1.0)]
+    [ReleasedBits(kind='rewards', about='training', times=1, said=1.0, sent=1.0)]
     """
     if not reply.model_weight > NEGLIGIBLE:
         return
@@ -70,30 +70,32 @@ def releases_in(reply: m.TurnTaken, n_classes: int) -> Iterator[Release]:
         yield _release("hold-out answers", "hold-out", reply.holdout, n_classes)
 
 
-def votes(n_classes: int, times: int, n_bytes: int, n_votes: int) -> Release:
+def votes(n_classes: int, times: int, n_bytes: int, n_votes: int) -> ReleasedBits:
     """Return what votes have released about one sample: ``n_votes`` of them in so many bytes.
 
     >>> votes(2, times=1, n_bytes=2_000, n_votes=100)
-    Release(kind='votes', about='predicted', times=1, said=64, sent=160.0)
+    ReleasedBits(kind='votes', about='predicted', times=1, said=64, sent=160.0)
     """
     said = VOTE_BITS * (1 if n_classes == 2 else n_classes)  # of two scores one is minus the other
-    return Release("votes", "predicted", times, said, 8 * n_bytes / max(n_votes, 1))
+    return ReleasedBits("votes", "predicted", times, said, 8 * n_bytes / max(n_votes, 1))
 
 
-def added_up(releases: Iterable[Release]) -> list[Release]:
+def added_up(releases: Iterable[ReleasedBits]) -> list[ReleasedBits]:
     """Return one release of each kind: all of them together.
 
-    >>> added_up([Release("rewards", "training", 1, 1.0, 0.5)] * 3)
-    [Release(kind='rewards', about='training', times=3, said=3.0, sent=1.5)]
+    >>> added_up([ReleasedBits("rewards", "training", 1, 1.0, 0.5)] * 3)
+    [ReleasedBits(kind='rewards', about='training', times=3, said=3.0, sent=1.5)]
     """
-    sums: dict[str, Release] = {}
+    sums: dict[str, ReleasedBits] = {}
     for new in releases:
-        old = sums.get(new.kind, Release(new.kind, new.about, 0, 0.0, 0.0))
-        sums[new.kind] = Release(new.kind, new.about, old.times + new.times, old.said + new.said, old.sent + new.sent)
+        old = sums.get(new.kind, ReleasedBits(new.kind, new.about, 0, 0.0, 0.0))
+        sums[new.kind] = ReleasedBits(
+            new.kind, new.about, old.times + new.times, old.said + new.said, old.sent + new.sent
+        )
     return list(sums.values())
 
 
-def _release(kind: str, about: About, said: Bits | ClassCodes | Levels, scores: int) -> Release:
+def _release(kind: str, about: About, said: Bits | ClassCodes | Levels, scores: int) -> ReleasedBits:
     """Return a release of one array, in which a sample has so many scores where it is of scores."""
     match said:
         case Levels():
@@ -102,4 +104,4 @@ def _release(kind: str, about: About, said: Bits | ClassCodes | Levels, scores: 
             n, bits = said.n, float((said.n_classes - 2).bit_length())  # one code more than classes: an abstention
         case Bits():
             n, bits = said.n, 1.0
-    return Release(kind, about, 1, bits, 8 * len(said.data) / max(n, 1))
+    return ReleasedBits(kind, about, 1, bits, 8 * len(said.data) / max(n, 1))

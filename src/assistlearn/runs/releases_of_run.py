@@ -10,12 +10,12 @@ from assistlearn.events import Answered, Asked, Predicted, TurnFinished, read
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import kept_now
 from assistlearn.protocol.messages import type_of
-from assistlearn.protocol.releases import Release, added_up, releases_in, votes
+from assistlearn.protocol.releases import ReleasedBits, added_up, releases_in, votes
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.settings import RunSettings
 
 
-def releases_of_run(folder: RunFolder) -> dict[str, list[Release]]:
+def releases_of_run(folder: RunFolder) -> dict[str, list[ReleasedBits]]:
     """Return what each agent has released, by kind.
 
     What the initiator releases are the labels and, where helpers hear of its models, its own rewards or scores.
@@ -28,7 +28,7 @@ def releases_of_run(folder: RunFolder) -> dict[str, list[Release]]:
     settings = folder.settings()
     n_classes = len(settings.classes)
     owner = {told.event.turn: told.event.agent for told in read(folder.events) if isinstance(told.event, TurnFinished)}
-    released: dict[str, list[Release]] = {name: [] for name in settings.agents}
+    released: dict[str, list[ReleasedBits]] = {name: [] for name in settings.agents}
     released[settings.initiator] += _labels(folder)
     for turn, agent in sorted(owner.items()):
         content = folder.turn(turn)
@@ -46,7 +46,7 @@ def _leaves(agent: str, settings: RunSettings) -> bool:
     return agent != settings.initiator or settings.plan.make_method().shares_state
 
 
-def _labels(folder: RunFolder) -> Iterator[Release]:
+def _labels(folder: RunFolder) -> Iterator[ReleasedBits]:
     """Yield the labels, once they were told: to every helper the same."""
     samples = folder.samples()
     told = [
@@ -56,10 +56,10 @@ def _labels(folder: RunFolder) -> Iterator[Release]:
     ]
     if told and samples is not None:
         said = (len(folder.settings().classes) - 1).bit_length()
-        yield Release("labels", "training", 1, float(said), 8 * max(told) / max(len(samples), 1))
+        yield ReleasedBits("labels", "training", 1, float(said), 8 * max(told) / max(len(samples), 1))
 
 
-def _votes(folder: RunFolder, agent: str, n_classes: int) -> Iterator[Release]:
+def _votes(folder: RunFolder, agent: str, n_classes: int) -> Iterator[ReleasedBits]:
     """Yield the votes that an agent has sent for prediction."""
     n_bytes = n_votes = times = 0
     for recorded in read(folder.events):

@@ -15,7 +15,7 @@ from assistlearn.protocol.arrays import unpack_bits
 from assistlearn.protocol.codec import as_sent_now
 from assistlearn.protocol.ledger import Entry, read
 from assistlearn.protocol.messages import type_of
-from assistlearn.protocol.releases import Release, added_up, releases_in, votes
+from assistlearn.protocol.releases import ReleasedBits, added_up, releases_in, votes
 from assistlearn.service.store import RunStore, run_folder, runs_at
 
 TELLING = (type_of(m.TurnTaken), type_of(m.Scores))
@@ -32,7 +32,7 @@ class RunReleases:
         Which run, whose, and how it was trained; no method where it never began.
     n_samples, n_holdout : int
         How many of the agent's people it was trained on, and how many were held out.
-    releases : tuple of Release
+    releases : tuple of ReleasedBits
         By kind.
     epsilon : float or None
         How far chance had changed the labels that the agent was told; None where they came as they are.
@@ -43,7 +43,7 @@ class RunReleases:
     method: str
     n_samples: int
     n_holdout: int
-    releases: tuple[Release, ...]
+    releases: tuple[ReleasedBits, ...]
     epsilon: float | None = None
 
 
@@ -111,7 +111,7 @@ def _counts(held: Bools, aside: Bools) -> tuple[int, int]:
     return int(np.count_nonzero(held & ~aside)), int(np.count_nonzero(held & aside))
 
 
-def _told_in_turns(store: RunStore, n_classes: int) -> Iterator[Release]:
+def _told_in_turns(store: RunStore, n_classes: int) -> Iterator[ReleasedBits]:
     for past in store.past_turns():
         reply = as_sent_now(past.reply).message
         if isinstance(reply, m.TurnTaken):

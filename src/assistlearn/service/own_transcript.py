@@ -25,6 +25,7 @@ from assistlearn.protocol.messages import type_of
 from assistlearn.protocol.rewards import unpack_reward
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.part import Part
+from assistlearn.service.privacy.run_privacy import RunPrivacy
 from assistlearn.service.store import RunStore, run_folder
 from assistlearn.service.task import Task
 
@@ -118,7 +119,8 @@ class _Told:
     def votes(self) -> Floats | None:
         """Return the votes of the kept models on the training samples, as if these had been asked for.
 
-        Which samples were asked for is not kept. None where none ever were.
+        Which samples were asked for is not kept. Votes that the owner has randomised are randomised alike. None where
+        none ever were.
         """
         entries = entries_of(self._own.home / "ledger.jsonl", self._store.folder.name)
         if not any(entry.direction == "sent" and entry.type == type_of(m.Scores) for entry in entries):
@@ -126,7 +128,11 @@ class _Told:
         part, held = Part.recalled(self._own, self._store), self._rows >= 0
         votes = np.full((len(held), part.n_classes), np.nan)
         table = take_rows(part.features(), self._rows[held])
-        votes[held] = part.agent.scores(table, int(held.sum()), part.n_classes)
+        privacy = (
+            None if self._own.privacy is None else RunPrivacy(self._own.privacy, self._store, self._own.fingerprint)
+        )
+        told = None if privacy is None else privacy.voting(self._rows, self._task)
+        votes[held] = part.agent.scores(table, int(held.sum()), part.n_classes, told)
         return votes
 
     def placed(self, numbers: Floats, n_rows: int) -> Floats:
