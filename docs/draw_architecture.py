@@ -43,7 +43,12 @@ LAYERS = (
     Layer("agents", "table, learner, kept models", "its own models", "its own models"),
     Layer("tables", "reading, kinds, schema", "table and labels", "table"),
     Layer("agent_files", "an organisation's file", "agent.toml, secret", "agent.toml, secret, [allow]"),
-    Layer("combination", "what to make of the scores", "fitted here, in private", ""),
+    Layer(
+        "combination, disclosure",
+        "use of scores; what releases tell",
+        "fitted here, in private",
+        "attacks its own transcript",
+    ),
     Layer(
         "learners, alignment, protocol",
         "fitting; shared samples; messages",

@@ -19,6 +19,7 @@ COMMANDS = {
     "predict": ["--ids", "--out", "--timeout", "--allow-absent", "--json"],
     "show": ["--json"],
     "audit": ["--run", "--json"],
+    "privacy": ["--run", "--attack", "--plot", "--json"],
     "forget": ["--agent", "--json"],
 }
 

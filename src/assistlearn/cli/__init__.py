@@ -1,4 +1,4 @@
-"""The command line: ``assistlearn init | check | simulate | predict | show | audit | forget``.
+"""The command line: ``assistlearn init | check | simulate | predict | show | audit | privacy | forget``.
 
 ===========  =============================================================================
 exit code    meaning

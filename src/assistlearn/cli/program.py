@@ -19,6 +19,7 @@ from assistlearn.cli.init import init
 from assistlearn.cli.network import app as network
 from assistlearn.cli.output import complaints, plain, say_json
 from assistlearn.cli.predict import predict
+from assistlearn.cli.privacy import privacy
 from assistlearn.cli.reproduce import reproduce
 from assistlearn.cli.show import show
 from assistlearn.cli.simulate import simulate
@@ -46,6 +47,7 @@ app.command("simulate")(simulate)
 app.command("predict")(predict)
 app.command("show")(show)
 app.command("audit")(audit)
+app.command("privacy")(privacy)
 app.command("forget")(forget)
 app.command("train")(train)
 app.add_typer(network, name="network")

@@ -53,6 +53,28 @@ class _Bar:
         self.progress.stop()
 
 
+class CountingBar(_Bar):
+    """Pieces of work, one after the other.
+
+    Parameters
+    ----------
+    quiet : bool
+        Show nothing.
+    total : int
+        How many pieces there are.
+    console : Console, optional
+        Where to show it.
+    """
+
+    def __init__(self, quiet: bool, total: int, console: Console | None = None) -> None:
+        super().__init__(quiet, console)
+        self._work = self.progress.add_task("", total=total, note="")
+
+    def count(self, words: str) -> None:
+        """Show that one more piece is done, and which."""
+        self.progress.update(self._work, advance=1, description=plain(words))
+
+
 class AskingBar(_Bar):
     """Samples, agent by agent: while they are matched, and while votes are asked for.
 

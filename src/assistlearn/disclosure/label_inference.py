@@ -1,0 +1,129 @@
+"""Label inference: how well somebody with randomised labels, their epsilon and columns of its own guesses the truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.model_selection import StratifiedKFold
+
+from assistlearn.core.ignorance import Floats
+from assistlearn.core.randomised_response import kept_share
+from assistlearn.core.votes import Codes
+from assistlearn.disclosure.guesser import auc
+
+FOLDS = 3
+SLOPES = (1.0, 2.0, 4.0, 8.0, 16.0)
+LEAST = 1e-3
+"""What a class is taken for at the least: noise may make a model say less than nothing."""
+
+
+@dataclass(frozen=True)
+class InferredLabels:
+    """How well labels were guessed.
+
+    Attributes
+    ----------
+    auc : float
+        Area under the curve of the best guess; with more than two classes the mean over classes, each against the rest.
+    columns_alone : float
+        The same for a guess from the columns only, by a model that was fitted to other samples' randomised labels: what
+        is said about the population, and not about this sample.
+    right : float
+        The share of the samples whose most likely class is the true one.
+    """
+
+    auc: float
+    columns_alone: float
+    right: float
+
+
+def response_table(n_classes: int, epsilon: float) -> Floats:
+    """Return how likely each label is told (columns) as it truly is (rows), under randomised response.
+
+    >>> response_table(2, np.log(3.0)).round(2)
+    array([[0.75, 0.25],
+           [0.25, 0.75]])
+    """
+    kept = kept_share(epsilon, n_classes)
+    table: Floats = np.full((n_classes, n_classes), (1.0 - kept) / n_classes) + kept * np.eye(n_classes)
+    return table
+
+
+def label_inference(
+    truth: Codes, told: Codes, n_classes: int, epsilon: float, columns: Floats, seed: int
+) -> InferredLabels:
+    """Return how well the true labels are guessed from those that were told and one's own columns.
+
+    Models are fitted to the told labels out of fold: boosted trees, and a forest, which is better where noise is
+    strong. The one with the lower log loss is taken. What it says is corrected for the noise, and weighed with how
+    likely each class makes what was told.
+
+    Parameters
+    ----------
+    truth, told : ndarray of int of shape (n_samples,)
+        The labels as they are, and as they were told.
+    n_classes : int
+        The number of classes.
+    epsilon : float
+        Of the randomised response; infinite where labels are told as they are.
+    columns : ndarray of shape (n_samples, any)
+        The guesser's own.
+    seed : int
+        Of the folds and trees.
+    """
+    table = response_table(n_classes, epsilon)
+    corrected = _corrected(_out_of_fold(columns, told, n_classes, seed), table)
+    posterior = _as_chances(corrected, told, table) * table.T[told]
+    right = float(np.mean(posterior.argmax(axis=1) == truth))
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    return InferredLabels(_macro(posterior, truth), _macro(corrected, truth), right)
+
+
+def _out_of_fold(columns: Floats, told: Codes, n_classes: int, seed: int) -> Floats:
+    """Return how likely each told label is, by the better of some models, none of which has seen the sample."""
+    even = np.full((len(told), n_classes), 1.0 / n_classes)
+    least = int(np.bincount(told)[np.unique(told)].min())
+    if columns.shape[1] == 0 or least < 2:
+        return even
+    tried = [even.copy() for _ in _models(seed)]
+    folds = StratifiedKFold(min(FOLDS, least), shuffle=True, random_state=seed)
+    for fit, rest in folds.split(columns, told):
+        for out, model in zip(tried, _models(seed), strict=True):
+            model.fit(columns[fit], told[fit])
+            out[np.ix_(rest, model.classes_)] = model.predict_proba(columns[rest])
+    return min(tried, key=lambda out: _log_loss(out, told))
+
+
+def _models(seed: int) -> tuple[Any, Any]:
+    return (
+        HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=8, early_stopping=False, random_state=seed),
+        ExtraTreesClassifier(100, min_samples_leaf=20, random_state=seed),
+    )
+
+
+def _log_loss(likely: Floats, told: Codes) -> float:
+    return float(-np.log(np.clip(likely[np.arange(len(told)), told], LEAST, None)).mean())
+
+
+def _corrected(told: Floats, table: Floats) -> Floats:
+    """Return how likely each true label is, given how likely each told one is; noise may leave what cannot be."""
+    if np.linalg.cond(table) > 1e6:  # pure noise: nothing can be put right
+        return told
+    out: Floats = told @ np.linalg.inv(table)
+    return out
+
+
+def _as_chances(corrected: Floats, told: Codes, table: Floats) -> Floats:
+    """Return corrected numbers as chances that are above zero, as steep as makes what was told most likely."""
+    steep = [np.exp(slope * (corrected - corrected.max(axis=1, keepdims=True))) for slope in SLOPES]
+    chances = [one / one.sum(axis=1, keepdims=True) for one in (np.clip(corrected, LEAST, None), *steep)]
+    return min(chances, key=lambda one: _log_loss(one @ table, told))
+
+
+def _macro(likely: Floats, truth: Codes) -> float:
+    """Return the area under the curve, with more than two classes the mean over those that there are."""
+    classes = range(1, 2) if likely.shape[1] == 2 else np.unique(truth)
+    return float(np.mean([auc(likely[:, code], truth == code) for code in classes]))

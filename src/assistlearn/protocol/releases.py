@@ -1,0 +1,107 @@
+"""What replies release about samples, by kind, in bits of one sample.
+
+================= =============== ========================================================
+kind              about           what it is
+================= =============== ========================================================
+rewards           training        whether a model was right
+scores            training        how sure it was: of the truth, or of every class
+hold-out answers  hold-out        what it answered: a class, or scores
+votes             predicted       scores of all models together, for prediction
+================= =============== ========================================================
+
+``said`` is the number of bits in which something is said of one sample, before any coding. ``sent`` is what that took
+on the wire, per sample: entropy-coded, so that it is nearer to what can be learned from it. Votes are in bits of each
+time that a sample is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from assistlearn.core.weight import NEGLIGIBLE
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import Bits, ClassCodes
+from assistlearn.protocol.levels import Levels
+
+About: TypeAlias = Literal["training", "hold-out", "predicted"]
+VOTE_BITS = 64
+
+
+@dataclass(frozen=True)
+class ReleasedBits:
+    """One release, or several of a kind added up.
+
+    Attributes
+    ----------
+    kind : str
+        What was released.
+    about : {"training", "hold-out", "predicted"}
+        About which samples.
+    times : int
+        How often.
+    said, sent : float
+        Bits of one sample, all times together: as they are said, and as they were sent.
+    """
+
+    kind: str
+    about: About
+    times: int
+    said: float
+    sent: float
+
+
+def releases_in(reply: m.TurnTaken, n_classes: int) -> Iterator[ReleasedBits]:
+    """Yield what the answer to a turn releases; nothing of a model that does not count, which is not told.
+
+    >>> from assistlearn.protocol.arrays import pack_bits
+    >>> import numpy as np
+    >>> reward = pack_bits(np.arange(80) % 2 == 0)
+    >>> taken = m.TurnTaken(run="r", turn=1, reward=reward, model_weight=0.5, mean_reward=0.5, perfect=False)
+    >>> list(releases_in(taken, 2))
+    [ReleasedBits(kind='rewards', about='training', times=1, said=1.0, sent=1.0)]
+    """
+    if not reply.model_weight > NEGLIGIBLE:
+        return
+    kind = "scores" if isinstance(reply.reward, Levels) else "rewards"
+    yield _release(kind, "training", reply.reward, 1 if n_classes == 2 else n_classes)
+    if reply.holdout is not None:
+        yield _release("hold-out answers", "hold-out", reply.holdout, n_classes)
+
+
+def votes(n_classes: int, times: int, n_bytes: int, n_votes: int) -> ReleasedBits:
+    """Return what votes have released about one sample: ``n_votes`` of them in so many bytes.
+
+    >>> votes(2, times=1, n_bytes=2_000, n_votes=100)
+    ReleasedBits(kind='votes', about='predicted', times=1, said=64, sent=160.0)
+    """
+    said = VOTE_BITS * (1 if n_classes == 2 else n_classes)  # of two scores one is minus the other
+    return ReleasedBits("votes", "predicted", times, said, 8 * n_bytes / max(n_votes, 1))
+
+
+def added_up(releases: Iterable[ReleasedBits]) -> list[ReleasedBits]:
+    """Return one release of each kind: all of them together.
+
+    >>> added_up([ReleasedBits("rewards", "training", 1, 1.0, 0.5)] * 3)
+    [ReleasedBits(kind='rewards', about='training', times=3, said=3.0, sent=1.5)]
+    """
+    sums: dict[str, ReleasedBits] = {}
+    for new in releases:
+        old = sums.get(new.kind, ReleasedBits(new.kind, new.about, 0, 0.0, 0.0))
+        sums[new.kind] = ReleasedBits(
+            new.kind, new.about, old.times + new.times, old.said + new.said, old.sent + new.sent
+        )
+    return list(sums.values())
+
+
+def _release(kind: str, about: About, said: Bits | ClassCodes | Levels, scores: int) -> ReleasedBits:
+    """Return a release of one array, in which a sample has so many scores where it is of scores."""
+    match said:
+        case Levels():
+            n, bits = said.n / scores, float(said.bits * scores)
+        case ClassCodes():
+            n, bits = said.n, float((said.n_classes - 2).bit_length())  # one code more than classes: an abstention
+        case Bits():
+            n, bits = said.n, 1.0
+    return ReleasedBits(kind, about, 1, bits, 8 * len(said.data) / max(n, 1))

@@ -1,0 +1,72 @@
+"""What the agents of a run have released to each other about samples, as the initiator's folder has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from assistlearn.events import Answered, Asked, Predicted, TurnFinished, read
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.codec import kept_now
+from assistlearn.protocol.messages import type_of
+from assistlearn.protocol.releases import ReleasedBits, added_up, releases_in, votes
+from assistlearn.runs.folder import RunFolder
+from assistlearn.runs.settings import RunSettings
+
+
+def releases_of_run(folder: RunFolder) -> dict[str, list[ReleasedBits]]:
+    """Return what each agent has released, by kind.
+
+    What the initiator releases are the labels and, where helpers hear of its models, its own rewards or scores.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        Of the run, finished or not.
+    """
+    settings = folder.settings()
+    n_classes = len(settings.classes)
+    owner = {told.event.turn: told.event.agent for told in read(folder.events) if isinstance(told.event, TurnFinished)}
+    released: dict[str, list[ReleasedBits]] = {name: [] for name in settings.agents}
+    released[settings.initiator] += _labels(folder)
+    for turn, agent in sorted(owner.items()):
+        content = folder.turn(turn)
+        reply = None if content is None else kept_now(content)
+        if isinstance(reply, m.TurnTaken) and _leaves(agent, settings):
+            answer = replace(reply, holdout=None) if agent == settings.initiator else reply
+            released[agent] += releases_in(answer, n_classes)
+    for agent in settings.helpers:
+        released[agent] += _votes(folder, agent, n_classes)
+    return {agent: added_up(releases) for agent, releases in released.items()}
+
+
+def _leaves(agent: str, settings: RunSettings) -> bool:
+    """Whether the answer of an agent goes to others; the initiator's own stays in the house where all boost alone."""
+    return agent != settings.initiator or settings.plan.make_method().shares_state
+
+
+def _labels(folder: RunFolder) -> Iterator[ReleasedBits]:
+    """Yield the labels, once they were told: to every helper the same."""
+    samples = folder.samples()
+    told = [
+        recorded.event.bytes
+        for recorded in read(folder.events)
+        if isinstance(recorded.event, Asked) and recorded.event.type == type_of(m.Begin)
+    ]
+    if told and samples is not None:
+        said = (len(folder.settings().classes) - 1).bit_length()
+        yield ReleasedBits("labels", "training", 1, float(said), 8 * max(told) / max(len(samples), 1))
+
+
+def _votes(folder: RunFolder, agent: str, n_classes: int) -> Iterator[ReleasedBits]:
+    """Yield the votes that an agent has sent for prediction."""
+    n_bytes = n_votes = times = 0
+    for recorded in read(folder.events):
+        match recorded.event:
+            case Answered(agent=who, type=type_) as answer if who == agent and type_ == type_of(m.Scores):
+                n_bytes, times = n_bytes + answer.bytes, times + 1
+            case Predicted(known=known):
+                n_votes += known.get(agent, 0)
+    if times:
+        yield votes(n_classes, times, n_bytes, n_votes)
