@@ -134,8 +134,8 @@ class Agent:
         """Return a model fitted under an ignorance, and its reward."""
         samples = self._training()
         if method.label_epsilon < math.inf:
-            told = turn.seed, str(turn), state.n_classes
-            model, said = fit_to_noisy_labels(self._learner, method.label_epsilon, *told)
+            when = turn.seed, str(turn), state.n_classes
+            model, said = fit_to_noisy_labels(self._learner, method.label_epsilon, *when, method=method)
             return model, method.reward(said, samples.own_codes, samples.held, state.n_classes)
         if method.wants_probabilities and self._boosts:
             own = state if samples.held is None else state.part(samples.held)

@@ -3,11 +3,13 @@ r"""Learning from labels that chance has changed (:mod:`assistlearn.core.randomi
 With two classes nothing special is due: the order in which probabilities of changed labels put the samples is that of
 probabilities of true ones, and whoever combines them finds the scale. Left as they are, they say more in a few bits.
 
-With more classes most labels are wrong even where privacy is modest, and a second pass pays. In the first, models
+With more classes most labels are wrong even where privacy is modest, and further passes pay. In the first, models
 answer for samples that they have not seen. What a sample's label probably was follows from these answers and the
-changed label (Bayes' rule); the likeliest one is what the second pass learns from. On digits in three strips of the
-image, with forests, that raised accuracy from .83 to .87 at epsilon 1, and from .93 to .96 at 2. Weighted copies of a
-sample for all its likely labels, weights by how likely the likeliest one is, and a third pass were no better.
+changed label (Bayes' rule); the likeliest one is what the next pass learns from. On a strip of the digits, three
+splits, honest answers were right at epsilon 1 in the first to the fifth pass: of forests .37, .51, .53, .55, .55, of
+logistic regressions .36, .42, .44, .46, .46, of boosted trees (two splits) .27, .37, .40, .43, .44; at epsilon 2 .70,
+.77, .77, .77, .76, and .62, .69, .71, .73, .73, and .54, .68, .70, .72, .72. Weighted copies of a sample for all its
+likely labels, and weights by how likely the likeliest one is, were no better.
 
 Several models in a pass, each made for what the last ones lack, serve small trees (depth 3 on default credit: .767 in
 place of .757 at epsilon 1) and neither serve nor harm a logistic regression.
@@ -25,7 +27,7 @@ from typing import cast
 
 import numpy as np
 
-from assistlearn.core.confidence import Said
+from assistlearn.core.confidence import LEAST, Said
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.randomised_response import kept_share
 from assistlearn.core.votes import Codes
@@ -34,8 +36,11 @@ from assistlearn.learners.learner import Learner
 from assistlearn.learners.model import Model
 from assistlearn.methods.method import Method
 
+PASSES = 4
+"""How often models are fitted where there are more than two classes."""
+
 LEAST_SAMPLES = 10
-"""A class that fewer samples than these probably have is left out of the second pass: some learners refuse it."""
+"""A class that fewer samples than these probably have is left out of later passes: some learners refuse it."""
 
 
 def fit_to_noisy_labels(
@@ -77,22 +82,26 @@ def fit_to_noisy_labels(
     model, said = fit(learner)
     if n_classes == 2 or math.isinf(epsilon):
         return model, said
-    likeliest = likeliest_labels(said, learner.codes, epsilon, n_classes)
-    if len(np.unique(likeliest)) < 2:  # nothing to tell apart: the first pass is all there is
-        return model, said
-    return fit(learner.relabelled(likeliest))
+    true = true_probabilities(of_labels(said, learner.codes, n_classes), epsilon)
+    for _ in range(PASSES - 1):
+        likeliest = likeliest_labels(true, learner.codes, epsilon)
+        if len(np.unique(likeliest)) < 2:  # nothing to tell apart: what there is, is all there is
+            break
+        model, said = fit(learner.relabelled(likeliest))
+        true = np.maximum(of_labels(said, likeliest, n_classes), LEAST)
+    return model, said
 
 
-def likeliest_labels(said: Said, noisy: Codes, epsilon: float, n_classes: int) -> Codes:
-    """Return the likeliest true labels, given the changed ones and what honest models say about these.
+def likeliest_labels(true: Floats, noisy: Codes, epsilon: float) -> Codes:
+    """Return the likeliest true labels, given the changed ones and what honest models say about the true ones, n x K.
 
     As long as the rarest class has fewer than :data:`LEAST_SAMPLES` of them, it is left out, down to a single class.
 
-    >>> said = np.array([[0.6, 0.2, 0.2]] * 10 + [[0.3, 0.4, 0.3]] * 10)
-    >>> likeliest_labels(said, np.array([2] * 10 + [1] * 10), epsilon=1.0, n_classes=3)
+    >>> true = np.array([[0.9, 0.05, 0.05]] * 10 + [[0.3, 0.4, 0.3]] * 10)
+    >>> likeliest_labels(true, np.array([2] * 10 + [1] * 10), epsilon=1.0)
     array([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])
     """
-    chances = posterior(true_probabilities(of_changed(said, noisy, n_classes), epsilon), noisy, epsilon)
+    chances, n_classes = posterior(true, noisy, epsilon), true.shape[1]
     while True:
         codes: Codes = chances.argmax(axis=1)
         counts = np.bincount(codes, minlength=n_classes)
@@ -102,10 +111,10 @@ def likeliest_labels(said: Said, noisy: Codes, epsilon: float, n_classes: int) -
         chances[:, rarest] = -1.0
 
 
-def of_changed(said: Said, noisy: Codes, n_classes: int) -> Floats:
-    """Return probabilities of changed labels, n x K; from class codes, by what changed labels come with each of them.
+def of_labels(said: Said, labels: Codes, n_classes: int) -> Floats:
+    """Return probabilities of the labels that models were fitted to, n x K; from class codes, by what comes with each.
 
-    >>> of_changed(np.array([0, 0, 1]), np.array([0, 1, 1]), 2).round(2)
+    >>> of_labels(np.array([0, 0, 1]), np.array([0, 1, 1]), 2).round(2)
     array([[0.5 , 0.5 ],
            [0.5 , 0.5 ],
            [0.33, 0.67]])
@@ -114,7 +123,7 @@ def of_changed(said: Said, noisy: Codes, n_classes: int) -> Floats:
         return np.asarray(said, dtype=np.float64)
     codes = cast(Codes, said)
     counts = np.ones((n_classes, n_classes))
-    np.add.at(counts, (codes, noisy), 1.0)
+    np.add.at(counts, (codes, labels), 1.0)
     out: Floats = (counts / counts.sum(axis=1, keepdims=True))[codes]
     return out
 

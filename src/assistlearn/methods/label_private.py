@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from assistlearn.core import Reward
+from assistlearn.core.confidence import Said, score_of_truth
+from assistlearn.core.ignorance import Bools
+from assistlearn.core.quantise import quantise_all_spoken
 from assistlearn.core.randomised_response import kept_share
+from assistlearn.core.votes import Codes
 from assistlearn.methods.soft import Soft
 
 BITS = 4
@@ -55,6 +60,12 @@ class LabelPrivate(Soft):
     def label_epsilon(self) -> float:
         """By how much chance has changed the labels."""
         return self.epsilon
+
+    def reward(self, said: Said, codes: Codes, held: Bools | None, n_classes: int) -> Reward:
+        """Return how sure a model is of the told label, or of every class; zero where it abstains, and only there."""
+        if n_classes == 2:
+            return quantise_all_spoken(score_of_truth(said, codes, 2), self.bits(2), held)
+        return super().reward(said, codes, held, n_classes)
 
     def bits(self, n_classes: int) -> int:
         """Return the bits of a score.
