@@ -1,32 +1,23 @@
-"""One run: labels are changed once, helpers answer once in a few bits, and the initiator combines in private."""
+"""One run of the method, and its baselines, on the split of a seed."""
 
 from __future__ import annotations
 
-import math
+import warnings
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
-from assistlearn import combination
-from assistlearn.combination.linear import whole
-from assistlearn.core import votes
-from assistlearn.core.confidence import confidences, heights
-from assistlearn.core.quantise import quantise_all_spoken, quantise_vectors
-from assistlearn.core.randomised_response import draw
-from assistlearn.learners import Honesty, Learner
-from assistlearn.learners.noisy_labels import fit_to_noisy_labels
+from assistlearn import AssistedClassifier
+from assistlearn.errors import AssistLearnWarning
 from assistlearn.learners.seeding import seed_all
 from bench.label_private.problems import PROBLEMS, Problem, Table
 
-HONESTY = Honesty("out-of-fold", cv=5)
 TEST = 0.3
-MOST_TRAINING = 21_000
-MOST_TEST = 9_000
 PURE_NOISE = 0.01
+FULL_PRECISION = 32
 
 
 @dataclass(frozen=True)
@@ -47,11 +38,11 @@ def split(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the training and test rows of a replication."""
     codes = table_of(name).codes
     train, test = train_test_split(np.arange(len(codes)), test_size=TEST, random_state=seed, stratify=codes)
-    return train[:MOST_TRAINING], test[:MOST_TEST]
+    return train, test
 
 
 def one_run(
-    problem: Problem, seed: int, epsilon: float, kind: str = "private", bits: int = 4, helpers: bool = True
+    problem: Problem, seed: int, epsilon: float, combine: str = "auto", bits: int = 0, helpers: bool = True
 ) -> Found:
     """Return what the label-private method is worth in one replication.
 
@@ -63,26 +54,28 @@ def one_run(
         Of the split, the noise and the learners.
     epsilon : float
         Of the labels that helpers are told.
-    kind : {"private", "stack", "offset"}
+    combine : {"auto", "stack", "offset", "learned"}
         How scores are combined.
     bits : int
-        Of a score; 0 for full precision.
+        Of a score; 0 for the default.
     helpers : bool
         Whether there are any. Without, the initiator combines its own scores and columns: what it can do alone.
     """
     table, (train, test) = table_of(problem.name), split(problem.name, seed)
-    codes, n_classes = table.codes[train], table.n_classes
-    chance = np.random.default_rng([seed, 4]).random(len(train))
-    noisy = draw(codes, None, (math.inf, epsilon, 0.0), n_classes, chance)
-    honest, unseen = {}, {}
-    for number, columns in enumerate(table.columns if helpers else table.columns[:1]):
-        first = number == 0
-        told = (codes, math.inf, 0) if first else (noisy, epsilon, bits)
-        honest[f"agent {number}"], unseen[f"agent {number}"] = _answers(problem, seed, columns, *told)
-    own = table.X[:, table.columns[0]]
-    learned = combination.fit(kind, honest, codes, initiator="agent 0", own=own[train], seed=seed)
-    decision = np.sum([*learned.decide(unseen, own[test]).values()], axis=0)
-    return Found(problem.score(table.codes[test], votes.probabilities(decision)), learned.kind)
+    agents = [(f"agent {number}", problem.learner, columns) for number, columns in enumerate(table.columns)]
+    model = AssistedClassifier(
+        agents if helpers else agents[:1],
+        method="label-private",
+        epsilon=epsilon,
+        combine=combine,
+        score_bits=bits,
+        random_state=seed,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssistLearnWarning)  # of labels that are not protected: here on purpose
+        model.fit(table.X[train], table.codes[train])
+    kind = "nothing" if model.combination_ is None else model.combination_.kind
+    return Found(problem.score(table.codes[test], model.predict_proba(table.X[test])), kind)
 
 
 def baseline(problem: Problem, seed: int, pooled: bool) -> float:
@@ -93,25 +86,3 @@ def baseline(problem: Problem, seed: int, pooled: bool) -> float:
     seed_all(model, seed)
     model.fit(table.X[np.ix_(train, columns)], table.codes[train])
     return problem.score(table.codes[test], model.predict_proba(table.X[np.ix_(test, columns)]))
-
-
-def _answers(
-    problem: Problem, seed: int, columns: np.ndarray, codes: np.ndarray, epsilon: float, bits: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return an agent's scores of training samples, honest, and of test samples."""
-    table, (train, test) = table_of(problem.name), split(problem.name, seed)
-    learner = Learner(problem.learner, "agent", HONESTY)
-    learner.prepare(table.X[np.ix_(train, columns)], codes, seed)
-    model, said = fit_to_noisy_labels(learner, epsilon, seed, "round 1", table.n_classes)
-    about_test = model.say(model.transform(table.X[np.ix_(test, columns)]))
-    return _scores(said, table.n_classes, bits), _scores(about_test, table.n_classes, bits)
-
-
-def _scores(said: Any, n_classes: int, bits: int) -> np.ndarray:
-    """Return votes, in so many bits."""
-    votes_of_one = confidences(said, n_classes)
-    if bits == 0:
-        return votes_of_one
-    if n_classes > 2:
-        return quantise_vectors(heights(said, n_classes), bits).values()
-    return whole(quantise_all_spoken(votes_of_one[:, 1:], bits).values())

@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from assistlearn import datasets
 
 BOOSTED = HistGradientBoostingClassifier(learning_rate=0.05, max_leaf_nodes=15)
+LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000))
 FOREST = RandomForestClassifier(200, min_samples_leaf=2)
 
 
@@ -70,6 +74,8 @@ PROBLEMS = {
             {1.0: 0.770, 2.0: 0.773, np.inf: 0.775},
         ),
         Problem("digits, columns", lambda: strips("columns"), FOREST, {1.0: 0.85, 2.0: 0.93}),
+        Problem("digits, columns, boosted", lambda: strips("columns"), BOOSTED, {1.0: 0.85, 2.0: 0.93}),
+        Problem("digits, columns, logistic", lambda: strips("columns"), LOGISTIC, {1.0: 0.85, 2.0: 0.93}),
         Problem("digits, rows", lambda: strips("rows"), FOREST, {}),
         Problem("letter x 4", lambda: of(datasets.letter(4)), FOREST, {}),
         Problem("red wine", lambda: of(datasets.red_wine(2)), FOREST, {}),

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bench.label_private.measure import PURE_NOISE, baseline, one_run
+from bench.label_private.measure import FULL_PRECISION, PURE_NOISE, baseline, one_run
 from bench.label_private.problems import PROBLEMS, QUICK
 
 RESULTS = Path(__file__).parent / "results.csv"
@@ -32,20 +32,20 @@ CONTROL, FINE = "pure noise", "epsilon 1, full precision"
 
 def ways() -> dict[str, tuple[float, int]]:
     """Return name -> epsilon and bits of every way to run the method."""
-    named = {f"epsilon {epsilon:g}": (epsilon, 4) for epsilon in EPSILONS}
-    return {COMBINED: (math.inf, 0), CONTROL: (PURE_NOISE, 4), **named, FINE: (1.0, 0)}
+    named = {f"epsilon {epsilon:g}": (epsilon, 0) for epsilon in EPSILONS}
+    return {COMBINED: (math.inf, 0), CONTROL: (PURE_NOISE, 0), **named, FINE: (1.0, FULL_PRECISION)}
 
 
 def measured(job: tuple[str, int, str, str]) -> dict[str, object]:
     """Return one row of the results."""
-    name, seed, way, kind = job
+    name, seed, way, combine = job
     problem, begun = PROBLEMS[name], time.perf_counter()
     taken = ""
     if way in (ALONE, POOLED):
         score = baseline(problem, seed, pooled=way == POOLED)
     else:
         epsilon, bits = ways()[way]
-        found = one_run(problem, seed, epsilon, kind, bits, helpers=way != COMBINED)
+        found = one_run(problem, seed, epsilon, combine, bits, helpers=way != COMBINED)
         score, taken = found.score, found.kind
     seconds = round(time.perf_counter() - begun, 1)
     return dict(zip(FIELDS, (name, seed, way, round(score, 5), taken, seconds), strict=True))
@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("--reps", type=int, default=None, help=f"{REPLICATIONS}; two with --quick")
     parser.add_argument("--first", type=int, default=FIRST, help=f"seed of the first replication: {FIRST}")
     parser.add_argument("--only", action="append", default=[], help="a problem; may be repeated")
-    parser.add_argument("--kind", default="private", help="how scores are combined: private, stack or offset")
+    parser.add_argument("--combine", default="auto", help="how scores are combined: auto, stack, offset or learned")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--quick", action="store_true", help="one small table, seeds 0 and 1")
@@ -84,7 +84,7 @@ def main() -> None:
     names = options.only or (QUICK if options.quick else tuple(PROBLEMS))
     first, reps = (0, 2) if options.quick else (options.first, REPLICATIONS)
     seeds = range(first, first + (options.reps or reps))
-    jobs = [(n, s, way, options.kind) for n in names for s in seeds for way in (ALONE, *ways(), POOLED)]
+    jobs = [(n, s, way, options.combine) for n in names for s in seeds for way in (ALONE, *ways(), POOLED)]
     rows = []
     with (
         options.out.open("w", newline="", encoding="utf-8") as file,
