@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from assistlearn.combination.combination import Combination
 from assistlearn.combination.cross_validation import Tried, folds_of, part_to_choose_on
 from assistlearn.combination.evidence import evidence
-from assistlearn.combination.making import Made, Task, boosted, linear, summed
+from assistlearn.combination.making import Choosing, Made, boosted, linear, summed
 from assistlearn.combination.penalty import choose_penalty
 from assistlearn.combination.private_fitting import PRIVATE_KINDS, private_choice, private_ways
 from assistlearn.combination.tree_combination import choose_iterations, why_not_boosted
@@ -62,9 +62,9 @@ def fit(
         raise SettingsError(f"A combination is one of {', '.join(KINDS)}, and not {kind!r}.")
     told = evidence(scores, codes, initiator, weights, own)
     chosen_on = part_to_choose_on(len(codes), seed)
-    task = Task(told, chosen_on, folds_of(told.codes[chosen_on], seed), seed, quick)
+    choosing = Choosing(told, chosen_on, folds_of(told.codes[chosen_on], seed), seed, quick)
     private = kind in PRIVATE_KINDS
-    made, skipped = private_ways(kind, task) if private else _ways(kind, task)
+    made, skipped = private_ways(kind, choosing) if private else _ways(kind, choosing)
     lost = {name: tried for name, (tried, _) in made.items()}
     chosen = private_choice(kind, lost) if private else _choice(kind, lost)
     tried, make = made[chosen]
@@ -82,23 +82,23 @@ def fit(
     )
 
 
-def _ways(kind: str, task: Task) -> tuple[dict[str, Made], str]:
+def _ways(kind: str, choosing: Choosing) -> tuple[dict[str, Made], str]:
     """Return the ways that are tried, by name, and why trees are not."""
-    told, (known, part) = task.told, task.known()
-    made = {"sum": summed(told, told.rows(task.chosen_on))}
+    told, (known, part) = choosing.told, choosing.known()
+    made = {"sum": summed(told, told.rows(choosing.chosen_on))}
     skipped = ""
     if kind != "sum":
-        penalty, tried = choose_penalty(part, task.folds)
-        made["linear"] = tried, lambda: linear(known, part, penalty, task.seed, task.quick)
-        skipped = "it had to be quick" if task.quick else why_not_boosted(known)
+        penalty, tried = choose_penalty(part, choosing.folds)
+        made["linear"] = tried, lambda: linear(known, part, penalty, choosing.seed, choosing.quick)
+        skipped = "it had to be quick" if choosing.quick else why_not_boosted(known)
         if not skipped:
-            n_iterations, better = choose_iterations(part, task.folds, tried)
-            made["boosted"] = better, lambda: boosted(known, part, n_iterations, penalty, task.seed)
+            n_iterations, better = choose_iterations(part, choosing.folds, tried)
+            made["boosted"] = better, lambda: boosted(known, part, n_iterations, penalty, choosing.seed)
     if kind == "auto":
-        alone, alone_part = task.alone()
+        alone, alone_part = choosing.alone()
         made["alone"] = summed(alone, alone_part)
-        own_penalty, own_tried = choose_penalty(alone_part, task.folds)
-        made["linear alone"] = own_tried, lambda: linear(alone, alone_part, own_penalty, task.seed, task.quick)
+        own_penalty, own_tried = choose_penalty(alone_part, choosing.folds)
+        made["linear alone"] = own_tried, lambda: linear(alone, alone_part, own_penalty, choosing.seed, choosing.quick)
     return made, skipped
 
 

@@ -26,7 +26,7 @@ from assistlearn.combination.weighted_sum import fit_weighted_sum
 
 
 @dataclass(frozen=True)
-class Task:
+class Choosing:
     """What is to be combined, what choices are made on, and in which folds.
 
     With ``quick``, no trees are tried, and nothing is fitted for samples that agents are missing from.

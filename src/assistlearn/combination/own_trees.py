@@ -84,7 +84,7 @@ def choose_trees(evidence: Evidence, folds: NDArray[np.intp]) -> tuple[int, Trie
 
     There are none where the weighted sum alone is no worse by one standard error.
     """
-    parts = [_Part(evidence, folds == fold) for fold in np.unique(folds)]
+    parts = [_WithoutFold(evidence, folds == fold) for fold in np.unique(folds)]
     tried: list[Tried] = []
     best = 0
     while len(tried) <= MOST_TREES and len(tried) <= best + PATIENCE:
@@ -98,7 +98,7 @@ def choose_trees(evidence: Evidence, folds: NDArray[np.intp]) -> tuple[int, Trie
     return best, tried[best]
 
 
-class _Part:
+class _WithoutFold:
     """What is grown without a fold, and what it says about that fold."""
 
     def __init__(self, evidence: Evidence, held: NDArray[np.bool_]) -> None:

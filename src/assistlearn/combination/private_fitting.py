@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assistlearn.combination.cross_validation import Tried
-from assistlearn.combination.making import Made, Task, boosted, linear, offset, summed
+from assistlearn.combination.making import Choosing, Made, boosted, linear, offset, summed
 from assistlearn.combination.own_trees import choose_trees
 from assistlearn.combination.penalty import choose_penalty
 from assistlearn.combination.tree_combination import choose_iterations, why_not_boosted
@@ -24,13 +24,13 @@ from assistlearn.combination.weighted_sum import try_weighted_sum
 PRIVATE_KINDS = ("stack", "offset", "private")
 
 
-def private_ways(kind: str, task: Task) -> tuple[dict[str, Made], str]:
+def private_ways(kind: str, choosing: Choosing) -> tuple[dict[str, Made], str]:
     """Return the ways that are tried, by name, and why trees are not."""
-    stacked = kind == "stack" or (kind == "private" and task.told.n_classes == 2)
-    made, skipped = _stack(task) if stacked else _offset(task)
+    stacked = kind == "stack" or (kind == "private" and choosing.told.n_classes == 2)
+    made, skipped = _stack(choosing) if stacked else _offset(choosing)
     if kind == "private":
-        made["alone"] = summed(*task.alone())
-        made |= _linear_alone(task) if stacked else _offset_alone(task)
+        made["alone"] = summed(*choosing.alone())
+        made |= _linear_alone(choosing) if stacked else _offset_alone(choosing)
     return made, skipped
 
 
@@ -45,35 +45,37 @@ def private_choice(kind: str, tried: Mapping[str, Tried]) -> str:
     return best if tried[best].loss < tried[alone].loss else alone
 
 
-def _stack(task: Task) -> tuple[dict[str, Made], str]:
-    known, part = task.known()
-    penalty, tried = choose_penalty(part, task.folds)
-    made: dict[str, Made] = {"linear": (tried, lambda: linear(known, part, penalty, task.seed, task.quick))}
-    skipped = _why_no_trees(task)
+def _stack(choosing: Choosing) -> tuple[dict[str, Made], str]:
+    known, part = choosing.known()
+    penalty, tried = choose_penalty(part, choosing.folds)
+    made: dict[str, Made] = {"linear": (tried, lambda: linear(known, part, penalty, choosing.seed, choosing.quick))}
+    skipped = _why_no_trees(choosing)
     if not skipped:
-        n_iterations, better = choose_iterations(part, task.folds, tried)
-        made["stack"] = better, lambda: boosted(known, part, n_iterations, penalty, task.seed)
+        n_iterations, better = choose_iterations(part, choosing.folds, tried)
+        made["stack"] = better, lambda: boosted(known, part, n_iterations, penalty, choosing.seed)
     return made, skipped
 
 
-def _linear_alone(task: Task) -> dict[str, Made]:
-    known, part = task.alone()
-    penalty, tried = choose_penalty(part, task.folds)
-    return {"linear alone": (tried, lambda: linear(known, part, penalty, task.seed, task.quick))}
+def _linear_alone(choosing: Choosing) -> dict[str, Made]:
+    known, part = choosing.alone()
+    penalty, tried = choose_penalty(part, choosing.folds)
+    return {"linear alone": (tried, lambda: linear(known, part, penalty, choosing.seed, choosing.quick))}
 
 
-def _offset(task: Task) -> tuple[dict[str, Made], str]:
-    known, part = task.known()
-    skipped = _why_no_trees(task)
-    n_trees, tried = (0, try_weighted_sum(part, task.folds)) if skipped else choose_trees(part, task.folds)
-    return {"offset": (tried, lambda: offset(known, part, n_trees, task.seed, task.quick))}, skipped
+def _offset(choosing: Choosing) -> tuple[dict[str, Made], str]:
+    known, part = choosing.known()
+    skipped = _why_no_trees(choosing)
+    n_trees, tried = (0, try_weighted_sum(part, choosing.folds)) if skipped else choose_trees(part, choosing.folds)
+    return {"offset": (tried, lambda: offset(known, part, n_trees, choosing.seed, choosing.quick))}, skipped
 
 
-def _offset_alone(task: Task) -> dict[str, Made]:
-    known, part = task.alone()
-    n_trees, tried = (0, try_weighted_sum(part, task.folds)) if _why_no_trees(task) else choose_trees(part, task.folds)
-    return {"offset alone": (tried, lambda: offset(known, part, n_trees, task.seed, task.quick))}
+def _offset_alone(choosing: Choosing) -> dict[str, Made]:
+    known, part = choosing.alone()
+    n_trees, tried = (
+        (0, try_weighted_sum(part, choosing.folds)) if _why_no_trees(choosing) else choose_trees(part, choosing.folds)
+    )
+    return {"offset alone": (tried, lambda: offset(known, part, n_trees, choosing.seed, choosing.quick))}
 
 
-def _why_no_trees(task: Task) -> str:
-    return "it had to be quick" if task.quick else why_not_boosted(task.alone()[0])
+def _why_no_trees(choosing: Choosing) -> str:
+    return "it had to be quick" if choosing.quick else why_not_boosted(choosing.alone()[0])

@@ -17,6 +17,7 @@ from assistlearn.errors import SettingsError, UntrustedFileError
 from assistlearn.learners.honest import Honesty
 from assistlearn.learners.learner import Learner
 from assistlearn.learners.model import Model
+from assistlearn.plan import Plan
 
 
 class BestOf(ClassifierMixin, BaseEstimator):
@@ -52,7 +53,7 @@ class BestOf(ClassifierMixin, BaseEstimator):
     (1, array([1.1, 0.1]))
     """
 
-    def __init__(self, estimators: Sequence[Any], cv: int = 3, random_state: int | None = None) -> None:
+    def __init__(self, estimators: Sequence[Any], cv: int = Plan.cv, random_state: int | None = None) -> None:
         self.estimators = estimators
         self.cv = cv
         self.random_state = random_state
