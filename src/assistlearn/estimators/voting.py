@@ -94,6 +94,9 @@ class VotesMixin:
     def agent_scores(self, X: Any) -> dict[str, Floats]:
         """Return what each agent alone would answer: its own votes; or its share of the decision that was learned.
 
+        The votes of all agents but the first are rounded as they are where they travel: in 16 bits, in 8 with
+        ``method="soft"`` (:meth:`assistlearn.methods.method.Method.told_votes`).
+
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_columns)
