@@ -23,6 +23,9 @@ FINEST_BITS = 32
 """For what never leaves an agent."""
 
 
+LOUDEST = 0.01
+"""The share of scores that may be louder than the largest level."""
+
 ROUNDING = 1e-9
 """By so much of a level a score may lie above it and still belong to it."""
 
@@ -148,7 +151,8 @@ def quantise_all_spoken(values: Floats, bits: int, held: Bools | None = None) ->
     """Return scores in whole levels of which none is zero: zero is kept for samples that the agent does not hold.
 
     Levels are rounded away from zero, which gives them equal widths. In a few bits :func:`quantise` says zero about
-    many samples, and whoever combines scores takes that for silence.
+    many samples, and whoever combines scores takes that for silence. The loudest scores, one in a hundred, are said as
+    loud as the next: a few outliers do not make all others coarse.
 
     Parameters
     ----------
@@ -164,9 +168,11 @@ def quantise_all_spoken(values: Floats, bits: int, held: Bools | None = None) ->
     >>> quantise_all_spoken(np.array([7.0, 0.2, -2.5]), bits=4, held=np.array([True, True, False, True])).levels
     array([ 7,  1,  0, -3], dtype=int8)
     """
-    top, most = float(np.abs(values).max(initial=0.0)), largest_level(bits)
+    loudness, most = np.abs(values), largest_level(bits)
+    top = float(np.quantile(loudness, 1.0 - LOUDEST)) if len(values) else 0.0
+    top = top or float(loudness.max(initial=0.0))
     scale = top / most if top > 0.0 else 1.0
-    steps = np.clip(np.ceil(np.abs(values) / scale - ROUNDING), 1.0, most)
+    steps = np.clip(np.ceil(loudness / scale - ROUNDING), 1.0, most)
     spoken = np.where(values < 0.0, -steps, steps).astype(DTYPES[bits])
     if held is None:
         return SoftReward(spoken, scale, bits)
