@@ -19,6 +19,9 @@ COMBINATIONS = {
     "sum": "they are added up",
     "linear": "a linear model of all agents' scores",
     "boosted": "small trees over all agents' scores and the initiator's own columns",
+    "stack": "small trees over all agents' scores and the initiator's own columns",
+    "offset": "a weighted sum of all agents' scores, and small trees over the initiator's own columns after it",
+    "offset alone": "small trees over the initiator's own scores and columns, as the others did not help",
     "alone": "the initiator's alone count, as the others did not help",
     "linear alone": "a linear model of the initiator's own scores, as the others did not help",
 }

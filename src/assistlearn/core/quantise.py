@@ -208,7 +208,7 @@ def quantise_votes(votes: Floats, loudest: float, bits: int) -> SoftReward:
     """Return an agent's votes (n x K) in whole levels, of a scale that does not depend on them.
 
     So a sample's votes are the same whoever else is asked about. With two classes one number tells both: the votes of a
-    sample sum to zero.
+    sample sum to zero. It keeps its sign, however small it is.
 
     Parameters
     ----------
@@ -230,7 +230,10 @@ def quantise_votes(votes: Floats, loudest: float, bits: int) -> SoftReward:
     most, n_classes = largest_level(bits), votes.shape[1]
     if n_classes == 2:
         scale = loudest / most if loudest > 0.0 else 1.0
-        return SoftReward(_whole(votes[:, 1] / scale, -most, most, bits), scale, bits)
+        levels = _whole(votes[:, 1] / scale, -most, most, bits)
+        levels[(levels == 0) & (votes[:, 1] > 0.0)] = 1  # a sample that is voted on is not abstained from
+        levels[(levels == 0) & (votes[:, 1] < 0.0)] = -1
+        return SoftReward(levels, scale, bits)
     scale = loudest / (2 * most) if loudest > 0.0 else 1.0
     heights = (votes - votes.min(axis=1, keepdims=True)) * ((n_classes - 1) / n_classes)
     return ScoreVectors(_whole(heights / scale - most, -most, most, bits), scale, bits)

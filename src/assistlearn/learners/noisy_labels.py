@@ -16,8 +16,9 @@ place of .757 at epsilon 1) and neither serve nor harm a logistic regression.
 
 No model is asked about a sample that it was fitted to. But the likeliest labels of other samples come from models that
 have seen the changed label of this one; so a little of it comes back, most by learners that know their samples by
-heart. It does no harm: a first pass inside each fold of the second, from which nothing comes back, cost twice as many
-fits, and the combinations were as accurate to within .003, with nearest neighbours, trees, naive Bayes and forests.
+heart. It does next to no harm: with two passes, of which the first was made inside each fold of the second, so that
+nothing came back, for twice as many fits, combinations were as accurate to within .003 with nearest neighbours, trees,
+naive Bayes and logistic regressions, and .007 more accurate with forests on two splits; with four passes within .002.
 """
 
 from __future__ import annotations
