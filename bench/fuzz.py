@@ -50,6 +50,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers, unpack_bits, unpack_codes, unpack_numbers
 from assistlearn.protocol.codec import HEADER_BYTES, MARK
 from assistlearn.protocol.levels import Levels, unpack_levels
+from assistlearn.protocol.rewards import unpack_votes
 from assistlearn.runs.correspondent import Correspondent
 from assistlearn.runs.remote_participant import RemoteParticipant, ToldTask
 from assistlearn.service.service import AgentService
@@ -364,7 +365,7 @@ class LiveInitiator:
                 self._aligner.finish(reply.data)
             elif isinstance(reply, m.Scores):
                 there = int(unpack_bits(reply.known, 40).sum())
-                unpack_numbers(reply.scores, 3 * there)
+                unpack_votes(reply.scores, there, 3)
         except (ProtocolError, AlignmentError) as error:
             report.outcomes[way, f"initiator: {type(error).__name__}"] += 1
             return

@@ -12,12 +12,14 @@ from assistlearn.agent_files.allowance import MIN_EFFECTIVE
 from assistlearn.alignment import HashInitiator, Ids, Minimum
 from assistlearn.core import State
 from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.quantise import votes_of
 from assistlearn.core.votes import Codes
 from assistlearn.errors import RefusedError
 from assistlearn.plan import Plan
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers, unpack_bits, unpack_codes, unpack_numbers
+from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers, unpack_bits, unpack_codes
+from assistlearn.protocol.rewards import unpack_votes
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.service import AgentService
 
@@ -173,7 +175,7 @@ class HostileInitiator:
         self._align("predict", self._ids)
         n = len(self.labels)
         scores = self.say(m.Predict(run=RUN, start=0, stop=n)).scores
-        return unpack_numbers(scores, n * self.n_classes).reshape(n, self.n_classes)
+        return votes_of(unpack_votes(scores, n, self.n_classes))
 
     def said(self, n_turns: int | None = None) -> list[Codes]:
         """Return the answers of the first so many turns, without those of which the helper said nothing."""

@@ -132,7 +132,11 @@ def test_another_version_gets_a_problem_that_names_both(lab, tmp_path):
     request = bytearray(lab.requests[0])
     request[4] = 9
     refuses(
-        lab.service(tmp_path), tmp_path, bytes(request), "version", "version 9 of the protocol, this release version 4"
+        lab.service(tmp_path),
+        tmp_path,
+        bytes(request),
+        "version",
+        f"version 9 of the protocol, this release version {m.VERSION}",
     )
 
 

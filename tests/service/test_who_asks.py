@@ -12,11 +12,13 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.alignment import HashInitiator, Ids, Minimum
+from assistlearn.core.quantise import votes_of
 from assistlearn.plan import Plan
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import pack_codes, unpack_numbers
+from assistlearn.protocol.arrays import pack_codes
 from assistlearn.protocol.ledger import read
+from assistlearn.protocol.rewards import unpack_votes
 from assistlearn.service.exchanges.align import helper_of
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.service import AgentService
@@ -154,7 +156,7 @@ def scores(at: AgentService) -> np.ndarray:
         ask(at, message)
     reply = ask(at, m.Predict(run=RUN, start=0, stop=N))
     assert isinstance(reply, m.Scores), reply
-    return unpack_numbers(reply.scores, N * 2).reshape(N, 2)
+    return votes_of(unpack_votes(reply.scores, N, 2))
 
 
 def kept(home: Path) -> list[str]:
