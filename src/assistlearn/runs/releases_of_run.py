@@ -69,4 +69,5 @@ def _votes(folder: RunFolder, agent: str, n_classes: int) -> Iterator[ReleasedBi
             case Predicted(known=known):
                 n_votes += known.get(agent, 0)
     if times:
-        yield votes(n_classes, times, n_bytes, n_votes)
+        bits = folder.settings().plan.make_method().vote_bits(n_classes)
+        yield votes(bits, n_classes, times, n_bytes, n_votes)
