@@ -52,5 +52,5 @@ def test_a_model_that_does_not_count_releases_nothing():
 
 def test_releases_of_a_kind_add_up_and_kinds_stay_apart():
     reward = taken(np.arange(N) % 2 == 0, np.zeros(N, int))
-    both = added_up([*releases_in(reward, 2), *releases_in(reward, 2), votes(3, 2, 1_000, 10)])
-    assert [(each.kind, each.times, each.said) for each in both] == [("rewards", 2, 2.0), ("votes", 2, 192)]
+    both = added_up([*releases_in(reward, 2), *releases_in(reward, 2), votes(24, 2, 1_000, 10)])
+    assert [(each.kind, each.times, each.said) for each in both] == [("rewards", 2, 2.0), ("votes", 2, 24)]

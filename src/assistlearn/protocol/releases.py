@@ -26,7 +26,6 @@ from assistlearn.protocol.arrays import Bits, ClassCodes
 from assistlearn.protocol.levels import Levels
 
 About: TypeAlias = Literal["training", "hold-out", "predicted"]
-VOTE_BITS = 64
 
 
 @dataclass(frozen=True)
@@ -70,14 +69,13 @@ def releases_in(reply: m.TurnTaken, n_classes: int) -> Iterator[ReleasedBits]:
         yield _release("hold-out answers", "hold-out", reply.holdout, n_classes)
 
 
-def votes(n_classes: int, times: int, n_bytes: int, n_votes: int) -> ReleasedBits:
-    """Return what votes have released about one sample: ``n_votes`` of them in so many bytes.
+def votes(said: int, times: int, n_bytes: int, n_votes: int) -> ReleasedBits:
+    """Return what votes have released about one sample: ``n_votes`` of them in so many bytes, each said in some bits.
 
-    >>> votes(2, times=1, n_bytes=2_000, n_votes=100)
-    ReleasedBits(kind='votes', about='predicted', times=1, said=64, sent=160.0)
+    >>> votes(said=16, times=1, n_bytes=250, n_votes=100)
+    ReleasedBits(kind='votes', about='predicted', times=1, said=16.0, sent=20.0)
     """
-    said = VOTE_BITS * (1 if n_classes == 2 else n_classes)  # of two scores one is minus the other
-    return ReleasedBits("votes", "predicted", times, said, 8 * n_bytes / max(n_votes, 1))
+    return ReleasedBits("votes", "predicted", times, float(said), 8 * n_bytes / max(n_votes, 1))
 
 
 def added_up(releases: Iterable[ReleasedBits]) -> list[ReleasedBits]:

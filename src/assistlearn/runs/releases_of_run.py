@@ -28,6 +28,7 @@ def releases_of_run(folder: RunFolder) -> dict[str, list[ReleasedBits]]:
     settings = folder.settings()
     n_classes = len(settings.classes)
     owner = {told.event.turn: told.event.agent for told in read(folder.events) if isinstance(told.event, TurnFinished)}
+    vote_bits = settings.plan.make_method().vote_bits(n_classes) * (1 if n_classes == 2 else n_classes)
     released: dict[str, list[ReleasedBits]] = {name: [] for name in settings.agents}
     released[settings.initiator] += _labels(folder)
     for turn, agent in sorted(owner.items()):
@@ -37,7 +38,7 @@ def releases_of_run(folder: RunFolder) -> dict[str, list[ReleasedBits]]:
             answer = replace(reply, holdout=None) if agent == settings.initiator else reply
             released[agent] += releases_in(answer, n_classes)
     for agent in settings.helpers:
-        released[agent] += _votes(folder, agent, n_classes)
+        released[agent] += _votes(folder, agent, vote_bits)
     return {agent: added_up(releases) for agent, releases in released.items()}
 
 
@@ -59,7 +60,7 @@ def _labels(folder: RunFolder) -> Iterator[ReleasedBits]:
         yield ReleasedBits("labels", "training", 1, float(said), 8 * max(told) / max(len(samples), 1))
 
 
-def _votes(folder: RunFolder, agent: str, n_classes: int) -> Iterator[ReleasedBits]:
+def _votes(folder: RunFolder, agent: str, said: int) -> Iterator[ReleasedBits]:
     """Yield the votes that an agent has sent for prediction."""
     n_bytes = n_votes = times = 0
     for recorded in read(folder.events):
@@ -69,4 +70,4 @@ def _votes(folder: RunFolder, agent: str, n_classes: int) -> Iterator[ReleasedBi
             case Predicted(known=known):
                 n_votes += known.get(agent, 0)
     if times:
-        yield votes(n_classes, times, n_bytes, n_votes)
+        yield votes(said, times, n_bytes, n_votes)

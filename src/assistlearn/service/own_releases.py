@@ -17,6 +17,7 @@ from assistlearn.protocol.ledger import Entry, read
 from assistlearn.protocol.messages import type_of
 from assistlearn.protocol.releases import ReleasedBits, added_up, releases_in, votes
 from assistlearn.service.store import RunStore, run_folder, runs_at
+from assistlearn.service.task import Task
 
 TELLING = (type_of(m.TurnTaken), type_of(m.Scores))
 """Replies that say something of samples."""
@@ -93,7 +94,10 @@ def releases_of(home: Path, run: str, entries: Sequence[Entry]) -> RunReleases:
     n_votes = sum(entry.amount or 0 for entry in counted)
     if n_votes:
         sent = [entry.bytes for entry in entries if entry.direction == "sent" and entry.type == type_of(m.Scores)]
-        told.append(votes(task.n_classes, len(sent), sum(sent), n_votes))
+        said = Task.of(task, None, 0.0).method.vote_bits(task.n_classes) * (
+            1 if task.n_classes == 2 else task.n_classes
+        )
+        told.append(votes(said, len(sent), sum(sent), n_votes))
     return RunReleases(run, initiator, task.method, *_counts(held, aside), tuple(told), task.epsilon)
 
 
