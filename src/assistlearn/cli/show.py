@@ -24,9 +24,6 @@ COMBINATIONS = {
     "offset alone": "small trees over the initiator's own scores and columns, as the others did not help",
     "alone": "the initiator's alone count, as the others did not help",
     "linear alone": "a linear model of the initiator's own scores, as the others did not help",
-    "stack": "trees over all agents' scores and the initiator's own columns",
-    "offset": "trees over the initiator's own columns, which begin with a weighted sum of all agents' scores",
-    "offset alone": "the same without the others, as they did not help",
 }
 """What a combination is, in words."""
 
