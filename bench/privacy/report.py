@@ -59,7 +59,8 @@ def _attributes(found: Results, table: str) -> str:
             run = float(np.mean([min(rounds, last) for last in found.last_rounds(table, way)]))
             bits = shown(found.at(table, way, "bits", rounds), 1)
             guess = shown(found.columns_together(table, way, rounds))
-            rows.append([f"`{way}`", f"{run:g}", bits, guess, *_utility(found, table, way, rounds)])
+            so_far = f"{run:.1f}".removesuffix(".0")
+            rows.append([f"`{way}`", so_far, bits, guess, *_utility(found, table, way, rounds)])
         rows.append([f"`{way}`: votes", "", "", shown(found.columns_together(table, f"{way}: votes")), "", ""])
     return (
         on_one_line(words.ABOUT[table])

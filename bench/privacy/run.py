@@ -1,9 +1,11 @@
 """Attack the releases of real runs on public data: ``python -m bench.privacy.run``.
 
-    python -m bench.privacy.run [--reps 5] [--jobs 2] [--quick] [--report] [--out FOLDER] [--docs FOLDER]
+    python -m bench.privacy.run [--reps 5] [--jobs 2] [--again WORD] [--quick] [--report] [--out FOLDER] [--docs FOLDER]
 
 Results go to ``results.csv`` as they come; started again, it goes on where it was. Then ``docs/privacy-measured.md``
-and its picture are written. ``--quick`` is a small run that shows that everything works; ``--report`` measures nothing.
+and its picture are written. ``--again`` measures the ways anew whose names begin with a word, in all replications that
+there are, and replaces their rows, with those of labels. ``--quick`` is a small run that shows that everything works;
+``--report`` measures nothing.
 """
 
 from __future__ import annotations
@@ -62,6 +64,21 @@ def jobs(options: argparse.Namespace) -> list[Job]:
     return [Job(*key) for key in wanted if key not in done]
 
 
+def again(path: Path, word: str, processes: int) -> None:
+    """Measure some ways anew, in all replications that a file has, and put their rows in the place of the old ones."""
+    with path.open(newline="", encoding="utf-8") as file:
+        old = [tuple(row[field] for field in FIELDS) for row in csv.DictReader(file)]
+    ways = tuple(way for way in WAYS if way.startswith(word))
+    to_do = [Job(table, int(seed), ways) for table, seed in dict.fromkeys((row[0], row[5]) for row in old)]
+    measured_anew = [tuple(map(str, row)) for _, rows in run(to_do, processes) for row in rows]
+    replaced = {row[1] for row in measured_anew}
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(FIELDS)
+        writer.writerows([row for row in old if row[1] not in replaced])
+        writer.writerows(measured_anew)
+
+
 def run(to_do: list[Job], processes: int) -> Iterator[tuple[Job, list[tuple[object, ...]]]]:
     """Yield each job with its rows."""
     with ProcessPoolExecutor(processes, initializer=one_thread) as pool:
@@ -92,6 +109,7 @@ def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--reps", type=int, default=None, help=f"replications: {REPS}; two with --quick")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--again", metavar="WORD", default="", help="measure ways anew whose names begin so")
     parser.add_argument("--quick", action="store_true", help="one table, three ways, seeds 0 and 1; for CI")
     parser.add_argument("--report", action="store_true", help="measure nothing, write the page from the results")
     parser.add_argument("--out", type=Path, default=HERE)
@@ -108,7 +126,9 @@ def main() -> None:
     """Measure what is missing, then write the page."""
     options = options_of()
     options.out.mkdir(parents=True, exist_ok=True)
-    to_do = [] if options.report else jobs(options)
+    to_do = [] if options.report or options.again else jobs(options)
+    if options.again:
+        again(options.out / RESULTS, options.again, options.jobs)
     if to_do:
         write(options.out / RESULTS, to_do, options.jobs)
     report.write(options.out / RESULTS, options.docs)

@@ -60,6 +60,21 @@ def test_started_again_it_has_nothing_left_to_do(folder):
     assert [job.replication for job in benchmark.jobs(options)] == [2]
 
 
+def test_measured_again_with_the_same_code_the_rows_of_a_way_are_the_same(folder, tmp_path):
+    before = (folder / "results.csv").read_text(encoding="utf-8").splitlines()
+    again = tmp_path / "results.csv"
+    again.write_text("\n".join([before[0], *(line for line in before if line.split(",")[-2] == "0")]) + "\n")
+    ways = Results(again).ways
+    benchmark.again(again, "ascii", 1)
+    found, old = Results(again), Results(folder / "results.csv")
+    assert found.ways == ways
+    for figure in ("bits", "test auc", "membership"):
+        assert found.at("breast cancer", "ascii", figure, 20)[0] == old.at("breast cancer", "ascii", figure, 20)[0]
+    column = old.columns("breast cancer")[0]
+    guess = [each.at("breast cancer", "ascii", "column", 20, column)[0] for each in (found, old)]
+    assert guess[0] == guess[1]
+
+
 def test_the_page_in_the_documentation_is_that_of_the_results():
     results = ROOT / "bench" / "privacy" / "results.csv"
     assert (ROOT / "docs" / PAGE).read_text(encoding="utf-8") == page(Results(results))

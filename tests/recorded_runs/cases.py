@@ -53,6 +53,8 @@ ESTIMATORS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "abstaining, soft": ("breast", "trees", {"missing_agent": "abstain", "method": "soft"}),
     "weighted samples": ("wine", "mixed", {"weights": True}),
     "weighted samples, soft": ("wine", "trees", {"weights": True, "method": "soft"}),
+    "label-private": ("wine", "mixed", {"method": "label-private", "holdout": 0.2}),
+    "label-private, two classes": ("breast", "trees", {"method": "label-private", "epsilon": 2.0}),
     "combined": (
         "wine",
         "trees",

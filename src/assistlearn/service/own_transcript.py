@@ -13,11 +13,11 @@ import numpy as np
 
 from assistlearn.alignment.matching import Rows
 from assistlearn.core.ignorance import Floats
+from assistlearn.core.quantise import votes_of
 from assistlearn.core.weight import NEGLIGIBLE
 from assistlearn.disclosure.said import beside, of_labels, said_of_classes
 from assistlearn.errors import RunError
 from assistlearn.learners.models_on_disk import packages_of
-from assistlearn.learners.weighting import take_rows
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import as_sent_now
 from assistlearn.protocol.ledger_of_run import entries_of
@@ -126,13 +126,12 @@ class _Told:
         if not any(entry.direction == "sent" and entry.type == type_of(m.Scores) for entry in entries):
             return None
         part, held = Part.recalled(self._own, self._store), self._rows >= 0
-        votes = np.full((len(held), part.n_classes), np.nan)
-        table = take_rows(part.features(), self._rows[held])
         privacy = (
             None if self._own.privacy is None else RunPrivacy(self._own.privacy, self._store, self._own.fingerprint)
         )
-        told = None if privacy is None else privacy.voting(self._rows, self._task)
-        votes[held] = part.agent.scores(table, int(held.sum()), part.n_classes, told)
+        said = part.votes(self._rows, None if privacy is None else privacy.voting(self._rows, self._task))
+        votes = np.full((len(held), part.n_classes), np.nan)
+        votes[held] = votes_of(self._task.method.told_votes(said, part.agent.total_weight))
         return votes
 
     def placed(self, numbers: Floats, n_rows: int) -> Floats:
