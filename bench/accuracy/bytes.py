@@ -38,7 +38,7 @@ class Taken:
 
 
 class Counted(AssistedClassifier):
-    """An estimator that remembers what its agents have said while it was fitted, but cannot abstain or hold out.
+    """An estimator that remembers what its agents have said while it was fitted; all of them, about true labels.
 
     It takes the settings of :class:`AssistedClassifier`, and learns the same.
     """
@@ -60,7 +60,7 @@ class Counted(AssistedClassifier):
             )
             for name in list(self.agents_)[1:]
         }
-        silence = pack_reward(made.method.silence(len(codes), len(self.classes_)), codes)
+        silence = pack_reward(plan.make_method().silence(len(codes), len(self.classes_)), codes)
         for agent in self.agents_.values():
             self._listen(agent, silence, codes)
         try:
