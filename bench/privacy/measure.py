@@ -20,7 +20,7 @@ from assistlearn.disclosure.said import beside, of_labels
 from assistlearn.disclosure.target import target_of
 from bench.privacy.heard import Heard
 from bench.privacy.tables import Cut
-from bench.privacy.ways import EPSILONS, RECOMMENDED, ROUNDS, SHUFFLED, WAYS
+from bench.privacy.ways import EPSILONS, LABEL_PRIVATE, RECOMMENDED, ROUNDS, SHUFFLED, WAYS
 
 KNOWN = 0.05
 """For which share of the samples the attacker knows the column."""
@@ -158,7 +158,7 @@ def _labels(cut: Cut, seed: int, epsilons: Sequence[float]) -> Iterator[Row]:
             ("right", found.right),
         ):
             yield Row(f"epsilon {epsilon:g}", 0, figure, "", value)
-        private = _fit(cut, {"method": "label-private", "epsilon": epsilon}, seed)
+        private = _fit(cut, LABEL_PRIVATE | {"epsilon": epsilon}, seed)
         yield from _utility(cut, private, f"epsilon {epsilon:g}")
 
 

@@ -8,14 +8,15 @@ ROUNDS = (1, 5, 20)
 """After how many rounds a transcript is attacked; a run that has ended before is attacked as it is then."""
 
 RECOMMENDED: dict[str, Any] = {"method": "soft", "reward": "auto", "combine": "auto", "models_per_turn": 20}
+LABEL_PRIVATE: dict[str, Any] = {"method": "label-private", "models_per_turn": 20}
 
 WAYS: dict[str, dict[str, Any]] = {
     "ascii": {"method": "ascii"},
     "soft, 8 bits": {"method": "soft", "score_bits": 8},
     "soft, 4 bits": {"method": "soft", "score_bits": 4},
     "recommended": RECOMMENDED,
-    "label-private, epsilon 1": {"method": "label-private", "epsilon": 1.0},
-    "label-private, epsilon 0.01": {"method": "label-private", "epsilon": 0.01},
+    "label-private, epsilon 1": LABEL_PRIVATE | {"epsilon": 1.0},
+    "label-private, epsilon 0.01": LABEL_PRIVATE | {"epsilon": 0.01},
 }
 
 SHUFFLED = "soft, 8 bits"
