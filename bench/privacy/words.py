@@ -28,7 +28,8 @@ transcript` gives it those of `{SHUFFLED}` about other people. `votes` are the s
 together, as they are sent for prediction, and nothing else. `recommended` is `method="soft", reward="auto",
 combine="auto", models_per_turn=20`; it stops when a round does not pay, and what that round has told counts.
 `label-private`, with `models_per_turn=20`, tells once, in 4 bits per score; at epsilon 0.01 the helper has learned from
-noise, and tells nothing where it finds its model useless. *Test AUC* and *accuracy* are what the run is good for, on test samples."""
+noise, and tells nothing where it finds its model useless. *Test AUC* and *accuracy* are what the run is good for, on
+test samples."""
 LABELS = """Here the helper is the attacker. It has labels that chance has changed (randomised response), their epsilon,
 and its own columns. *Guess of a label* is the AUC of its best guess (more than two classes: the mean over classes, each
 against the rest); *right* is how often its most likely class is the true one. *From columns alone* leaves out what it
