@@ -29,6 +29,7 @@ from assistlearn.reach.processes import reach_processes
 from assistlearn.runs.label_ledger import LabelLedger
 from assistlearn.runs.prediction import predict
 from assistlearn.runs.training import train
+from tests.cli.program import assistlearn
 from tests.runs.parties import Parties
 from tests.runs.sent_bytes import recorded
 
@@ -316,6 +317,9 @@ def test_what_all_runs_have_told_is_held_to_what_the_owner_allows(tmp_path):
         )
         with opened_run(run, training=True) as (opened, _):
             list(train(opened))
+    [limit] = assistlearn("check", made[0], "--json").json["privacy"]["limits"]
+    assert limit["key"] == "privacy.max_label_epsilon"
+    assert (limit["allowed"], limit["spent"], limit["left"]) == (1.5, 1.5, 0.0)
     table = pl.read_csv(tmp_path / "a" / "clinic.csv").with_columns(y=pl.col("y").reverse())
     table.write_csv(tmp_path / "a" / "clinic.csv")
     run = reach_processes.create_run(tmp_path / "2", "2", made, Plan(method="label-private", epsilon=0.5))

@@ -14,6 +14,7 @@ from assistlearn.cli.output import Json, plain, say, say_json, say_table
 from assistlearn.cli.told import told_in_words
 
 if TYPE_CHECKING:
+    from assistlearn.agent_files import AgentDescription
     from assistlearn.service.holdings import Holdings
     from assistlearn.tables import AgentSummary
 
@@ -35,7 +36,7 @@ def check(
     summary = describe(agent, datetime.now(UTC))
     if agent.description.secret is None:
         summary = replace(summary, notes=(*summary.notes, NO_SECRET))
-    limits, privacy = _limits(holdings, datetime.now(UTC)), _privacy(holdings, datetime.now(UTC))
+    limits, privacy = _limits(holdings, datetime.now(UTC)), _privacy(agent.description, holdings, datetime.now(UTC))
     if json:
         say_json(summary.to_dict() | {"limits": limits, "privacy": privacy})
     else:
@@ -57,13 +58,34 @@ def _limits(holdings: Holdings, now: datetime) -> dict[str, Any] | None:
     return {"used": used, "of_one_run": holdings.limits.of_one_run()}
 
 
-def _privacy(holdings: Holdings, now: datetime) -> dict[str, Any] | None:
+def _labels(description: AgentDescription) -> list[dict[str, Any]]:
+    """Return how the limit on what helpers are told of labels stands, where an initiator's owner sets one."""
+    from assistlearn.runs.label_ledger import LabelLedger
+
+    most = None if description.privacy is None else description.privacy.max_label_epsilon
+    if most is None:
+        return []
+    spent = float(LabelLedger(description.models, description.label or "", []).spent().max(initial=0.0))
+    return [
+        {
+            "key": "privacy.max_label_epsilon",
+            "initiator": description.name,
+            "counts": "epsilon of a person's label, all helpers, in all",
+            "allowed": most,
+            "spent": spent,
+            "left": max(most - spent, 0.0),
+        }
+    ]
+
+
+def _privacy(description: AgentDescription, holdings: Holdings, now: datetime) -> dict[str, Any] | None:
     """Return how the limits of ``[privacy]`` stand, and what was told; None where the owner says nothing about it."""
     from assistlearn.service.privacy.standing import limits_at, told_at
 
     if holdings.privacy is None:
         return None
     limits = [asdict(each) for each in limits_at(holdings, now) if each.key.startswith("privacy.")]
+    limits += _labels(description)
     return {"limits": limits, "told": [asdict(each) for each in told_at(holdings.privacy.book)]}
 
 

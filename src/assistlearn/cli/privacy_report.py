@@ -43,8 +43,9 @@ def show_run(facts: dict[str, Any], plot: Path | None = None) -> None:
         say(CLEAR)
     else:
         say(
-            f"Helpers were told labels that chance has changed: epsilon [bold]{facts['epsilon']:g}[/]. All runs up to "
-            f"this one gave away epsilon {facts['epsilon_spent']:g} about any one person's label, at the most."
+            f"Helpers were told labels that chance has changed: epsilon [bold]{facts['epsilon']:g}[/]. Since "
+            f"the first run of this kind, all runs together gave away epsilon {facts['epsilon_spent']:g} about any one "
+            "person's label, at the most."
         )
     say(NO_EPSILON)
 

@@ -101,8 +101,8 @@ def _show_labels(folder: RunFolder) -> None:
         return
     say(
         f"The labels stayed here: helpers were told such as chance has changed, epsilon [bold]{told['epsilon']:g}[/]. "
-        f"All runs up to this one gave away epsilon {told['most_spent']:g} about any one person's "
-        f"{plain(repr(told['label']))}, at the most."
+        f"Since the first run of this kind, all runs together gave away epsilon {told['most_spent']:g} about any one "
+        f"person's {plain(repr(told['label']))}, at the most."
     )
     if caution(told["epsilon"]):
         say(f"[yellow]{plain(caution(told['epsilon']))}[/]")

@@ -27,7 +27,8 @@ LEAVES = (
 )
 LEAVES_HELPER = ("in prediction: for every sample asked for, one score per class",)
 LEAVES_INITIATOR = (
-    "once: the label of every shared sample, as a number under a secret permutation of the classes",
+    "once: the label of every shared sample, as a number under a secret permutation of the classes (with the method "
+    "label-private, one that chance has changed)",
     "in prediction: the ids of the samples asked for, hashed or encrypted as in training",
 )
 
