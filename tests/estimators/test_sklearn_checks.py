@@ -63,6 +63,7 @@ CONFIGURATIONS = {
     "ten naive Bayes": AssistedClassifier(  # none of whose models is perfect
         [(f"agent {start}", GaussianNB(), EveryTenth(start)) for start in range(10)], method="simple", n_rounds=2
     ),
+    "label-private": AssistedClassifier([("a", TREE, left), ("b", TREE, right)], method="label-private", epsilon=2.0),
 }
 
 # Checks that fail for a reason, by configuration. Every other check, and every other configuration, must pass.
@@ -72,6 +73,7 @@ REASONS = {
     "three learners, simple, random order": "As for two trees.",
     "ensemble with neighbours": "Neighbours take no weights: rows are drawn by weight, and of repeated rows others.",
     "hold-out, literal stop": "Repeating rows, or leaving some out, holds out others.",
+    "label-private": "Labels are changed row by row, and of repeated rows others; helpers are not told weights.",
 }
 
 
