@@ -27,7 +27,7 @@ def simulate(agents: list[Path], *options: object):
         (["simulate", "--colour", "red"], "No such option: --colour"),
         (["simulate", "--rounds", "many"], "--rounds"),
         (["simulate", "--rounds", "0"], "--rounds"),
-        (["simulate", "--method", "magic"], "'ascii', 'simple', 'soft', 'ensemble'"),
+        (["simulate", "--method", "magic"], "'ascii', 'simple', 'soft', 'label-private', 'ensemble'"),
         (["simulate", "--holdout", "1.5"], "between 0 and 1"),
         (["simulate", "--shrinkage", "0"], "--shrinkage 0.0 must be above 0"),
         (["simulate", "--score-bits", "7"], "[0, 2, 3, 4, 8, 16, 32]"),

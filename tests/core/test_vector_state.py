@@ -30,7 +30,7 @@ def rewards(draw: st.DrawFn, n: int, n_classes: int, bits: int = 4) -> ScoreVect
 @st.composite
 def told(draw: st.DrawFn) -> tuple[VectorState, list[ScoreVectors]]:
     n, n_classes = draw(st.integers(1, 12)), draw(st.integers(3, 6))
-    weights = draw(st.none() | npst.arrays(np.float64, n, elements=st.floats(0.0, 3.0)).filter(np.any))
+    weights = draw(st.none() | npst.arrays(np.float64, n, elements=st.just(0.0) | st.floats(1e-9, 3.0)).filter(np.any))
     shrinkage = draw(st.floats(0.05, 1.0))
     state = VectorState.start(n, n_classes, weights, loss=draw(st.sampled_from(LOSSES)), shrinkage=shrinkage)
     return state, draw(st.lists(rewards(n, n_classes), min_size=1, max_size=5))

@@ -408,7 +408,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
     def _agents(self) -> Any:
         """The agents without their columns, for scikit-learn's handling of nested parameters."""
         try:
-            return [(name, estimator) for name, estimator, _ in self.agents]  # type: ignore[union-attr]
+            return [(name, estimator) for name, estimator, _ in self.agents]
         except (TypeError, ValueError):
             return self.agents
 

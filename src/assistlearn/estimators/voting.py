@@ -17,6 +17,7 @@ from assistlearn.core import Contribution, votes
 from assistlearn.core.confidence import Said, add_answers
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.quantise import votes_of
+from assistlearn.estimators.checks import check_agents
 from assistlearn.estimators.columns import Positions, rows_held, take_columns
 from assistlearn.learners.weighting import take_rows
 from assistlearn.plan import Plan
@@ -28,6 +29,7 @@ class VotesMixin:
     missing_agent: str
     classes_: NDArray[Any]
     class_prior_: Floats
+    agents: Any
     agents_: dict[str, Agent]
     columns_: dict[str, Positions]
     contributions_: tuple[Contribution, ...]
@@ -225,7 +227,7 @@ class VotesMixin:
 
     def _told(self, name: str, scores: Floats, total_weight: float) -> Floats:
         """Return an agent's votes as the first one hears them: in whole levels. Its own do not travel."""
-        if name == next(iter(self.agents_)) or len(self.classes_) == 1:
+        if name == check_agents(self.agents)[0][0] or len(self.classes_) == 1:
             return scores
         return votes_of(self._plan().make_method().told_votes(scores, total_weight))
 
