@@ -90,8 +90,8 @@ def test_no_confidence_overturns_a_majority(ballot: tuple[int, dict[str, np.ndar
     voting = [name for name, total in totals.items() if total > 0]
     counts = np.zeros((len(next(iter(scores.values()))), n_classes))
     for name in voting:
-        for i, winner in enumerate(scores[name].argmax(axis=1)):
-            counts[i, winner] += 1
+        for i in np.flatnonzero(scores[name].any(axis=1)):  # an agent whose votes cancel out abstains
+            counts[i, scores[name][i].argmax()] += 1
     decided = sum(votes.majority_votes(scores, totals).values())
     chosen = votes.winners(decided)
     if voting:
