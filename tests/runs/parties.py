@@ -68,7 +68,7 @@ class Parties:
         if transport is None:
             transport = MemoryTransport({name: service.answer for name, service in self.services().items()})
         codes = np.unique(self.labels, return_inverse=True)[1]
-        table = OwnTable(codes, self.options.get("weights"))
+        table = OwnTable(codes, self.options.get("weights"), max_label_epsilon=self.options.get("max_label_epsilon"))
         return Led(open_run(folder, self.holdings(initiator), table, transport))
 
     def settings(self, classes: list[Any]) -> RunSettings:

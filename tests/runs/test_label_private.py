@@ -261,17 +261,14 @@ def test_in_processes_too_other_labels_in_another_order_leave_every_byte_the_sam
     assert sent[0] == sent[1]
 
 
-def test_a_table_in_another_order_gives_the_same_predictions(tmp_path):
-    labels = load_wine(return_X_y=True)[1]
-    told, found = told_at_random(labels), []
-    for place, sort in enumerate((False, True)):
-        made = files(tmp_path / str(place), np.random.default_rng(3).permutation(labels), sort)
-        run = reach_processes.create_run(tmp_path / str(place) / "run", "wine", made, Plan(method="label-private"))
-        with recorded(told), opened_run(run, training=True) as (opened, own):
-            list(train(opened))
-            said = predict(opened, Ids(own.table.ids), np.arange(len(own.table)))
-        found.append(pl.DataFrame({"id": own.table.ids, "p": said.probabilities[:, 0]}).sort("id"))
-    np.testing.assert_allclose(found[0]["p"], found[1]["p"], rtol=1e-9)
+def test_people_who_are_asked_about_in_another_order_get_the_same_predictions(tmp_path):
+    made = parties(tmp_path, load_wine)
+    leader, there = run_and_predict(made)
+    ids, order = made.holdings("clinic").ids, np.random.default_rng(3).permutation(len(made.X))
+    again = leader.predict(Ids(ids.take(order), "new"), order)
+    np.testing.assert_array_equal(again.scores, there.scores[order])
+    np.testing.assert_array_equal(again.probabilities, there.probabilities[order])
+    np.testing.assert_array_equal(again.known["lab"], there.known["lab"][order])
 
 
 def test_a_run_whose_folder_lost_what_was_told_does_not_go_on_in_silence(tmp_path):
@@ -310,24 +307,26 @@ def test_a_run_that_tells_more_of_the_labels_than_the_owner_lets_it_is_refused_b
 
 
 def test_what_all_runs_have_told_is_held_to_what_the_owner_allows(tmp_path):
-    made = owned(tmp_path / "a", "1.5")
-    for place, epsilon in enumerate((1.0, 1.5)):
-        run = reach_processes.create_run(
-            tmp_path / str(place), str(place), made, Plan(method="label-private", epsilon=epsilon)
-        )
-        with opened_run(run, training=True) as (opened, _):
-            list(train(opened))
-    [limit] = assistlearn("check", made[0], "--json").json["privacy"]["limits"]
+    labels = load_wine(return_X_y=True)[1]
+    list(parties(tmp_path, load_wine, epsilon=1.5, max_label_epsilon=1.5).leader().train())
+    for agent in ("clinic", "lab", "scans"):
+        (tmp_path / agent / "runs" / "test-run").rename(tmp_path / agent / "runs" / "first")
+    (tmp_path / "run").rename(tmp_path / "first")
+    second = parties(tmp_path, load_wine, labels[::-1], epsilon=0.5, max_label_epsilon=1.5).leader()
+    with pytest.raises(RefusedError, match=r"sum up to epsilon 2; at most 1.5 may be \(privacy.max_label_epsilon\)"):
+        list(second.train())
+
+
+def test_check_says_how_much_of_the_labels_was_told(tmp_path):
+    clinic = owned(tmp_path / "a", "1.5")[0]
+    people = Ids([f"p-{i:04d}" for i in range(50)])
+    LabelLedger(tmp_path / "a" / "clinic-models", "y", ["class 0", "class 1"]).tell(people, np.arange(50) % 2, 1.0)
+    [limit] = assistlearn("check", clinic, "--json").json["privacy"]["limits"]
     assert limit["key"] == "privacy.max_label_epsilon"
-    assert (limit["allowed"], limit["spent"], limit["left"]) == (1.5, 1.5, 0.0)
-    table = pl.read_csv(tmp_path / "a" / "clinic.csv").with_columns(y=pl.col("y").reverse())
-    table.write_csv(tmp_path / "a" / "clinic.csv")
-    run = reach_processes.create_run(tmp_path / "2", "2", made, Plan(method="label-private", epsilon=0.5))
-    with (
-        pytest.raises(RefusedError, match=r"sum up to epsilon 2; at most 1.5 may be \(privacy.max_label_epsilon\)"),
-        opened_run(run, training=True) as (opened, _),
-    ):
-        list(train(opened))
+    assert (limit["allowed"], limit["spent"], limit["left"]) == (1.5, 1.0, 0.5)
+    shown = assistlearn("check", clinic).out
+    assert "What may be told of each person, and was" in shown
+    assert "max_label" in shown
 
 
 def test_a_helpers_file_cannot_limit_what_is_told_of_labels_that_it_has_not(tmp_path):
