@@ -41,15 +41,6 @@ def test_rules_are_kept_over_runs_and_shown(agents):
     assert "takes part in runs with method 'ascii', not 'soft'" in " ".join(refused.err.split())
 
 
-def test_forgetting_gives_nothing_back(agents):
-    owner_says(agents[1], "max_bits_per_sample = 3")
-    assert simulated(agents, "first").code == 0
-    assert assistlearn("forget", agents[0].parent / "first").code == 0
-    refused = simulated(agents, "again")
-    assert refused.code != 0
-    assert "3 are used" in " ".join(refused.err.split())
-
-
 def test_randomised_answers_train_and_predict_in_processes(agents, tmp_path):
     owner_says(agents[1], "randomise = 2.0")
     run = agents[0].parent / "first"
