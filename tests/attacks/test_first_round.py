@@ -68,3 +68,28 @@ def test_a_helper_refuses_to_learn_apart_from_bits(tmp_path):
 
     with pytest.raises(RefusedError, match="hear of each other in the first round"):
         list(made.leader(Claims(made)).train())
+
+
+@attack(
+    "initiator",
+    "asks a helper again, in a second round, in a run in which it answers once (label-private)",
+    "refused: the helper knows how many rounds its method has",
+)
+def test_a_helper_that_answers_once_answers_once(tmp_path):
+    made = parties(tmp_path, method="label-private", reward="in-sample", combine="sum")
+    answers = []
+
+    class Again(Overheard):
+        def ask(self, agent: str, request: bytes) -> bytes:
+            reply, message = super().ask(agent, request), decode(request)
+            if isinstance(message, m.TakeTurn) and agent == "lab":
+                weight = decode(reply).model_weight
+                news = [m.News(message.turn, 1, weight, None)]
+                more = m.TakeTurn(run=message.run, turn=9, round=2, since=message.turn, news=news)
+                answers.append(decode(super().ask(agent, encode(more))))
+            return reply
+
+    list(made.leader(Again(made)).train())
+    [refusal] = answers
+    assert refusal.kind == "out-of-order"
+    assert "Round 2 cannot be" in refusal.text

@@ -198,6 +198,18 @@ def test_a_run_that_tells_the_labels_as_they_are_is_in_the_ledger_of_what_was_ke
     assert set(ledger.spent()) == {np.inf}
 
 
+def test_a_ledger_that_is_gone_is_missed_before_labels_are_told_anew(tmp_path):
+    list(parties(tmp_path, load_wine).leader().train())
+    (tmp_path / "run").rename(tmp_path / "first")
+    for agent in ("clinic", "lab", "scans"):
+        (tmp_path / agent / "runs" / "test-run").rename(tmp_path / agent / "runs" / "first")
+    (tmp_path / "clinic" / "told-labels.sqlite").unlink()
+    with pytest.raises(
+        RunError, match=r"told-labels\.sqlite.* is missing, but there were runs .*: first\. Bring"
+    ):
+        list(parties(tmp_path, load_wine).leader().train())
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [

@@ -63,17 +63,21 @@ def draw(
     array([0, 1, 2, 1, 2])
     """
     shares = [kept_share(epsilon, n_classes) for epsilon in epsilons]
-    likely = _channel(above, shares[1] / shares[0], n_classes)
+    likely = chances(above, shares[1] / shares[0], n_classes)
     if below is not None:
-        likely *= _channel(below, shares[2] / shares[1], n_classes)
+        likely *= chances(below, shares[2] / shares[1], n_classes)
         likely /= likely.sum(axis=1, keepdims=True)
     steps = likely.cumsum(axis=1)[:, :-1]
     drawn: Codes = (uniform[:, np.newaxis] >= steps).sum(axis=1)
     return drawn
 
 
-def _channel(labels: Codes, kept: float, n_classes: int) -> Floats:
-    """Return how likely each class comes of a label that is kept so often, or leads to it: it is the same, n x K."""
+def chances(labels: Codes, kept: float, n_classes: int) -> Floats:
+    """Return how likely each class comes of a label that is kept so often, or leads to it: it is the same, n x K.
+
+    >>> chances(np.array([1]), kept=0.4, n_classes=3).round(2)
+    array([[0.2, 0.6, 0.2]])
+    """
     likely = np.full((len(labels), n_classes), (1.0 - kept) / n_classes)
     likely[np.arange(len(labels)), labels] += kept
     return likely

@@ -10,7 +10,7 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 from sklearn.model_selection import StratifiedKFold
 
 from assistlearn.core.ignorance import Floats
-from assistlearn.core.randomised_response import kept_share
+from assistlearn.core.randomised_response import chances, kept_share
 from assistlearn.core.votes import Codes
 from assistlearn.disclosure.guesser import auc
 
@@ -47,9 +47,7 @@ def response_table(n_classes: int, epsilon: float) -> Floats:
     array([[0.75, 0.25],
            [0.25, 0.75]])
     """
-    kept = kept_share(epsilon, n_classes)
-    table: Floats = np.full((n_classes, n_classes), (1.0 - kept) / n_classes) + kept * np.eye(n_classes)
-    return table
+    return chances(np.arange(n_classes), kept_share(epsilon, n_classes), n_classes)
 
 
 def label_inference(
@@ -119,8 +117,8 @@ def _corrected(told: Floats, table: Floats) -> Floats:
 def _as_chances(corrected: Floats, told: Codes, table: Floats) -> Floats:
     """Return corrected numbers as chances that are above zero, as steep as makes what was told most likely."""
     steep = [np.exp(slope * (corrected - corrected.max(axis=1, keepdims=True))) for slope in SLOPES]
-    chances = [one / one.sum(axis=1, keepdims=True) for one in (np.clip(corrected, LEAST, None), *steep)]
-    return min(chances, key=lambda one: _log_loss(one @ table, told))
+    likely = [one / one.sum(axis=1, keepdims=True) for one in (np.clip(corrected, LEAST, None), *steep)]
+    return min(likely, key=lambda one: _log_loss(one @ table, told))
 
 
 def _macro(likely: Floats, truth: Codes) -> float:

@@ -30,7 +30,7 @@ import numpy as np
 
 from assistlearn.core.confidence import LEAST, Said
 from assistlearn.core.ignorance import Floats
-from assistlearn.core.randomised_response import kept_share
+from assistlearn.core.randomised_response import chances, kept_share
 from assistlearn.core.votes import Codes
 from assistlearn.learners.boosting import Private
 from assistlearn.learners.learner import Learner
@@ -102,14 +102,14 @@ def likeliest_labels(true: Floats, noisy: Codes, epsilon: float) -> Codes:
     >>> likeliest_labels(true, np.array([2] * 10 + [1] * 10), epsilon=1.0)
     array([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])
     """
-    chances, n_classes = posterior(true, noisy, epsilon), true.shape[1]
+    likely, n_classes = posterior(true, noisy, epsilon), true.shape[1]
     while True:
-        codes: Codes = chances.argmax(axis=1)
+        codes: Codes = likely.argmax(axis=1)
         counts = np.bincount(codes, minlength=n_classes)
         rarest = int(np.where(counts > 0, counts, len(codes) + 1).argmin())
         if counts[rarest] >= LEAST_SAMPLES or counts[rarest] == len(codes):
             return codes
-        chances[:, rarest] = -1.0
+        likely[:, rarest] = -1.0
 
 
 def of_labels(said: Said, labels: Codes, n_classes: int) -> Floats:
@@ -152,9 +152,7 @@ def posterior(probabilities: Floats, noisy: Codes, epsilon: float) -> Floats:
     array([[0.4, 0.4, 0.2]])
     """
     n_classes = probabilities.shape[1]
-    kept = kept_share(epsilon, n_classes)
-    likely = np.full(probabilities.shape, (1.0 - kept) / n_classes)
-    likely[np.arange(len(noisy)), noisy] += kept
+    likely = chances(noisy, kept_share(epsilon, n_classes), n_classes)
     out: Floats = probabilities * likely
     total = out.sum(axis=1, keepdims=True)
     return np.where(total > 0.0, out / np.where(total > 0.0, total, 1.0), likely)

@@ -8,9 +8,13 @@ import numpy as np
 
 from assistlearn.alignment.matching import Rows
 from assistlearn.core.votes import Codes
+from assistlearn.errors import RunError
 from assistlearn.events import LabelsTold
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.codec import as_sent_now
 from assistlearn.runs.label_ledger import LabelLedger
 from assistlearn.runs.open_run import OpenRun
+from assistlearn.service.store import RunStore, run_folder, runs_at
 
 
 def told_labels(run: OpenRun, rows: Rows) -> Codes | None:
@@ -26,8 +30,29 @@ def told_labels(run: OpenRun, rows: Rows) -> Codes | None:
         return None
     told = run.folder.told()
     if told is None:
+        _check_ledger(run, ledger)
         drawn = ledger.tell(run.ids_at(rows), table.labels[rows], plan.epsilon, table.max_label_epsilon)
         told = np.asarray(run.folder.permutation())[drawn.codes]
         run.folder.write_told(told)
         run.log.append(LabelsTold(table.label, plan.epsilon, len(rows), drawn.n_drawn, drawn.most_spent))
     return told
+
+
+def _check_ledger(run: OpenRun, ledger: LabelLedger) -> None:
+    """Raise where the ledger is gone, but not the runs in which labels were told that stand in it."""
+    if ledger.exists:
+        return
+    home = run.holdings.home
+    tasks = {name: RunStore(run_folder(home, name)).task() for name in runs_at(home) if name != run.name}
+    before = [name for name, task in tasks.items() if task is not None and _kept_labels(task)]
+    if before:
+        raise RunError(
+            f"{ledger.path}, the ledger of what helpers were told about labels, is missing, but there were runs that "
+            f"kept labels back: {', '.join(before)}. Bring it back from a backup: without it the same labels would be "
+            "told anew, which gives away more. If that is what you want, forget these runs first."
+        )
+
+
+def _kept_labels(task: bytes) -> bool:
+    begin = as_sent_now(task).message
+    return isinstance(begin, m.Begin) and begin.epsilon is not None

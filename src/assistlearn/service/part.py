@@ -137,6 +137,11 @@ class Part:
             raise OutOfOrderError(
                 f"Training of run {message.run!r} has ended here; turn {message.turn} comes too late."
             )
+        if message.round > task.method.most_rounds:
+            raise OutOfOrderError(
+                f"Round {message.round} cannot be: with the method of run {message.run!r} there are "
+                f"{task.method.most_rounds} at the most."
+            )
         if message.since != replica.known or replica.lacks(message):
             text = f"This agent knows the run up to turn {replica.known}, not {message.since}."
             return m.Problem(run=message.run, kind="behind", text=text, known=replica.known)
