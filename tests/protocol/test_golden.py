@@ -17,8 +17,8 @@ from assistlearn.protocol.messages import type_of
 from assistlearn.protocol.older import CHANGED, UNSAID
 from tests.protocol.golden import make_golden as golden
 
-FILES = {version: sorted((golden.HERE / f"v{version}").glob("*.msg")) for version in (1, 2, 3, 4, 5)}
-SAID = {1: golden.V1, 2: golden.V2, 3: golden.V3, 4: golden.V4, 5: golden.V5}
+FILES = {version: sorted((golden.HERE / f"v{version}").glob("*.msg")) for version in (1, 2, 3, 4, 5, 6)}
+SAID = {1: golden.V1, 2: golden.V2, 3: golden.V3, 4: golden.V4, 5: golden.V5, 6: golden.V6}
 EACH = [pytest.param(version, path, id=f"{version}-{path.stem}") for version in FILES for path in FILES[version]]
 OLDER = [param for param in EACH if param.values[0] < m.VERSION]
 
@@ -83,7 +83,9 @@ def test_the_arrays_in_golden_files_still_say_the_same(version):
     assert now("take-turn", version).news[2].reward.coding == "range"
     np.testing.assert_array_equal(unpack_bits(now("take-turn", version).news[2].reward, 1_000), golden.RARELY_RIGHT)
     assert unpack_codes(now("begin", version).labels, 5, 3).tolist() == [0, 2, 1, 1, 0]
-    assert unpack_codes(now("begin-soft", version).labels, 5, 300).tolist() == [0, 299, 1, 1, 0]
+    soft = now("begin-soft", version)  # the first and the last sample are held out
+    assert unpack_codes(soft.labels, 3, 300).tolist() == [299, 1, 1]
+    assert unpack_numbers(soft.weights, 3).tobytes() == np.abs(golden.NUMBERS[1:4]).tobytes()
     assert unpack_codes(now("turn-taken", version).holdout, 3, 4).tolist() == [0, 1, 3]
     if version <= 4:
         assert unpack_numbers(read("scores", version).scores, 5).tobytes() == golden.NUMBERS.tobytes()

@@ -34,11 +34,13 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | n_samples, n_classes      | how many samples and classes there are                            |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
-|           |          | labels                    | class codes under a secret permutation, entropy-coded (2 bytes    |
-|           |          |                           | per sample at the most): numbers, not names of classes; of the    |
-|           |          |                           | label-private method, such as chance has changed                  |
+|           |          | labels                    | class codes of the training samples under a secret permutation,   |
+|           |          |                           | entropy-coded (2 bytes per sample at the most): numbers, not      |
+|           |          |                           | names of classes; of the label-private method, such as chance has |
+|           |          |                           | changed. Those of hold-out samples stay with the initiator        |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
-|           |          | weights                   | initial weights of the samples, if not uniform: 8 bytes each      |
+|           |          | weights                   | initial weights of the training samples, if not uniform: 8 bytes  |
+|           |          |                           | each                                                              |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | holdout                   | which samples are held out: at most 1 bit each                    |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
@@ -104,7 +106,7 @@ import msgspec
 from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers
 from assistlearn.protocol.levels import Levels
 
-VERSION = 5
+VERSION = 6
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", kw_only=True, array_like=True):

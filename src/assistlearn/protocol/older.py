@@ -16,7 +16,16 @@ import msgspec
 from assistlearn.core.quantise import quantise
 from assistlearn.errors import ProtocolError
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers, unpack_numbers
+from assistlearn.protocol.arrays import (
+    Bits,
+    ClassCodes,
+    Numbers,
+    pack_codes,
+    pack_numbers,
+    unpack_bits,
+    unpack_codes,
+    unpack_numbers,
+)
 from assistlearn.protocol.levels import plain_levels
 from assistlearn.protocol.messages import Message, type_of
 from assistlearn.protocol.older_arrays import ClassCodesOfVersion3, LevelsOfVersion3
@@ -67,7 +76,7 @@ class BeginOfVersion1(Named, frozen=True, tag="begin"):
 
     def now(self) -> m.Begin:
         """Return the task; what was not said yet is as it was then."""
-        return m.Begin(**(SINCE | msgspec.structs.asdict(self) | {"labels": self.labels.now()}))
+        return _begin_now(SINCE | msgspec.structs.asdict(self) | {"labels": self.labels.now()})
 
 
 class BeginOfVersion2(BeginOfVersion1, frozen=True, tag="begin"):
@@ -103,7 +112,13 @@ class BeginOfVersion4(Message, frozen=True, tag="begin"):
 
     def now(self) -> m.Begin:
         """Return the task."""
-        return m.Begin(**(SINCE | msgspec.structs.asdict(self)))
+        return _begin_now(SINCE | msgspec.structs.asdict(self))
+
+
+class BeginOfVersion5(BeginOfVersion4, frozen=True, tag="begin"):
+    """The task, when helpers were told the labels of hold-out samples, too."""
+
+    epsilon: float | None
 
 
 class NewsOfVersion3(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
@@ -201,6 +216,7 @@ CHANGED: dict[int, tuple[type[Message], ...]] = {
     2: (BeginOfVersion2,),
     3: (BeginOfVersion3, TakeTurnOfVersion3, TurnTakenOfVersion3, ScoresOfVersion3),
     4: (BeginOfVersion4, ScoresOfVersion4),
+    5: (BeginOfVersion5,),
 }
 """For each older version the types that the version after it has changed, as they were."""
 
@@ -247,6 +263,17 @@ def _named(kind: type[Message]) -> type[Message]:
     name, tag, more = kind.__name__, type_of(kind), {"today": kind}
     named: Any = msgspec.defstruct(name, fields, bases=(SameAsNow,), namespace=more, tag=tag, frozen=True, kw_only=True)
     return cast(type[Message], named)
+
+
+def _begin_now(said: dict[str, Any]) -> m.Begin:
+    """Return a task without the labels and weights of its hold-out samples."""
+    if said["holdout"] is None:
+        return m.Begin(**said)
+    n, n_classes = said["n_samples"], said["n_classes"]
+    training = ~unpack_bits(said["holdout"], n)
+    labels = pack_codes(unpack_codes(said["labels"], n, n_classes)[training], n_classes)
+    weights = None if said["weights"] is None else pack_numbers(unpack_numbers(said["weights"], n)[training])
+    return m.Begin(**said | {"labels": labels, "weights": weights})
 
 
 def _scores_now(older: ScoresOfVersion3 | ScoresOfVersion4) -> m.Scores:

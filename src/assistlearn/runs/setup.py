@@ -110,9 +110,10 @@ def set_up(
     weights : ndarray of shape (n_samples,), optional
         The initial weights of the samples.
     told : ndarray of shape (n_samples,), optional
-        The class codes that helpers are told, where the true ones stay with the initiator.
+        The class codes that helpers are told, where the true ones stay with the initiator. Those of hold-out samples
+        are not looked at: nobody is told them.
     """
-    training, aside = _split(plan, labels)
+    training, aside = split_of(plan, labels)
     if weights is not None and training is not None and not weights[training].sum() > 0.0:
         raise SettingsError(
             f"holdout={plan.holdout} leaves {len(training)} samples to train on, all of them with no weight. "
@@ -122,10 +123,12 @@ def set_up(
     methods = {name: (plan.at_home() if name == initiator else plan).make_method() for name in agents}
     n_training = len(labels) if training is None else len(training)
     own_weights = weights if weights is None or training is None else weights[training]
+    true = _at(codes, training)
+    heard = true if told is None else _at(told, training)
     rng = np.random.RandomState([plan.seed, 3])
     return SetUp(
         methods=methods,
-        codes={name: _at(codes if told is None or name == initiator else told, training) for name in agents},
+        codes={name: true if name == initiator else heard for name in agents},
         training=training,
         aside=aside,
         n_training=n_training,
@@ -153,13 +156,14 @@ def _at(codes: Codes, training: Positions | None) -> Codes:
 
 def check_holdout(plan: Plan, labels: Codes) -> None:
     """Refuse a share so small that it holds out nothing; asked before a run begins."""
-    if plan.holdout is not None and _split(plan, labels)[1] is None:
+    if plan.holdout is not None and split_of(plan, labels)[1] is None:
         raise SettingsError(
             f"holdout={plan.holdout} of {len(labels)} samples leaves nothing to hold out. Use a larger share."
         )
 
 
-def _split(plan: Plan, labels: Codes) -> tuple[Positions, Positions] | tuple[None, None]:
+def split_of(plan: Plan, labels: Codes) -> tuple[Positions, Positions] | tuple[None, None]:
+    """Return the positions of the samples to train on, and of the hold-out samples; None and None without any."""
     if plan.holdout is None:
         return None, None
     if plan.make_method().keeps_labels:

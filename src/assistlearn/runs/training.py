@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from assistlearn.combination import to_bytes
-from assistlearn.core.votes import Codes
 from assistlearn.errors import RefusedError, RunError, UnreachableError
 from assistlearn.events import (
     AgentLeft,
@@ -57,7 +56,7 @@ def train(run: OpenRun) -> Iterator[Event]:
     logged = [recorded.event for recorded in read(run.folder.events, strict=False)]
     if not any(isinstance(event, SamplesSettled) for event in logged):
         run.log.append(SamplesSettled(made.n_training, n_holdout))
-    _begin(run, codes, told, n_classes, made, weights)
+    _begin(run, len(rows), n_classes, made)
     received = received_answers(run)
     checks = turn_checks(run, made, len(rows))
     participants = [
@@ -101,28 +100,28 @@ def _check_release(run: OpenRun, n_classes: int) -> None:
         )
 
 
-def _begin(run: OpenRun, codes: Codes, told: Codes | None, n_classes: int, made: SetUp, weights: Any) -> None:
+def _begin(run: OpenRun, n_samples: int, n_classes: int, made: SetUp) -> None:
     """Send every agent the task; one that has it already answers the same again.
 
-    Where the true labels stay with the initiator, so do the weights, which may tell of them.
+    Labels and weights of hold-out samples are not part of it. Where the true labels stay with the initiator, so do all
+    weights, which may tell of them.
     """
     plan = run.settings.plan
-    mask = np.zeros(len(codes), dtype=bool)
+    mask = np.zeros(n_samples, dtype=bool)
     mask[[] if made.aside is None else made.aside] = True
-    labels = pack_codes(codes, n_classes)
-    labels_told = labels if told is None else pack_codes(told, n_classes)
     holdout = None if made.aside is None else pack_bits(mask)
-    packed_weights = None if weights is None else pack_numbers(weights)
+    weights = None if made.weights is None else pack_numbers(made.weights)
+    labels = {id(codes): pack_codes(codes, n_classes) for codes in made.codes.values()}
     for name in run.agents:
         own = name == run.settings.initiator
         begin = m.Begin(
             run=run.name,
-            n_samples=len(codes),
+            n_samples=n_samples,
             n_classes=n_classes,
-            labels=labels if own else labels_told,
+            labels=labels[id(made.codes[name])],
             seed=made.seeds[name],
             turn_seeds=plan.seed,
-            weights=packed_weights if own or told is None else None,
+            weights=weights if own or not plan.make_method().keeps_labels else None,
             holdout=holdout,
             **(plan.at_home() if own else plan).told(n_classes),
         )

@@ -40,8 +40,8 @@ class Task:
         How the agent finds out where its models are right.
     n_classes : int
         The number of classes.
-    codes : ndarray of shape (n_samples,)
-        The class codes of all samples.
+    training_codes : ndarray of shape (n_training,)
+        The class codes of the samples to train on; nobody is told those of the others.
     aside : ndarray of bool of shape (n_samples,)
         Which samples are held out.
     weights : ndarray or None
@@ -58,7 +58,7 @@ class Task:
     method: Method
     honesty: Honesty
     n_classes: int
-    codes: Codes
+    training_codes: Codes
     aside: Bools
     weights: Floats | None
     rows: Rows | None
@@ -79,14 +79,15 @@ class Task:
         aside = np.zeros(n, bool) if begin.holdout is None else unpack_bits(begin.holdout, n)
         if aside.all():
             raise ProtocolError("Every sample is held out: there is nothing to train on.")
+        n_training = n - int(np.count_nonzero(aside))
         return cls(
             method_name=begin.method,
             method=plan.make_method(),
             honesty=Honesty(plan.reward, plan.cv, models=plan.models_per_turn),
             n_classes=begin.n_classes,
-            codes=unpack_codes(begin.labels, n, begin.n_classes),
+            training_codes=unpack_codes(begin.labels, n_training, begin.n_classes),
             aside=aside,
-            weights=_weights(begin, aside),
+            weights=_weights(begin, n_training),
             rows=rows,
             apart=begin.first_round == "apart",
             min_effective=min_effective,
@@ -95,12 +96,7 @@ class Task:
     @property
     def n_training(self) -> int:
         """How many samples are trained on."""
-        return int(np.count_nonzero(~self.aside))
-
-    @property
-    def training_codes(self) -> Codes:
-        """The class codes of the samples to train on."""
-        return self.codes[~self.aside]
+        return len(self.training_codes)
 
     def start(self) -> RunState:
         """Return the state before the first turn."""
@@ -178,10 +174,10 @@ def _check_room(plan: Plan, begin: m.Begin) -> None:
         )
 
 
-def _weights(begin: m.Begin, aside: Bools) -> Floats | None:
+def _weights(begin: m.Begin, n_training: int) -> Floats | None:
     if begin.weights is None:
         return None
-    weights: Floats = unpack_numbers(begin.weights, begin.n_samples)[~aside]
+    weights: Floats = unpack_numbers(begin.weights, n_training)
     if (weights < 0.0).any() or not (weights > 0.0).any():
         raise ProtocolError("Initial weights must not be negative, nor all zero.")
     return weights

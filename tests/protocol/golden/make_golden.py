@@ -35,7 +35,7 @@ FEW_LEVELS = (np.arange(500) % 3 - 1).astype(np.int8)
 LABELS = np.arange(40) % 3
 SURE = np.where(np.arange(120).reshape(40, 3) % 7 > 1, -3, 3 - np.arange(3)).astype(np.int8)
 
-V5: dict[str, m.Message] = {
+V6: dict[str, m.Message] = {
     "open": m.Open(run="r-1", initiator="clinic", purpose="früh erkennen", alignment="psi", overlap="abstain"),
     "opened": m.Opened(run="r-1", agent="lab", n_rows=1_234),
     "align": m.Align(run="r-1", purpose="train", step=1, data=b"\x00\xffids"),
@@ -84,10 +84,10 @@ V5: dict[str, m.Message] = {
         method="soft",
         n_samples=5,
         n_classes=300,
-        labels=pack_codes(np.array([0, 299, 1, 1, 0]), 300),
+        labels=pack_codes(np.array([299, 1, 1]), 300),
         seed=2**31 - 1,
         turn_seeds=0,
-        weights=pack_numbers(np.abs(NUMBERS)),
+        weights=pack_numbers(np.abs(NUMBERS[1:4])),
         holdout=pack_bits(np.array([True, False, False, False, True])),
         reward="auto",
         cv=4,
@@ -176,9 +176,30 @@ V5: dict[str, m.Message] = {
 """What the files of this version say."""
 
 
+ALL_LABELS: dict[str, Any] = {
+    "labels": pack_codes(np.array([0, 299, 1, 1, 0]), 300),
+    "weights": pack_numbers(np.abs(NUMBERS)),
+}
+"""What helpers were told up to version 5 in place of labels and weights of the training samples alone."""
+
+
+def begin_of_version_5(begin: m.Message, **all_samples: Any) -> older.BeginOfVersion5:
+    """Return a task as it was told in version 5."""
+    return older.BeginOfVersion5(**msgspec.structs.asdict(begin) | all_samples)
+
+
 def begin_of_version_4(begin: m.Message) -> older.BeginOfVersion4:
     """Return a task as it was told in version 4."""
     return older.BeginOfVersion4(**{k: v for k, v in msgspec.structs.asdict(begin).items() if k != "epsilon"})
+
+
+V5: dict[str, m.Message] = {
+    **V6,
+    "begin": begin_of_version_5(V6["begin"]),
+    "begin-label-private": begin_of_version_5(V6["begin-label-private"]),
+    "begin-soft": begin_of_version_5(V6["begin-soft"], **ALL_LABELS),
+}
+"""What the files of version 5 say."""
 
 
 VOTES: dict[str, Any] = {
@@ -329,14 +350,14 @@ def main() -> None:
     folder = HERE / f"v{m.VERSION}"
     folder.mkdir(exist_ok=True)
     written = []
-    for name, message in V5.items():
+    for name, message in V6.items():
         try:
             with (folder / f"{name}.msg").open("xb") as file:
                 file.write(encode(message))
         except FileExistsError:
             continue
         written.append(name)
-    print(f"{folder}: {len(written)} files written, {len(V5) - len(written)} were there and stay as they are.")  # noqa: T201
+    print(f"{folder}: {len(written)} files written, {len(V6) - len(written)} were there and stay as they are.")  # noqa: T201
 
 
 if __name__ == "__main__":
