@@ -103,3 +103,8 @@ def test_ten_thousand_samples_take_a_second_or_two():
     began = time.process_time()
     differences(codes, assisted, alone)
     assert time.process_time() - began < 4.0
+
+
+def test_one_sample_tells_no_difference():
+    codes, assisted, alone = two_sets_of_answers(1, 7)
+    assert set(differences(codes, assisted, alone).values()) == {None}

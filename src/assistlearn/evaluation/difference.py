@@ -71,7 +71,7 @@ def differences(
     Returns
     -------
     differences : dict of str to Difference or None
-        Assisted minus alone; None where a metric is not defined.
+        Assisted minus alone; None where a metric is not defined, or there are fewer than two samples.
 
     Examples
     --------
@@ -83,6 +83,8 @@ def differences(
     (-0.47, True)
     """
     one, other = (answers_of(codes, said, weights, own) for said, own in zip((assisted, alone), predicted, strict=True))
+    if len(one.codes) < 2:
+        return dict.fromkeys(METRICS)
     drawn = [metric for metric in METRICS.values() if metric.name not in _MEANS and metric.is_defined(one)]
     samples = resampled(one, other, [metric.name for metric in drawn], seed) if drawn else {}
     return {name: _difference(metric, one, other, samples.get(name)) for name, metric in METRICS.items()}
