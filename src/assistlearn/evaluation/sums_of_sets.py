@@ -87,7 +87,7 @@ class SumsOfSets:
 
     def _judged(self, gaps: Floats, most: Floats) -> tuple[Floats, Floats]:
         """Return losses and right answers, sets x samples; the memory of the gaps is used again."""
-        right: Floats = (gaps <= most).all(axis=0).astype(np.float64)
+        right = np.asarray((gaps <= most).all(axis=0), dtype=np.float64)
         gaps *= self._sharpness
         np.minimum(gaps, FARTHEST, out=gaps)
         np.exp(gaps, out=gaps)
