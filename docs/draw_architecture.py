@@ -44,9 +44,9 @@ LAYERS = (
     Layer("tables", "reading, kinds, schema", "table and labels", "table"),
     Layer("agent_files", "an organisation's file", "agent.toml, secret", "agent.toml, secret, [allow]"),
     Layer(
-        "combination, disclosure",
-        "use of scores; what releases tell",
-        "fitted here, in private",
+        "combination, disclosure, evaluation",
+        "scores; what releases tell; figures",
+        "fitted, judged, in private",
         "attacks its own transcript",
     ),
     Layer(
@@ -62,6 +62,10 @@ LAYERS = (
     Layer("storage", "files: whole or not there", "the same code", "the same code"),
     Layer("errors", "every error, in one tree", "the same code", "the same code"),
 )
+
+
+MOST_LETTERS = 30
+"""Of the names of a row in letters of the usual size."""
 
 
 class Stop(NamedTuple):
@@ -114,7 +118,8 @@ def draw_layers() -> Figure:
     axes.text(0.1, 0.4, "a layer imports only\nlayers below it", va="bottom", size=11, color=FAINT)
     for row, layer in enumerate(LAYERS):
         y = -row - 0.65
-        axes.text(0.1, y + 0.2, layer.names, size=11.5, weight="bold", color=INK, va="center")
+        size = 11.5 if len(layer.names) <= MOST_LETTERS else 10.0
+        axes.text(0.1, y + 0.2, layer.names, size=size, weight="bold", color=INK, va="center")
         axes.text(0.1, y - 0.18, layer.meaning, size=10.5, color=FAINT, va="center")
         axes.plot([0.1, 3.0], [y - 0.5, y - 0.5], color="#d8d5cc", lw=0.8)
         for (left, width, colour), words in zip(columns, (layer.initiator, "", layer.helper), strict=True):

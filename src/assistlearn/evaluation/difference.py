@@ -1,0 +1,161 @@
+"""By how much one set of answers is better than another on the same samples, with a 95 % interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes
+from assistlearn.evaluation.metrics import METRICS, Answers, Metric, answers_of
+from assistlearn.evaluation.resampling import resampled
+
+LEVEL = 0.95
+"""How often an interval is to hold the true difference."""
+
+ADDED = 0.5
+"""Pairs that are added to each of the four kinds of pairs of answers, right or wrong (Agresti and Min, 2005)."""
+
+LEAST = float(np.finfo(np.float64).eps)
+"""What a class is taken for at the least, as in scikit-learn's log loss."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference and its interval.
+
+    Attributes
+    ----------
+    value : float
+        The first figure minus the second.
+    low, high : float
+        The ends of the interval.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+def differences(
+    codes: Codes,
+    assisted: Floats,
+    alone: Floats,
+    weights: Floats | None = None,
+    *,
+    predicted: tuple[Codes | None, Codes | None] = (None, None),
+    seed: int = 0,
+) -> dict[str, Difference | None]:
+    """Return, for every metric, by how much the assisted answers differ from those alone, on the same samples.
+
+    Accuracy, log loss and Brier score are means over samples; their intervals are those of the mean of the samples'
+    own differences. For accuracy half a pair of each kind is added first, so that a few samples without a
+    disagreement do not pass for certainty. The other metrics are computed anew on samples that are drawn with
+    replacement, in pairs and class by class.
+
+    Parameters
+    ----------
+    codes : array of int of shape (n_samples,)
+        The true classes.
+    assisted, alone : array of shape (n_samples, n_classes)
+        Class probabilities.
+    weights : array of shape (n_samples,), optional
+        Of the samples; equal by default.
+    predicted : pair of arrays of int, optional
+        The classes that are answered, assisted and alone; the likeliest by default.
+    seed : int
+        Of the samples that are drawn.
+
+    Returns
+    -------
+    differences : dict of str to Difference or None
+        Assisted minus alone; None where a metric is not defined, or there are fewer than two samples.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> codes = rng.integers(0, 2, 400)
+    >>> right = np.where(codes == 1, 0.8, 0.2)
+    >>> found = differences(codes, np.column_stack([1 - right, right]), np.full((400, 2), 0.5))["log_loss"]
+    >>> round(found.value, 3), found.high < 0
+    (-0.47, True)
+    """
+    one, other = (answers_of(codes, said, weights, own) for said, own in zip((assisted, alone), predicted, strict=True))
+    if len(one.codes) < 2:
+        return dict.fromkeys(METRICS)
+    drawn = [metric for metric in METRICS.values() if metric.name not in _MEANS and metric.is_defined(one)]
+    samples = resampled(one, other, [metric.name for metric in drawn], seed) if drawn else {}
+    return {name: _difference(metric, one, other, samples.get(name)) for name, metric in METRICS.items()}
+
+
+def _difference(metric: Metric, one: Answers, other: Answers, drawn: Floats | None) -> Difference | None:
+    first, second = metric.of(one), metric.of(other)
+    if first is None or second is None:
+        return None
+    value = first - second
+    if drawn is None:
+        return Difference(value, *_interval_of_mean(metric.name, one, other))
+    low, high = np.quantile(drawn, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0])
+    return Difference(value, min(float(low), value), max(float(high), value))
+
+
+def mean_and_error(each: Floats, weights: Floats) -> tuple[float, float]:
+    """Return a weighted mean over samples and its standard error; the error of a single sample is infinite.
+
+    >>> mean_and_error(np.array([1.0, 3.0, 1.0, 3.0]), np.ones(4))
+    (2.0, 0.577...)
+    """
+    whole = float(weights.sum())
+    mean = float(weights @ each) / whole
+    if len(each) < 2:
+        return mean, float("inf")
+    spread = float(np.sqrt(np.sum((weights * (each - mean)) ** 2))) / whole
+    return mean, spread * float(np.sqrt(len(each) / (len(each) - 1)))
+
+
+def _interval_of_mean(name: str, one: Answers, other: Answers) -> tuple[float, float]:
+    """Return the interval of the mean of the samples' own differences, by Student's distribution."""
+    each = _MEANS[name](one) - _MEANS[name](other)
+    if name == "accuracy":
+        return _interval_of_shares(each, one.weights)
+    mean, error = mean_and_error(each, one.weights)
+    reach = error * float(stats.t.ppf((1.0 + LEVEL) / 2.0, max(len(each) - 1, 1)))
+    return mean - reach, mean + reach
+
+
+def _interval_of_shares(each: Floats, weights: Floats) -> tuple[float, float]:
+    """Return the interval of Agresti and Min (2005) for the difference of two shares of the same samples.
+
+    An added pair weighs what a sample weighs on average, by its weight.
+    """
+    size = float((weights**2).sum() / weights.sum())
+    kinds = np.array([1.0, -1.0, 0.0, 0.0])
+    whole = float(weights.sum()) + ADDED * size * len(kinds)
+    mean = float(weights @ each) / whole
+    squares = ((weights * (each - mean)) ** 2).sum() + ADDED * size**2 * ((kinds - mean) ** 2).sum()
+    reach = float(stats.norm.ppf((1.0 + LEVEL) / 2.0)) * float(np.sqrt(squares)) / whole
+    return max(-1.0, mean - reach), min(1.0, mean + reach)
+
+
+def _right(answers: Answers) -> Floats:
+    right: Floats = (answers.predicted == answers.codes).astype(np.float64)
+    return right
+
+
+def log_losses(answers: Answers) -> Floats:
+    """Return the log loss of every sample."""
+    of_truth = answers.probabilities[np.arange(len(answers.codes)), answers.codes]
+    losses: Floats = -np.log(np.clip(of_truth, LEAST, 1.0 - LEAST))
+    return losses
+
+
+def _briers(answers: Answers) -> Floats:
+    truth = np.arange(answers.n_classes) == answers.codes[:, np.newaxis]
+    errors: Floats = ((answers.probabilities - truth) ** 2).sum(axis=1)
+    return errors / 2.0 if answers.n_classes == 2 else errors
+
+
+_MEANS = {"accuracy": _right, "log_loss": log_losses, "brier": _briers}
+"""The metrics that are means, and what they are means of."""

@@ -1,0 +1,228 @@
+"""How good answers are: the metrics by name, computed by scikit-learn from class codes and class probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import metrics
+
+from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes, winners
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What is judged, without samples of no weight.
+
+    Attributes
+    ----------
+    codes : array of int
+        The true classes.
+    probabilities : array of shape (n_samples, n_classes)
+        How likely each class is said to be.
+    predicted : array of int
+        The classes that are answered.
+    weights : array
+        Of the samples.
+    """
+
+    codes: Codes
+    probabilities: Floats
+    predicted: Codes
+    weights: Floats
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are; some may not occur."""
+        return int(self.probabilities.shape[1])
+
+    @property
+    def occurring(self) -> NDArray[np.intp]:
+        """The classes that occur among the samples."""
+        return np.flatnonzero(np.bincount(self.codes, minlength=self.n_classes))
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One figure of how good answers are.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    title : str
+        What it is called in a text.
+    larger_is_better : bool
+        Which direction is better.
+    compute : callable
+        Returns it, given :class:`Answers`.
+    needs_every_class : bool
+        Whether it is defined only where every class occurs among the samples.
+    """
+
+    name: str
+    title: str
+    larger_is_better: bool
+    compute: Callable[[Answers], float]
+    needs_every_class: bool = False
+
+    def of(self, answers: Answers) -> float | None:
+        """Return the figure; None where it is not defined."""
+        return self.compute(answers) if self.is_defined(answers) else None
+
+    def is_defined(self, answers: Answers) -> bool:
+        """Return whether there are samples, two classes, and, where it needs them, some of each class."""
+        least = answers.n_classes if self.needs_every_class else 1
+        return answers.n_classes > 1 and len(answers.occurring) >= least
+
+    def better(self, one: float, other: float) -> bool:
+        """Return whether one figure is better than another.
+
+        >>> METRICS["accuracy"].better(0.9, 0.8), METRICS["log_loss"].better(0.9, 0.8)
+        (True, False)
+        """
+        return one > other if self.larger_is_better else one < other
+
+
+def answers_of(
+    codes: Codes, probabilities: Floats, weights: Floats | None = None, predicted: Codes | None = None
+) -> Answers:
+    """Return what is judged: rows sum to one, samples of no weight are gone, and every class has its answer."""
+    counts = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
+    chosen = winners(probabilities) if predicted is None else np.asarray(predicted)
+    rows = counts > 0.0
+    said = probabilities[rows]
+    return Answers(np.asarray(codes)[rows], said / said.sum(axis=1, keepdims=True), chosen[rows], counts[rows])
+
+
+def measure(
+    codes: Codes, probabilities: Floats, weights: Floats | None = None, predicted: Codes | None = None
+) -> dict[str, float | None]:
+    """Return every metric by name.
+
+    Parameters
+    ----------
+    codes : array of int of shape (n_samples,)
+        The true classes.
+    probabilities : array of shape (n_samples, n_classes)
+        How likely each class is said to be.
+    weights : array of shape (n_samples,), optional
+        Of the samples; equal by default.
+    predicted : array of int of shape (n_samples,), optional
+        The classes that are answered; the likeliest by default.
+
+    Returns
+    -------
+    figures : dict of str to float or None
+        None where a metric is not defined: without samples, or, for some, where a class does not occur.
+
+    Examples
+    --------
+    >>> said = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.7, 0.3]])
+    >>> {name: round(figure, 3) for name, figure in measure(np.array([0, 0, 1, 1]), said).items()}
+    {'accuracy': 0.5, 'balanced_accuracy': 0.5, 'log_loss': 0.612, 'brier': 0.225, 'roc_auc': 0.75,
+     'average_precision': 0.833}
+    >>> measure(np.array([0, 0]), said[:2])["roc_auc"] is None
+    True
+    """
+    answers = answers_of(codes, probabilities, weights, predicted)
+    return {name: metric.of(answers) for name, metric in METRICS.items()}
+
+
+def confusion(codes: Codes, predicted: Codes, n_classes: int, weights: Floats | None = None) -> Floats:
+    """Return how often each true class (rows) was answered as each class (columns), by weight.
+
+    >>> confusion(np.array([0, 0, 1]), np.array([0, 1, 1]), n_classes=3)
+    array([[1., 1., 0.],
+           [0., 1., 0.],
+           [0., 0., 0.]])
+    """
+    if not len(codes):
+        return np.zeros((n_classes, n_classes))
+    counted: NDArray[Any] = metrics.confusion_matrix(
+        codes, predicted, labels=np.arange(n_classes), sample_weight=weights
+    )
+    return counted.astype(np.float64)
+
+
+def recalls(table: Floats) -> list[float | None]:
+    """Return which share of each true class was answered right, from :func:`confusion`; None where it does not occur.
+
+    >>> recalls(np.array([[3.0, 1.0], [0.0, 0.0]]))
+    [0.75, None]
+    """
+    right, whole = np.diagonal(table), table.sum(axis=1)
+    return [float(r / w) if w > 0.0 else None for r, w in zip(right, whole, strict=True)]
+
+
+# -- what scikit-learn computes
+
+
+def _accuracy(answers: Answers) -> float:
+    return float(metrics.accuracy_score(answers.codes, answers.predicted, sample_weight=answers.weights))
+
+
+def _balanced_accuracy(answers: Answers) -> float:
+    """Return the mean recall of the classes that occur; ``balanced_accuracy_score`` warns where others are answered."""
+    return float(
+        metrics.recall_score(
+            answers.codes,
+            answers.predicted,
+            labels=answers.occurring,
+            average="macro",
+            sample_weight=answers.weights,
+            zero_division=0.0,
+        )
+    )
+
+
+def _log_loss(answers: Answers) -> float:
+    known = np.arange(answers.n_classes)
+    return float(metrics.log_loss(answers.codes, answers.probabilities, labels=known, sample_weight=answers.weights))
+
+
+def _brier(answers: Answers) -> float:
+    """Return the mean squared error of the probabilities: of class 1 for two classes, summed over more."""
+    return float(
+        metrics.brier_score_loss(
+            answers.codes,
+            answers.probabilities,
+            labels=np.arange(answers.n_classes),
+            sample_weight=answers.weights,
+            scale_by_half=answers.n_classes == 2,
+        )
+    )
+
+
+def _roc_auc(answers: Answers) -> float:
+    return _each_against_the_rest(metrics.roc_auc_score, answers)
+
+
+def _average_precision(answers: Answers) -> float:
+    return _each_against_the_rest(metrics.average_precision_score, answers)
+
+
+def _each_against_the_rest(score: Callable[..., Any], answers: Answers) -> float:
+    """Return a score of class 1 for two classes, and the mean over the classes, each against the rest, for more."""
+    known = [1] if answers.n_classes == 2 else range(answers.n_classes)
+    figures = [
+        score(answers.codes == code, answers.probabilities[:, code], sample_weight=answers.weights) for code in known
+    ]
+    return float(np.mean(figures))
+
+
+_ALL = (
+    Metric("accuracy", "accuracy", True, _accuracy),
+    Metric("balanced_accuracy", "balanced accuracy", True, _balanced_accuracy),
+    Metric("log_loss", "log loss", False, _log_loss),
+    Metric("brier", "Brier score", False, _brier),
+    Metric("roc_auc", "ROC AUC", True, _roc_auc, needs_every_class=True),
+    Metric("average_precision", "average precision", True, _average_precision, needs_every_class=True),
+)
+
+METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
+"""Every metric by its name."""

@@ -1,0 +1,273 @@
+"""Who helped, and how much: every helper's share of the gain over the initiator alone, on samples with labels.
+
+The value of a set of helpers is how well the initiator does with them, and nobody else: its log loss and its accuracy,
+sample by sample. A helper's share is its Shapley value: what it adds, averaged over all orders in which helpers may
+join. Beside it stands what is lost if it alone is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.votes import Codes, winners
+from assistlearn.errors import SettingsError
+from assistlearn.evaluation.difference import LEAST, mean_and_error
+from assistlearn.evaluation.shapley import MOST_EXACT, coefficients, drawn_orders, every_set, sets_on_the_way
+from assistlearn.evaluation.sums_of_sets import SumsOfSets
+
+Decide = Callable[[frozenset[str]], tuple[Floats, Floats]]
+"""From a set of helpers to what is decided with them: total scores and class probabilities, each ``n x K``."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over samples.
+
+    Attributes
+    ----------
+    value : float
+        The mean.
+    error : float
+        Its standard error. About 95 % of intervals of 1.96 errors to either side hold the mean over all samples that
+        there might be.
+    """
+
+    value: float
+    error: float
+
+
+@dataclass(frozen=True)
+class GainShare:
+    """One helper's part of the gain.
+
+    Attributes
+    ----------
+    helper : str
+        Its name.
+    loss : Estimate
+        By how much it lowers the log loss, as its share.
+    accuracy : Estimate
+        By how much it raises the accuracy, as its share.
+    loss_if_dropped : Estimate
+        By how much the log loss is higher without it, all others staying.
+    accuracy_if_dropped : Estimate
+        By how much the accuracy is lower without it, all others staying.
+    """
+
+    helper: str
+    loss: Estimate
+    accuracy: Estimate
+    loss_if_dropped: Estimate
+    accuracy_if_dropped: Estimate
+
+
+@dataclass(frozen=True)
+class GainShares:
+    """Every helper's share of what the initiator has gained.
+
+    Attributes
+    ----------
+    loss : Estimate
+        By how much the helpers lower the log loss, all together; the shares sum to it.
+    accuracy : Estimate
+        By how much they raise the accuracy; the shares sum to it.
+    helpers : tuple of GainShare
+        In the order of the agents.
+    n_samples : int
+        On how many samples this was seen.
+    n_orders : int or None
+        How many orders of joining were drawn; None where all sets were looked at.
+    """
+
+    loss: Estimate
+    accuracy: Estimate
+    helpers: tuple[GainShare, ...]
+    n_samples: int
+    n_orders: int | None
+
+
+def shares_of_sum(
+    own: Floats,
+    scores: Mapping[str, Floats],
+    codes: Codes,
+    weights: Floats | None = None,
+    *,
+    sharpness: float = 1.0,
+    seed: int = 0,
+) -> GainShares:
+    """Return the helpers' shares where the decision is the sum of the agents' scores.
+
+    Parameters
+    ----------
+    own : array of shape (n_samples, n_classes)
+        The initiator's scores.
+    scores : mapping of str to array of shape (n_samples, n_classes)
+        Every helper's.
+    codes : array of int of shape (n_samples,)
+        The true classes.
+    weights : array of shape (n_samples,), optional
+        Of the samples; equal by default.
+    sharpness : float
+        What the sum is multiplied by before the softmax makes probabilities of it.
+    seed : int
+        Of the orders that are drawn where there are more than :data:`~assistlearn.evaluation.shapley.MOST_EXACT`
+        helpers.
+
+    Examples
+    --------
+    >>> own, codes = np.array([[0.2, -0.2], [0.1, -0.1]]), np.array([0, 1])
+    >>> found = shares_of_sum(own, {"lab": np.array([[0.5, -0.5], [-0.5, 0.5]]), "noise": np.zeros((2, 2))}, codes)
+    >>> [(share.helper, share.accuracy.value) for share in found.helpers]
+    [('lab', 0.5), ('noise', 0.0)]
+    """
+    counts = _weights(codes, weights)
+    found = _PerSample(len(scores), counts)
+    sums = SumsOfSets(own, list(scores.values()), np.asarray(codes), sharpness)
+    if found.exact:
+        sums.add_all(found.loss, found.right, found.dropped_loss, found.dropped_right)
+    else:
+        for order in drawn_orders(len(scores), seed):
+            found.add_order(order, sums.on_the_way(order))
+        found.add_dropped([sums.of(members) for members in _all_and_without_each(len(scores))])
+    return found.shares(list(scores))
+
+
+def shares_of_decisions(
+    helpers: Sequence[str], decide: Decide, codes: Codes, weights: Floats | None = None, *, seed: int = 0
+) -> GainShares:
+    """Return the helpers' shares where a set's decision is whatever ``decide`` makes of it.
+
+    Parameters
+    ----------
+    helpers : sequence of str
+        Their names.
+    decide : callable
+        From a set of helpers to total scores and class probabilities, each ``n x K``; the initiator is always in. It
+        is asked once for every set, or for the sets on the way of each order that is drawn.
+    codes : array of int of shape (n_samples,)
+        The true classes.
+    weights : array of shape (n_samples,), optional
+        Of the samples; equal by default.
+    seed : int
+        Of the orders that are drawn where there are many helpers.
+    """
+    counts = _weights(codes, weights)
+    found = _PerSample(len(helpers), counts)
+
+    def of(members: Bools) -> tuple[Floats, Floats]:
+        total, said = decide(frozenset(name for name, there in zip(helpers, members, strict=True) if there))
+        of_truth = said[np.arange(len(codes)), codes]
+        return -np.log(np.clip(of_truth, LEAST, 1.0)), (winners(total) == codes).astype(np.float64)
+
+    if found.exact:
+        for members, each in zip(every_set(len(helpers)), coefficients(len(helpers)).T, strict=True):
+            found.add_set(members, each, of(members))
+    else:
+        for order in drawn_orders(len(helpers), seed):
+            found.add_order(order, [of(members) for members in sets_on_the_way(order)])
+        found.add_dropped([of(members) for members in _all_and_without_each(len(helpers))])
+    return found.shares(helpers)
+
+
+def _weights(codes: Codes, weights: Floats | None) -> Floats:
+    counts = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
+    there = int((counts > 0.0).sum())
+    if there < 2:
+        raise SettingsError(f"Shares are means over samples; {there} is too few for an error. Pass two or more.")
+    return counts
+
+
+def _all_and_without_each(n_helpers: int) -> Bools:
+    """Return the set of all helpers, then each set without one."""
+    without: Bools = ~np.eye(n_helpers, dtype=bool)
+    return np.vstack([np.ones((1, n_helpers), dtype=bool), without])
+
+
+@dataclass
+class _PerSample:
+    """Shares of every sample, helpers x samples, while they are added up; gains of loss count as positive."""
+
+    n_helpers: int
+    weights: Floats
+    loss: Floats = field(init=False)
+    right: Floats = field(init=False)
+    dropped_loss: Floats = field(init=False)
+    dropped_right: Floats = field(init=False)
+    by_order: list[Floats] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        shape = (self.n_helpers, len(self.weights))
+        self.loss, self.right = np.zeros(shape), np.zeros(shape)
+        self.dropped_loss, self.dropped_right = np.zeros(shape), np.zeros(shape)
+
+    @property
+    def exact(self) -> bool:
+        """Whether there are few enough helpers to look at every set."""
+        return self.n_helpers <= MOST_EXACT
+
+    def add_set(self, members: Bools, each: Floats, values: tuple[Floats, Floats]) -> None:
+        """Add a set with its coefficients, one for each helper."""
+        loss, right = values
+        self.loss -= np.multiply.outer(each, loss)
+        self.right += np.multiply.outer(each, right)
+        missing = np.flatnonzero(~members)
+        if len(missing) == 0:
+            self.dropped_loss -= loss
+            self.dropped_right += right
+        if len(missing) == 1:
+            self.dropped_loss[missing[0]] += loss
+            self.dropped_right[missing[0]] -= right
+
+    def add_order(self, order: Codes, values: Sequence[tuple[Floats, Floats]]) -> None:
+        """Add what each helper changes when it joins in this order."""
+        means = np.zeros((2, self.n_helpers))
+        whole = self.weights.sum()
+        for helper, before, after in zip(order, values[:-1], values[1:], strict=True):
+            lowered, raised = before[0] - after[0], after[1] - before[1]
+            self.loss[helper] += lowered
+            self.right[helper] += raised
+            means[:, helper] = self.weights @ lowered / whole, self.weights @ raised / whole
+        self.by_order.append(means)
+
+    def add_dropped(self, values: Sequence[tuple[Floats, Floats]]) -> None:
+        """Add the values of all helpers together, and of the sets without each."""
+        (loss, right), *without = values
+        for helper, (own_loss, own_right) in enumerate(without):
+            self.dropped_loss[helper] = own_loss - loss
+            self.dropped_right[helper] = right - own_right
+
+    def shares(self, helpers: Sequence[str]) -> GainShares:
+        """Return the means over samples."""
+        n_orders = len(self.by_order)
+        loss, right = (table / n_orders if n_orders else table for table in (self.loss, self.right))
+        chance = self._errors_of_chance()
+        found = tuple(
+            GainShare(
+                name,
+                self._estimate(loss[j], chance[0][j]),
+                self._estimate(right[j], chance[1][j]),
+                self._estimate(self.dropped_loss[j]),
+                self._estimate(self.dropped_right[j]),
+            )
+            for j, name in enumerate(helpers)
+        )
+        n_samples = int((self.weights > 0.0).sum())
+        whole = self._estimate(loss.sum(axis=0)), self._estimate(right.sum(axis=0))
+        return GainShares(*whole, found, n_samples, n_orders or None)
+
+    def _estimate(self, each: Floats, more: float = 0.0) -> Estimate:
+        there = self.weights > 0.0
+        mean, error = mean_and_error(each[there], self.weights[there])
+        return Estimate(mean, float(np.hypot(error, more)))
+
+    def _errors_of_chance(self) -> Floats:
+        """Return the standard errors that come from orders being drawn, from pair to pair: of loss and accuracy."""
+        if not self.by_order:
+            return np.zeros((2, self.n_helpers))
+        pairs = np.array(self.by_order).reshape(-1, 2, 2, self.n_helpers).mean(axis=1)
+        errors: Floats = pairs.std(axis=0, ddof=1) / np.sqrt(len(pairs))
+        return errors

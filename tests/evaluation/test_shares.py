@@ -1,0 +1,194 @@
+"""Shares obey the laws of Shapley values, and are those of all orders of joining, written out."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from functools import cache
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import log_loss
+
+from assistlearn.core.votes import winners
+from assistlearn.errors import SettingsError
+from assistlearn.evaluation.shares import shares_of_decisions, shares_of_sum
+
+
+def scores_of_agents(n_helpers, n_classes, seed, n=60):
+    """Return the initiator's scores, the helpers', the classes and weights; in eighths, so that some sums tie."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, n_classes, n)
+    truth = np.eye(n_classes)[codes]
+    own, *helpers = (
+        np.round(8 * (rng.normal(size=(n, n_classes)) + truth * rng.uniform(0, 1))) / 8 for _ in range(n_helpers + 1)
+    )
+    scores = {f"h{j}": each for j, each in enumerate(helpers)}
+    return own, scores, codes, rng.uniform(0.0, 2.0, n)
+
+
+def softmax(total):
+    said = np.exp(total - total.max(axis=1, keepdims=True))
+    return said / said.sum(axis=1, keepdims=True)
+
+
+def figures(own, scores, codes, weights, names):
+    """Return log loss and accuracy with some helpers, as scikit-learn and a mean have them."""
+    total = own.copy()
+    for name in scores:  # in the order of the agents, as everywhere
+        if name in names:
+            total = total + scores[name]
+    said = softmax(total)
+    loss = log_loss(codes, said, labels=np.arange(own.shape[1]), sample_weight=weights)
+    return loss, np.average(winners(total) == codes, weights=weights)
+
+
+def shares_by_all_orders(own, scores, codes, weights):
+    found = {name: np.zeros(2) for name in scores}
+    orders = list(permutations(scores))
+    known = cache(lambda names: figures(own, scores, codes, weights, names))
+    for order in orders:
+        for place, name in enumerate(order):
+            before, after = known(frozenset(order[:place])), known(frozenset(order[: place + 1]))
+            found[name] += np.array([before[0] - after[0], after[1] - before[1]]) / len(orders)
+    return found
+
+
+def values(found):
+    return {share.helper: (share.loss.value, share.accuracy.value) for share in found.helpers}
+
+
+problems = st.tuples(st.integers(1, 4), st.integers(2, 4), st.integers(0, 2**31))
+
+
+@settings(max_examples=25, deadline=None)
+@given(problems)
+def test_shares_are_what_helpers_add_in_the_mean_of_all_orders(problem):
+    agents = scores_of_agents(*problem)
+    naive = shares_by_all_orders(*agents)
+    for name, share in values(shares_of_sum(*agents)).items():
+        assert share == pytest.approx(naive[name], abs=1e-11)
+
+
+@settings(max_examples=25, deadline=None)
+@given(problems)
+def test_shares_sum_to_the_gain(problem):
+    own, scores, codes, weights = scores_of_agents(*problem)
+    alone, assisted = (figures(own, scores, codes, weights, names) for names in ((), tuple(scores)))
+    shares = np.array(list(values(shares_of_sum(own, scores, codes, weights)).values()))
+    assert shares.sum(axis=0) == pytest.approx([alone[0] - assisted[0], assisted[1] - alone[1]], abs=1e-12)
+
+
+@settings(max_examples=15, deadline=None)
+@given(problems)
+def test_decisions_that_are_sums_have_the_shares_of_sums(problem):
+    own, scores, codes, weights = scores_of_agents(*problem)
+
+    def decide(names):
+        total = own.copy()
+        for name in scores:
+            if name in names:
+                total = total + scores[name]
+        return total, softmax(total)
+
+    one, other = shares_of_sum(own, scores, codes, weights), shares_of_decisions(list(scores), decide, codes, weights)
+    for share, same in zip(one.helpers, other.helpers, strict=True):
+        for field in ("loss", "accuracy", "loss_if_dropped", "accuracy_if_dropped"):
+            assert asdict(share)[field] == pytest.approx(asdict(same)[field], abs=1e-11)
+
+
+@settings(max_examples=15, deadline=None)
+@given(problems)
+def test_equal_helpers_have_equal_shares_and_one_that_says_nothing_has_none(problem):
+    own, scores, codes, weights = scores_of_agents(*problem)
+    scores = {**scores, "twin": scores["h0"].copy(), "dummy": np.zeros_like(own)}
+    found = values(shares_of_sum(own, scores, codes, weights))
+    assert found["twin"] == pytest.approx(found["h0"], abs=1e-12)
+    assert found["dummy"] == pytest.approx((0.0, 0.0), abs=1e-15)
+
+
+@settings(max_examples=15, deadline=None)
+@given(problems)
+def test_shares_of_all_samples_are_the_mean_of_those_of_its_parts(problem):
+    """Additivity: the value of a set is a sum over samples, and so is every share."""
+    own, scores, codes, weights = scores_of_agents(*problem)
+    whole = values(shares_of_sum(own, scores, codes, weights))
+    first, second = np.split(np.arange(len(codes)), 2)
+    for name, share in whole.items():
+        parts = [
+            weights[rows].sum()
+            * np.array(values(shares_of_sum(own[rows], _rows(scores, rows), codes[rows], weights[rows]))[name])
+            for rows in (first, second)
+        ]
+        assert share == pytest.approx((parts[0] + parts[1]) / weights.sum(), abs=1e-12)
+
+
+def _rows(scores, rows):
+    return {name: each[rows] for name, each in scores.items()}
+
+
+def test_what_is_lost_without_a_helper_is_the_difference_of_two_decisions():
+    own, scores, codes, weights = scores_of_agents(3, 3, 1)
+    together = figures(own, scores, codes, weights, tuple(scores))
+    for share in shares_of_sum(own, scores, codes, weights).helpers:
+        without = figures(own, scores, codes, weights, [name for name in scores if name != share.helper])
+        assert share.loss_if_dropped.value == pytest.approx(without[0] - together[0], abs=1e-12)
+        assert share.accuracy_if_dropped.value == pytest.approx(together[1] - without[1], abs=1e-12)
+
+
+def test_where_helpers_are_many_drawn_orders_come_near_the_exact_shares(monkeypatch):
+    agents = scores_of_agents(8, 3, 2, n=300)
+    exact = shares_of_sum(*agents)
+    monkeypatch.setattr("assistlearn.evaluation.shares.MOST_EXACT", 4)
+    drawn = shares_of_sum(*agents, seed=1)
+    assert (exact.n_orders, drawn.n_orders) == (None, 256)
+    assert drawn.loss.value == pytest.approx(exact.loss.value, abs=1e-12)
+    for share, near in zip(exact.helpers, drawn.helpers, strict=True):
+        assert near.loss.value == pytest.approx(share.loss.value, abs=0.1 * near.loss.error)
+        assert near.loss.error >= 0.9 * share.loss.error
+        assert asdict(near.loss_if_dropped) == pytest.approx(asdict(share.loss_if_dropped))
+
+
+def test_the_error_of_a_share_is_its_spread_over_problems():
+    """Of 200 problems; a ratio outside this range would have a chance below 1 in 1,000."""
+    found = [shares_of_sum(*_same_helpers(seed)).helpers[0] for seed in range(200)]
+    spread = np.std([share.loss.value for share in found], ddof=1)
+    assert 0.8 < spread / np.mean([share.loss.error for share in found]) < 1.25
+
+
+def _same_helpers(seed, n=100):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 2, n)
+    truth = np.eye(2)[codes]
+    return rng.normal(size=(n, 2)) + truth, {name: rng.normal(size=(n, 2)) + 0.5 * truth for name in "ab"}, codes
+
+
+def test_probabilities_that_are_sharper_are_those_of_scores_that_are_larger():
+    own, scores, codes, weights = scores_of_agents(3, 3, 3)
+    larger = {name: 2.0 * each for name, each in scores.items()}
+    one = shares_of_sum(own, scores, codes, weights, sharpness=2.0)
+    assert asdict(one) == asdict(shares_of_sum(2.0 * own, larger, codes, weights))
+
+
+def test_shares_are_plain_numbers():
+    own, scores, codes, weights = scores_of_agents(2, 2, 4)
+    found = shares_of_sum(own, scores, codes, weights)
+    assert json.loads(json.dumps(asdict(found)))["helpers"][0]["helper"] == "h0"
+
+
+def test_without_helpers_there_is_no_gain_and_with_one_sample_no_error():
+    own, _, codes, weights = scores_of_agents(0, 2, 5)
+    assert shares_of_sum(own, {}, codes, weights).loss.value == 0.0
+    with pytest.raises(SettingsError, match="1 is too few"):
+        shares_of_sum(own[:1], {}, codes[:1])
+
+
+def test_twelve_helpers_and_ten_thousand_samples_take_about_a_second():
+    own, scores, codes, _ = scores_of_agents(12, 2, 6, n=10_000)
+    began = time.process_time()
+    shares_of_sum(own, scores, codes)
+    assert time.process_time() - began < 2.0  # 0.7 on a quiet machine
