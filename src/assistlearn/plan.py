@@ -37,6 +37,8 @@ RewardKind = Literal["in-sample", "out-of-fold", "auto"]
 Alignment = Literal["hash", "psi"]
 Overlap = Literal["abstain", "intersection"]
 WeakAgent = Literal["skip", "stop"]
+WorseAgent = Literal["leave out", "keep"]
+Metric = Literal["accuracy", "balanced_accuracy", "log_loss", "brier", "roc_auc", "average_precision"]
 Absent = Literal["stop", "go on"]
 Loss = Literal["logistic", "exponential"]
 ScoreBits = Literal[0, 2, 3, 4, 8, 16, 32]
@@ -139,6 +141,20 @@ class Plan:
         whole(1),
         panel=SAMPLES,
         metavar="ROUNDS",
+    )
+    metric: Metric = choice(
+        "accuracy",
+        "With hold-out samples: what is to improve.",
+        lambda: get_args(Metric),
+        panel=SAMPLES,
+        metavar="WHICH",
+    )
+    worse_agent: WorseAgent = choice(
+        "leave out",
+        "With hold-out samples: what happens to a helper without whom the result is better, beyond chance. Its votes "
+        "are left out of the result (leave out), or count as any other's (keep); it is named either way.",
+        lambda: get_args(WorseAgent),
+        panel=SAMPLES,
     )
     method: str = choice(
         "ascii",

@@ -1,14 +1,13 @@
 """The samples kept aside: a fair part of every class, and the ensemble's error on them."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assistlearn.methods.ensemble import Ensemble
 from assistlearn.methods.hard import Ascii
 from assistlearn.session import HoldOut
-from assistlearn.session.holdout import split
+from assistlearn.session.holdout import Heard, split
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.floats(0.01, 0.99), st.integers(0, 1000))
@@ -33,13 +32,13 @@ def test_a_split_follows_its_source_of_chance():
 
 def test_the_best_round_is_the_first_of_the_best():
     holdout = HoldOut(np.array([0, 1]), 2, patience=2, method=Ascii())
-    holdout.add("a", np.array([0, 0]), 1.0)
-    assert holdout.finish_round() == 0.5
-    holdout.add("b", np.array([0, 1]), 2.0)
-    assert holdout.finish_round() == 1.0
-    assert holdout.finish_round() == 1.0
+    holdout.add(Heard(1, "a", np.array([0, 0]), 1.0))
+    assert holdout.finish_round() == (0.5, 0.5)
+    holdout.add(Heard(2, "b", np.array([0, 1]), 2.0))
+    assert holdout.finish_round() == (1.0, 1.0)
+    assert holdout.finish_round() == (1.0, 1.0)
     assert not holdout.exhausted
-    assert holdout.finish_round() == 1.0
+    assert holdout.finish_round() == (1.0, 1.0)
     assert holdout.exhausted
     assert holdout.best_round == 2
 
@@ -48,11 +47,11 @@ def test_weights_decide_unless_the_agents_vote_by_majority():
     votes = {"loud": ([1], 5.0), "b": ([0], 1.0), "c": ([0], 1.0)}
     by_weight, by_majority = HoldOut(np.array([0]), 2, 1, Ascii()), HoldOut(np.array([0]), 2, 1, Ensemble())
     for name, (answers, weight) in votes.items():
-        by_weight.add(name, np.array(answers), weight)
-        by_majority.add(name, np.array(answers), weight)
-    assert by_weight.finish_round() == 0.0
-    assert by_majority.finish_round() == 1.0
+        by_weight.add(Heard(1, name, np.array(answers), weight))
+        by_majority.add(Heard(1, name, np.array(answers), weight))
+    assert by_weight.finish_round() == (0.0, 0.0)
+    assert by_majority.finish_round() == (1.0, 1.0)
 
 
 def test_without_any_vote_the_first_class_is_the_answer():
-    assert HoldOut(np.array([0, 1, 0, 0]), 2, 1, Ascii()).finish_round() == pytest.approx(0.75)
+    assert HoldOut(np.array([0, 1, 0, 0]), 2, 1, Ascii()).finish_round() == (0.75, 0.75)

@@ -39,17 +39,20 @@ from assistlearn.estimators.columns import AllColumns, Positions, rows_held, tak
 from assistlearn.estimators.documented import documents_plan
 from assistlearn.estimators.html import agents_block
 from assistlearn.estimators.learned import Learned
-from assistlearn.estimators.local_participant import LocalParticipant
 from assistlearn.estimators.verbose import VerboseBar
 from assistlearn.estimators.voting import VotesMixin
+from assistlearn.evaluation.report import Report
 from assistlearn.events import Event, EventLog, StopReason
 from assistlearn.learners import Honesty
 from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.learners.weighting import take_rows
 from assistlearn.orders import Order
 from assistlearn.plan import SETTINGS, Plan
+from assistlearn.runs.alone import Alone
 from assistlearn.runs.setup import SetUp, check_holdout, set_up
 from assistlearn.session import Session
+from assistlearn.session.doubt import doubt_of
+from assistlearn.session.local_participant import LocalParticipant
 
 logger = logging.getLogger("assistlearn")
 
@@ -98,6 +101,11 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         ``method="ensemble"``, the average over the agents.
     holdout_scores_ : list of float
         The accuracy on the hold-out samples after each round; empty without ``holdout``.
+    report_ : Report or None
+        What the hold-out samples say of the result: every metric with help and alone, with the differences and their
+        95 % intervals, the confusion matrix, and who helped how much; None without ``holdout``.
+    left_ : dict of str to str
+        Agents that the run went on without, as the hold-out samples contradicted what they said, and why.
     combination_ : Combination or None
         What was learned to make of the agents' votes; None where they are added up.
     round_losses_ : list of float
@@ -150,6 +158,8 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         weak_agent: str = Plan.weak_agent,
         holdout: float | None = Plan.holdout,
         patience: int = Plan.patience,
+        metric: str = Plan.metric,
+        worse_agent: str = Plan.worse_agent,
         reward: str = Plan.reward,
         cv: int = Plan.cv,
         loss: str = Plan.loss,
@@ -170,6 +180,8 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         self.weak_agent = weak_agent
         self.holdout = holdout
         self.patience = patience
+        self.metric = metric
+        self.worse_agent = worse_agent
         self.reward = reward
         self.cv = cv
         self.loss = loss
@@ -224,6 +236,8 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         self.holdout_scores_: list[float] = []
         self.round_losses_: list[float] = []
         self.combination_: Combination | None = None
+        self.report_: Report | None = None
+        self.left_: dict[str, str] = {}
         self._by_round: list[Combination] = []
         self._own_columns = OwnColumns(())
         self.n_rounds_ = 0
@@ -242,18 +256,59 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         """Let the agents take their turns, and keep what is learned."""
         check_holdout(plan, codes)
         told = self._told_codes(plan, codes)
-        made = set_up(plan, list(self.agents_), codes, codes, len(self.classes_), weight, told)
+        names, n_classes, own = list(self.agents_), len(self.classes_), self._own_numbers(X, plan)
+        made = set_up(plan, names, codes, codes, n_classes, weight, told, own)
         for name, agent in self.agents_.items():
             agent.begin(self._samples_of(name, X, made), made.seeds[name])
-        participants = [
-            LocalParticipant(agent, made.states[name], made.methods[name]) for name, agent in self.agents_.items()
-        ]
-        combining = made.combining(plan, list(self.agents_), codes, len(self.classes_), self._own_numbers(X, plan))
-        session = Session(plan, participants, made.states, made.holdout, self.n_jobs, combining)
-        self._follow(session.run(), plan.most_rounds * len(participants))
+        combining = made.combining(plan, names, codes, n_classes, own)
+        alone = Alone(
+            plan,
+            self._fresh_agent(plan),
+            lambda: self._samples_of(names[0], X, made),
+            codes,
+            codes,
+            n_classes,
+            weight,
+            own,
+        )
+        session = Session(
+            plan,
+            self._participants(plan, X, made),
+            made.states,
+            made.holdout,
+            self.n_jobs,
+            combining,
+            made.evaluating(plan, names, alone) if len(names) > 1 else None,
+        )
+        self._follow(session.run(), plan.most_rounds * len(names))
         if combining is not None and combining.final is not None:
             self.combination_, self._by_round = combining.final, combining.rounds
         self.ignorance_ = _ignorance(made.states, len(codes), made.training)
+        self.report_ = session.report
+        if session.report is not None and session.report.left_out:
+            self._leave_out(session.report.left_out)
+
+    def _fresh_agent(self, plan: Plan) -> Agent:
+        """Return the initiator once more, untrained."""
+        name, estimator, _ = check_agents(self.agents)[0]
+        return Agent(name, estimator, Honesty(plan.honest_reward, plan.cv, self.n_jobs, plan.models_per_turn))
+
+    def _participants(self, plan: Plan, X: Any, made: SetUp) -> list[LocalParticipant]:
+        """Return the agents as the session sees them; the first is believed, as it is the initiator itself."""
+        initiator, found = next(iter(self.agents_)), []
+        for name, agent in self.agents_.items():
+            held = self._samples_of(name, X, made).held if self.missing_agent == "abstain" else None
+            doubt = None if name == initiator else doubt_of(plan, made.holdout, held)
+            more = {} if doubt is None else {"doubt": doubt}
+            found.append(LocalParticipant(agent, made.states[name], made.methods[name], **more))
+        return found
+
+    def _leave_out(self, names: Sequence[str]) -> None:
+        """Leave agents out of the result: their models do not vote."""
+        for name in names:
+            logger.warning("Agent %r makes the result worse on the hold-out samples, and is left out of it.", name)
+            del self.agents_[name], self.columns_[name]
+        self.contributions_ = tuple(c for c in self.contributions_ if c.agent in self.agents_)
 
     def _told_codes(self, plan: Plan, codes: Codes) -> Codes | None:
         """Return the class codes that helpers are told where the true ones stay with the initiator.
@@ -295,6 +350,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
                 log.append(event)
         self.n_rounds_, self.stop_reason_ = learned.n_rounds, learned.stop_reason
         self.holdout_scores_, self.round_losses_ = learned.holdout_scores, learned.losses
+        self.left_ = learned.left
         self.contributions_ = tuple(c for c in learned.contributions if c.round <= self.n_rounds_)
         for agent in self.agents_.values():
             agent.end(self.n_rounds_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assistlearn.core import Contribution
-from assistlearn.events import Event, RoundFinished, RunFinished, StopReason, TurnFinished
+from assistlearn.events import AgentLeft, Event, RoundFinished, RunFinished, StopReason, TurnFinished
 
 
 @dataclass
@@ -20,6 +20,8 @@ class Learned:
         The accuracy on the hold-out samples after each round.
     losses : list of float
         The loss of the combination after each round.
+    left : dict of str to str
+        Who the run went on without, and why.
     n_rounds, stop_reason : int, StopReason
         What the ensemble is made of, and why training ended.
     """
@@ -27,6 +29,7 @@ class Learned:
     contributions: list[Contribution] = field(default_factory=list)
     holdout_scores: list[float] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
+    left: dict[str, str] = field(default_factory=dict)
     n_rounds: int = 0
     stop_reason: StopReason = StopReason.ALL_ROUNDS_DONE
 
@@ -38,5 +41,7 @@ class Learned:
             case RoundFinished():
                 self.holdout_scores += [] if event.holdout_accuracy is None else [event.holdout_accuracy]
                 self.losses += [] if event.loss is None else [event.loss]
+            case AgentLeft():
+                self.left[event.agent] = event.reason
             case RunFinished():
                 self.n_rounds, self.stop_reason = event.n_rounds, event.reason

@@ -2,6 +2,7 @@
 
 from assistlearn.events.facts import (
     AgentLeft,
+    AloneBegan,
     Answered,
     Asked,
     CombinationLearned,
@@ -9,6 +10,7 @@ from assistlearn.events.facts import (
     JobStarted,
     LabelsTold,
     Predicted,
+    ResultJudged,
     RoundFinished,
     RunFinished,
     RunForgotten,
@@ -24,6 +26,7 @@ from assistlearn.events.log import EventLog, Recorded, read
 
 __all__ = [
     "AgentLeft",
+    "AloneBegan",
     "Answered",
     "Asked",
     "CombinationLearned",
@@ -33,6 +36,7 @@ __all__ = [
     "LabelsTold",
     "Predicted",
     "Recorded",
+    "ResultJudged",
     "RoundFinished",
     "RunFinished",
     "RunForgotten",

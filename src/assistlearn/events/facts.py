@@ -143,12 +143,17 @@ class AgentLeft(Event):
 
 @dataclass(frozen=True)
 class RoundFinished(Event):
-    """Every agent has had its turn in this round; ``loss`` is that of the combination on samples it has not seen."""
+    """Every agent has had its turn in this round.
+
+    ``loss`` is that of the combination on samples it has not seen; ``metric`` is what decides when to stop, on the
+    hold-out samples.
+    """
 
     round: int
     holdout_accuracy: float | None
     loss: float | None = None
     error: float | None = None
+    metric: float | None = None
 
 
 @dataclass(frozen=True)
@@ -161,6 +166,25 @@ class CombinationLearned(Event):
     error: float
     losses: dict[str, float] = field(default_factory=dict)
     skipped: str = ""
+
+
+@dataclass(frozen=True)
+class AloneBegan(Event):
+    """The initiator trains alone, with so many models at the most, to compare; nobody else hears of it."""
+
+    n_models: int
+
+
+@dataclass(frozen=True)
+class ResultJudged(Event):
+    """What the hold-out samples say: metrics with help and alone, their differences, and who makes it worse."""
+
+    n_samples: int
+    assisted: dict[str, float | None]
+    alone: dict[str, float | None]
+    differences: dict[str, dict[str, float] | None]
+    worse: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ class Ensemble(Hard):
         "no interchange: every agent boosts alone, and the agents' answers are put to a majority vote "
         "(Ensemble-AdaBoost). Ties are broken by the agents' confidence"
     )
+    adds_up: ClassVar[bool] = False
     shares_state: ClassVar[bool] = False
 
     def combine(self, scores: Mapping[str, Floats], total_weights: Mapping[str, float]) -> dict[str, Floats]:

@@ -74,6 +74,23 @@ class Hard(Method):
         votes.add_vote(own, answer[voting], model_weight)
         scores[voting] = own
 
+    def reward_losses(self, reward: Reward, n_classes: int) -> Floats:
+        """Return one where a model is wrong, and zero where it is right or its agent abstains, which look the same."""
+        assert isinstance(reward, np.ndarray)
+        return (~reward).astype(np.float64)
+
+    def holdout_losses(self, answer: Any, codes: Codes, n_classes: int) -> Floats:
+        """Return one where a model is wrong, and zero where it is right.
+
+        >>> Ascii().holdout_losses(np.array([0, 1, ABSTAINS]), np.array([0, 0, 0]), 2)
+        array([ 0.,  1., nan])
+        """
+        return np.where(answer == ABSTAINS, np.nan, answer != codes)
+
+    def loss_of_guessing(self, n_classes: int) -> float:
+        """Return the share of the samples that chance gets wrong."""
+        return 1.0 - 1.0 / n_classes
+
 
 @dataclass(frozen=True)
 class Ascii(Hard):

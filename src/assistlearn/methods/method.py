@@ -39,6 +39,8 @@ class Method(ABC):
     ----------
     summary : str
         What it is, in a sentence, for whoever has to choose.
+    adds_up : bool
+        Whether the decision is the sum of the agents' votes, and class probabilities are its softmax.
     shares_state : bool
         Whether one ignorance goes from agent to agent; otherwise each agent boosts alone.
     wants_probabilities : bool
@@ -50,6 +52,7 @@ class Method(ABC):
     """
 
     summary: ClassVar[str] = ""
+    adds_up: ClassVar[bool] = True
     shares_state: ClassVar[bool] = True
     wants_probabilities: ClassVar[bool] = False
     keeps_labels: ClassVar[bool] = False
@@ -133,6 +136,18 @@ class Method(ABC):
     @abstractmethod
     def add_holdout(self, scores: Floats, answer: Any, model_weight: float) -> None:
         """Add a model's weighted votes on the hold-out samples to ``scores`` (n x K), in place."""
+
+    @abstractmethod
+    def reward_losses(self, reward: Reward, n_classes: int) -> Floats:
+        """Return what a model loses on each training sample, by its reward; not a number where its agent abstains."""
+
+    @abstractmethod
+    def holdout_losses(self, answer: Any, codes: Codes, n_classes: int) -> Floats:
+        """Return what a model loses on each hold-out sample, by its answers; not a number where its agent abstains."""
+
+    @abstractmethod
+    def loss_of_guessing(self, n_classes: int) -> float:
+        """Return what a model loses that knows nothing."""
 
     # -- the answer
 

@@ -13,7 +13,7 @@ from assistlearn.core.confidence import LEAST, Said, confidences, heights, score
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.quantise import FINEST_BITS, quantise, quantise_vectors
 from assistlearn.core.truth_first import in_order, truth_first
-from assistlearn.core.votes import Codes
+from assistlearn.core.votes import Codes, probabilities
 from assistlearn.errors import ProtocolError
 from assistlearn.methods.method import HoldoutAnswer, Method, spread
 
@@ -126,6 +126,28 @@ class Soft(Method):
         """Add the votes."""
         scores += model_weight * answer.values()
 
+    def reward_losses(self, reward: Reward, n_classes: int) -> Floats:
+        """Return the log losses of the probabilities that a reward stands for.
+
+        >>> soft = Soft("logistic", 0.5, 8)
+        >>> said = np.array([[0.8, 0.2], [0.4, 0.6]])
+        >>> np.exp(-soft.reward_losses(soft.reward(said, np.array([0, 0]), None, 2), 2)).round(2)
+        array([0.8, 0.4])
+        """
+        assert isinstance(reward, SoftReward)
+        values = reward.values()
+        if not isinstance(reward, ScoreVectors):  # of two classes the truth alone is told, and is minus the other
+            values = np.column_stack([values, -values])
+        return _log_losses(values, np.zeros(len(values), dtype=np.intp))
+
+    def holdout_losses(self, answer: Any, codes: Codes, n_classes: int) -> Floats:
+        """Return the log losses of the probabilities that the answers stand for."""
+        return _log_losses(answer.values(), codes)
+
+    def loss_of_guessing(self, n_classes: int) -> float:
+        """Return the log loss of equal probabilities."""
+        return math.log(n_classes)
+
     def vote_range(self, n_classes: int) -> tuple[float, float]:
         """Return what a model says that is as sure as one is ever taken to be; its votes have the logarithms' range.
 
@@ -145,3 +167,10 @@ class Soft(Method):
     def _check_bits(self, said: SoftReward, n_classes: int) -> None:
         if said.bits != self.bits(n_classes):
             raise ProtocolError(f"Expected {self.bits(n_classes)} bits, got {said.bits}.")
+
+
+def _log_losses(said: Floats, codes: Codes) -> Floats:
+    """Return the log losses of votes of weight one; not a number where they are all zero, which is an abstention."""
+    lost: Floats = -np.log(probabilities(said)[np.arange(len(codes)), codes])
+    lost[~said.any(axis=1)] = np.nan
+    return lost

@@ -118,17 +118,30 @@ def _predict(run: OpenRun, ids: Ids, rows: Rows) -> Prediction:
             run.log.append(TroubleMet(words))
     found: dict[str, _Votes] = {}
     absent: dict[str, str] = {}
-    for name in run.settings.agents:
+    for name in _asked(run, result):
         try:
             found[name] = _votes_of(run, name, ids, rows)
         except AssistLearnError as error:
             absent[name] = str(error)
+    counting = {name: each for name, each in found.items() if name not in left_out_of(result)}
     contributed = {contribution["agent"] for contribution in result["contributions"]}
-    prediction = _combined(run, _shares(run, rows, found, learned), len(rows), found, len(contributed & found.keys()))
+    shares = _shares(run, rows, counting, learned)
+    prediction = _combined(run, shares, len(rows), counting, len(contributed & counting.keys()))
     prediction = replace(prediction, absent=absent, warnings=warnings)
     held = {name: int(mask.sum()) for name, mask in prediction.known.items()}
     run.log.append(Predicted(len(ids), int((~prediction.anyone).sum()), held, absent))
     return prediction
+
+
+def left_out_of(result: Mapping[str, Any]) -> list[str]:
+    """Return the helpers that were left out of a result, as they made it worse on the hold-out samples."""
+    return list((result.get("evaluation") or {}).get("left_out", ()))
+
+
+def _asked(run: OpenRun, result: Mapping[str, Any]) -> list[str]:
+    """Return whose votes are asked for: all, where those who are not asked would learn of the labels by that."""
+    out = [] if run.settings.plan.make_method().keeps_labels else left_out_of(result)
+    return [name for name in run.settings.agents if name not in out]
 
 
 def _learned(run: OpenRun, result: Mapping[str, Any]) -> Combination | None:

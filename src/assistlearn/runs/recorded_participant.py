@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from assistlearn.agents import Answer, Turn
 from assistlearn.core import Contribution
@@ -12,6 +12,11 @@ from assistlearn.protocol.codec import kept_now
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.remote_participant import RemoteParticipant
 from assistlearn.storage.file_digests import REMEDY, digest_of
+
+
+def believed(answer: Answer) -> str:
+    """Return no reason to doubt any answer."""
+    return ""
 
 
 class RecordedParticipant:
@@ -27,16 +32,24 @@ class RecordedParticipant:
         Whether the run goes on without it when it cannot be reached.
     received : collection of str, optional
         The digests of the agent's answers, as the ledger has them; without any, what is kept is not compared.
+    doubt : callable, optional
+        Returns why an answer is not believed, so that the run goes on without the agent; nothing where it is.
     """
 
     def __init__(
-        self, participant: RemoteParticipant, folder: RunFolder, may_leave: bool, received: Collection[str] = ()
+        self,
+        participant: RemoteParticipant,
+        folder: RunFolder,
+        may_leave: bool,
+        received: Collection[str] = (),
+        doubt: Callable[[Answer], str] = believed,
     ) -> None:
         self.name = participant.name
         self._participant = participant
         self._folder = folder
         self._may_leave = may_leave
         self._received = received
+        self._doubt = doubt
 
     def take_turn(self, turn: Turn) -> Answer:
         """Return the agent's answer: the one that is kept, or a new one, which is kept as it came."""
@@ -53,6 +66,10 @@ class RecordedParticipant:
                 raise
             self._folder.leave(self.name, turn.number, str(error))
             raise AgentGoneError(self.name, str(error)) from None
+        reason = self._doubt(answer)
+        if reason:  # the turn is another agent's now, so that its answer is not kept
+            self._folder.leave(self.name, turn.number, reason)
+            raise AgentGoneError(self.name, reason)
         self._folder.write_turn(turn.number, content)
         return answer
 

@@ -11,6 +11,7 @@ from assistlearn.plan import SETTINGS, Plan
 FORMAT = 1
 
 ADDED_LATER = {"reward", "cv", "loss", "shrinkage", "score_bits", "absent", "models_per_turn", "combine", "epsilon"}
+ADDED_LATER |= {"metric", "worse_agent"}
 """Settings that the oldest runs do not have; they were trained with the defaults."""
 
 

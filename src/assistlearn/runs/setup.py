@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,8 @@ from assistlearn.methods.method import Method
 from assistlearn.plan import Plan
 from assistlearn.session import Combining, HoldOut
 from assistlearn.session.combining import Lesson
-from assistlearn.session.holdout import split
+from assistlearn.session.evaluating import Evaluating
+from assistlearn.session.holdout import HoldoutVotes, split
 
 Positions = NDArray[np.intp]
 
@@ -83,6 +84,12 @@ class SetUp:
         lesson = Lesson(plan.combination, agents, codes[kept], self.codes, n_classes, self.weights, mine, plan.seed)
         return Combining(lesson, plan.make_method())
 
+    def evaluating(self, plan: Plan, agents: Sequence[str], alone: Callable[[int], HoldoutVotes]) -> Evaluating | None:
+        """Return how the result is judged, where there are hold-out samples; ``alone`` trains the initiator alone."""
+        if self.holdout is None:
+            return None
+        return Evaluating(self.holdout, agents, alone, plan.worse_agent == "leave out", plan.seed)
+
 
 def set_up(
     plan: Plan,
@@ -92,6 +99,7 @@ def set_up(
     n_classes: int,
     weights: Floats | None = None,
     told: Codes | None = None,
+    own: Floats | None = None,
 ) -> SetUp:
     """Return what a session begins with.
 
@@ -112,6 +120,8 @@ def set_up(
     told : ndarray of shape (n_samples,), optional
         The class codes that helpers are told, where the true ones stay with the initiator. Those of hold-out samples
         are not looked at: nobody is told them.
+    own : ndarray of shape (n_samples, n_columns), optional
+        The initiator's own columns as numbers, where a combination may look at them.
     """
     training, aside = split_of(plan, labels)
     if weights is not None and training is not None and not weights[training].sum() > 0.0:
@@ -133,9 +143,24 @@ def set_up(
         aside=aside,
         n_training=n_training,
         states=_states(methods, n_training, n_classes, own_weights),
-        holdout=None if aside is None else HoldOut(codes[aside], n_classes, plan.patience, plan.make_method()),
+        holdout=None if aside is None else _holdout(plan, codes, n_classes, aside, weights, own),
         seeds={name: int(rng.randint(MAX_SEED)) for name in agents},
         weights=own_weights,
+    )
+
+
+def _holdout(
+    plan: Plan, codes: Codes, n_classes: int, aside: Positions, weights: Floats | None, own: Floats | None
+) -> HoldOut:
+    """Return what the hold-out samples will tell."""
+    return HoldOut(
+        codes[aside],
+        n_classes,
+        plan.patience,
+        plan.make_method(),
+        plan.metric,
+        None if weights is None else weights[aside],
+        None if own is None else own[aside],
     )
 
 

@@ -8,37 +8,52 @@ from typing import Any
 
 import numpy as np
 
+from assistlearn.agents import Agent, TrainingSamples
+from assistlearn.alignment.matching import Rows
 from assistlearn.combination import to_bytes
 from assistlearn.errors import RefusedError, RunError, UnreachableError
 from assistlearn.events import (
     AgentLeft,
+    AloneBegan,
     CombinationLearned,
     Event,
+    ResultJudged,
     RoundFinished,
     RunFinished,
     SamplesSettled,
     TurnFinished,
     read,
 )
+from assistlearn.learners import Honesty
+from assistlearn.learners.weighting import take_rows
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers
 from assistlearn.protocol.codec import version_of
 from assistlearn.runs.alignment import align
+from assistlearn.runs.alone import Alone
 from assistlearn.runs.open_run import OpenRun
 from assistlearn.runs.own_numbers import OwnNumbers
-from assistlearn.runs.recorded_participant import RecordedParticipant
+from assistlearn.runs.recorded_participant import RecordedParticipant, believed
 from assistlearn.runs.remote_participant import RemoteParticipant, ToldTask
 from assistlearn.runs.setup import SetUp, set_up
 from assistlearn.runs.told_labels import told_labels
 from assistlearn.runs.traffic import received_answers, traffic_of
-from assistlearn.runs.turn_check import turn_checks
-from assistlearn.session import Combining, Session
+from assistlearn.runs.turn_check import doubts_of, turn_checks
+from assistlearn.session import Session
 
 SINCE_VECTORS, SINCE_APART = 3, 4
 """The versions of the protocol from which on a soft reward of more than two classes has a score for each of them, and
 agents learn apart in the first round where a combination is learned."""
 
-OF_THE_SESSION = (TurnFinished, AgentLeft, RoundFinished, CombinationLearned, RunFinished)
+OF_THE_SESSION = (
+    TurnFinished,
+    AgentLeft,
+    RoundFinished,
+    CombinationLearned,
+    AloneBegan,
+    ResultJudged,
+    RunFinished,
+)
 """Facts that a resumed session yields again, in the same order."""
 
 
@@ -49,17 +64,34 @@ def train(run: OpenRun) -> Iterator[Event]:
     codes = np.asarray(run.folder.permutation())[labels]
     n_classes = len(run.settings.classes)
     weights = None if run.table.weights is None else run.table.weights[rows]
-    told = told_labels(run, rows)
-    made = set_up(run.settings.plan, run.settings.agents, labels, codes, n_classes, weights, told)
+    plan, agents = run.settings.plan, run.settings.agents
+    own = OwnNumbers.of(run).at(rows)
+    made = set_up(plan, agents, labels, codes, n_classes, weights, told_labels(run, rows), own)
     _check_release(run, n_classes)
     n_holdout = 0 if made.aside is None else len(made.aside)
     logged = [recorded.event for recorded in read(run.folder.events, strict=False)]
     if not any(isinstance(event, SamplesSettled) for event in logged):
         run.log.append(SamplesSettled(made.n_training, n_holdout))
     _begin(run, len(rows), n_classes, made)
-    received = received_answers(run)
-    checks = turn_checks(run, made, len(rows))
-    participants = [
+    participants = _participants(run, made, n_classes, len(rows))
+    combining = made.combining(plan, agents, codes, n_classes, own)
+    alone = Alone(plan, _own_agent(run), lambda: _own_samples(run, rows, made), labels, codes, n_classes, weights, own)
+    session = Session(
+        plan,
+        participants,
+        made.states,
+        made.holdout,
+        combining=combining,
+        evaluating=made.evaluating(plan, agents, alone),
+    )
+    yield from _follow(run, session, made.n_training, logged)
+
+
+def _participants(run: OpenRun, made: SetUp, n_classes: int, n_samples: int) -> list[RecordedParticipant]:
+    """Return the agents as the session sees them."""
+    received, checks, doubts = received_answers(run), turn_checks(run, made, n_samples), doubts_of(run, made, n_samples)
+    n_holdout = n_samples - made.n_training
+    return [
         RecordedParticipant(
             RemoteParticipant(
                 run.agents[name],
@@ -72,13 +104,28 @@ def train(run: OpenRun) -> Iterator[Event]:
             run.folder,
             run.may_leave(name),
             received[name],
+            doubts.get(name, believed),
         )
         for name in run.settings.agents
     ]
-    own = OwnNumbers.of(run)
-    combining = made.combining(run.settings.plan, run.settings.agents, codes, n_classes, own.at(rows))
-    session = Session(run.settings.plan, participants, made.states, made.holdout, combining=combining)
-    yield from _follow(run, session.run(), made.n_training, logged, combining)
+
+
+def _own_agent(run: OpenRun) -> Agent:
+    """Return a fresh agent of the initiator's learner, as the run has it."""
+    plan = run.settings.plan.at_home()
+    return Agent(
+        run.settings.initiator,
+        run.holdings.estimator,
+        Honesty(plan.honest_reward, plan.cv, models=plan.models_per_turn),
+    )
+
+
+def _own_samples(run: OpenRun, rows: Rows, made: SetUp) -> TrainingSamples:
+    """Return the initiator's rows of the samples to train on, and of the hold-out samples."""
+    table, codes = run.holdings.features, made.codes[run.settings.initiator]
+    training = rows if made.training is None else rows[made.training]
+    aside = None if made.aside is None else take_rows(table, rows[made.aside])
+    return TrainingSamples(take_rows(table, training), codes, holdout=aside)
 
 
 def _check_release(run: OpenRun, n_classes: int) -> None:
@@ -128,19 +175,19 @@ def _begin(run: OpenRun, n_samples: int, n_classes: int, made: SetUp) -> None:
         run.reach(name, begin, m.Ready)
 
 
-def _follow(
-    run: OpenRun, events: Iterator[Event], n_training: int, logged: Sequence[Event], combining: Combining | None
-) -> Iterator[Event]:
+def _follow(run: OpenRun, session: Session, n_training: int, logged: Sequence[Event]) -> Iterator[Event]:
     """Write events down and pass them on; at the end tell the agents and write the result.
 
     What is in the log already, from before an interruption, is told but not written again.
     """
     known = sum(isinstance(event, OF_THE_SESSION) for event in logged)
     seen: list[Event] = []
-    for event in events:
+    combining = session.combining
+    for event in session.run():
         seen.append(event)
         if isinstance(event, RunFinished):
-            result = _result(run, seen, event, n_training)
+            report = None if session.report is None else asdict(session.report)
+            result = _result(run, seen, event, n_training) | {"evaluation": report}
             _end(run, event.n_rounds, [contribution["agent"] for contribution in result["contributions"]])
             if combining is not None and combining.final is not None:
                 run.folder.write_combination(to_bytes(combining.final))

@@ -15,6 +15,7 @@ from assistlearn.methods.method import ABSTAINS, HoldoutAnswer, Method
 from assistlearn.methods.verdicts import TOLERANCE, Standpoint, check_verdict
 from assistlearn.runs.open_run import OpenRun
 from assistlearn.runs.setup import SetUp
+from assistlearn.session.doubt import Doubt, doubt_of
 
 
 def turn_checks(run: OpenRun, made: SetUp, n_samples: int) -> dict[str, Callable[[Turn, Answer], None]]:
@@ -30,6 +31,20 @@ def turn_checks(run: OpenRun, made: SetUp, n_samples: int) -> dict[str, Callable
         held = None if training is None or training.all() else training
         checks[name] = TurnCheck(made.methods[name], made.states[name], Standpoint(held, unsure, trusting), aside)
     return checks
+
+
+def doubts_of(run: OpenRun, made: SetUp, n_samples: int) -> dict[str, Doubt]:
+    """Return how each helper's answers are compared with the hold-out samples, where that can be done."""
+    masks = run.folder.held(n_samples)
+    if made.holdout is None or made.training is None:
+        return {}
+    found = {}
+    for place, name in enumerate(run.settings.helpers):
+        held = None if masks is None else masks[place][made.training]
+        doubt = doubt_of(run.settings.plan, made.holdout, held)
+        if doubt is not None:
+            found[name] = doubt
+    return found
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,10 @@
-"""The paper's second stop rule: keep some samples aside, and stop when the error on them no longer falls."""
+"""Samples kept aside, whose labels the initiator tells nobody: they say when to stop, and how good the result is."""
 
 from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +13,8 @@ from assistlearn.combination import Combination
 from assistlearn.core import votes
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
+from assistlearn.evaluation.metrics import METRICS, answers_of
+from assistlearn.evaluation.report import Decided
 from assistlearn.methods.method import HoldoutAnswer, Method
 
 Rows = NDArray[np.intp]
@@ -32,8 +38,61 @@ def split(codes: Codes, fraction: float, rng: np.random.RandomState) -> tuple[Ro
     return np.flatnonzero(~aside), np.flatnonzero(aside)
 
 
+class Heard(NamedTuple):
+    """What a kept model has answered: in which round, whose it is, its answer and its weight."""
+
+    round: int
+    agent: str
+    answer: HoldoutAnswer
+    model_weight: float
+
+
+@dataclass(frozen=True)
+class HoldoutVotes:
+    """The agents' votes on the hold-out samples, of a number of rounds, and what is made of them.
+
+    Attributes
+    ----------
+    scores : mapping of str to ndarray of shape (n_holdout, n_classes)
+        The votes of each agent that has kept a model.
+    model_weights : mapping of str to float
+        The sums of their model weights.
+    method : Method
+        How votes are put together.
+    learned : Combination or None
+        What was learned to make of them, where they are not just added up.
+    own : ndarray or None
+        The initiator's own columns, as numbers, where a combination may look at them.
+    """
+
+    scores: Mapping[str, Floats]
+    model_weights: Mapping[str, float]
+    method: Method
+    learned: Combination | None = None
+    own: Floats | None = None
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the decision is the sum of the agents' scores, and the probabilities are its softmax."""
+        return self.learned is None and self.method.adds_up
+
+    def of(self, agents: Container[str]) -> HoldoutVotes:
+        """Return the panel of some of the agents."""
+        scores = {name: each for name, each in self.scores.items() if name in agents}
+        return replace(self, scores=scores, model_weights={name: self.model_weights[name] for name in scores})
+
+    def decided(self, shape: tuple[int, int]) -> Decided:
+        """Return what these agents decide about so many samples and classes."""
+        if self.learned is not None and self.scores:
+            shares = self.learned.decide(self.scores, self.own)
+        else:
+            shares = self.method.combine(self.scores, self.model_weights)
+        total = sum(shares.values(), np.zeros(shape))
+        return Decided(total, self.method.probabilities(total, len(self.scores)))
+
+
 class HoldOut:
-    """The ensemble's error on the hold-out samples, round by round.
+    """The ensemble's answers for the hold-out samples, round by round.
 
     Parameters
     ----------
@@ -42,46 +101,92 @@ class HoldOut:
     n_classes : int
         The number of classes.
     patience : int
-        How many rounds without a smaller error end the training.
+        How many rounds without a better result end the training.
     method : Method
         How models vote, and how the agents' votes are put together.
+    metric : str, default="accuracy"
+        What is to become better: a name in :data:`~assistlearn.evaluation.metrics.METRICS`.
+    weights : ndarray of shape (n_holdout,), optional
+        How much each sample counts; equal by default.
+    own : ndarray of shape (n_holdout, n_columns), optional
+        The initiator's own columns, as numbers, where a combination may look at them.
+
+    Attributes
+    ----------
+    codes, n_classes, weights
+        As above.
+    best_round : int
+        The best round so far, the earliest among equals; 0 before the first.
     """
 
-    def __init__(self, codes: Codes, n_classes: int, patience: int, method: Method) -> None:
-        self._codes = codes
-        self._n_classes = n_classes
+    def __init__(
+        self,
+        codes: Codes,
+        n_classes: int,
+        patience: int,
+        method: Method,
+        metric: str = "accuracy",
+        weights: Floats | None = None,
+        own: Floats | None = None,
+    ) -> None:
+        self.codes = codes
+        self.n_classes = n_classes
+        self.weights = weights
+        self.best_round = 0
         self._patience = patience
         self._method = method
+        self._metric = METRICS[metric]
+        self._own = own
+        self._heard: list[Heard] = []
         self._scores: dict[str, Floats] = {}
-        self._weights: dict[str, float] = {}
-        self._least_wrong = len(codes) + 1
+        self._model_weights: dict[str, float] = {}
+        self._best: float | None = None
         self._round = 0
-        self.best_round = 0
 
-    def add(self, agent: str, answer: HoldoutAnswer, model_weight: float) -> None:
+    def add(self, heard: Heard) -> None:
         """Add a kept model's votes."""
-        if agent not in self._scores:
-            self._scores[agent] = np.zeros((len(self._codes), self._n_classes))
-        self._weights[agent] = self._weights.get(agent, 0.0) + model_weight
-        self._method.add_holdout(self._scores[agent], answer, model_weight)
+        self._heard.append(heard)
+        self._add(self._scores, self._model_weights, heard)
 
-    def finish_round(self, learned: Combination | None = None) -> float:
-        """Return the accuracy after this round, of the votes added up or of what was learned to make of them."""
+    def finish_round(self, learned: Combination | None = None) -> tuple[float, float | None]:
+        """Return the accuracy and the metric after this round, of the votes or of what was learned to make of them.
+
+        A metric that is not defined, as a class does not occur, is None, and never better than another.
+        """
         self._round += 1
-        wrong = int(np.count_nonzero(votes.winners(self._total(learned)) != self._codes))
-        if wrong < self._least_wrong:
-            self._least_wrong = wrong
+        said = HoldoutVotes(self._scores, self._model_weights, self._method, learned, self._own)
+        decided = said.decided(self.shape)
+        answers = answers_of(self.codes, decided.probabilities, self.weights, votes.winners(decided.total))
+        measured = self._metric.of(answers)
+        if self.best_round == 0 or (measured is not None and self._is_better(measured)):
+            self._best = measured
             self.best_round = self._round
-        return 1.0 - wrong / len(self._codes)
+        return METRICS["accuracy"].of(answers) or 0.0, measured
+
+    def _is_better(self, measured: float) -> bool:
+        return self._best is None or self._metric.better(measured, self._best)
 
     @property
     def exhausted(self) -> bool:
-        """Whether the error has not fallen for ``patience`` rounds."""
+        """Whether the result has not become better for ``patience`` rounds."""
         return self._round - self.best_round >= self._patience
 
-    def _total(self, learned: Combination | None) -> Floats:
-        if learned is not None and self._scores:
-            shares = learned.decide(self._scores)
-        else:
-            shares = self._method.combine(self._scores, self._weights)
-        return sum(shares.values(), np.zeros((len(self._codes), self._n_classes)))
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of samples and classes."""
+        return len(self.codes), self.n_classes
+
+    def votes_of(self, n_rounds: int, learned: Combination | None = None) -> HoldoutVotes:
+        """Return the votes of the models of the first ``n_rounds`` rounds."""
+        scores: dict[str, Floats] = {}
+        model_weights: dict[str, float] = {}
+        for heard in self._heard:
+            if heard.round <= n_rounds:
+                self._add(scores, model_weights, heard)
+        return HoldoutVotes(scores, model_weights, self._method, learned, self._own)
+
+    def _add(self, scores: dict[str, Floats], model_weights: dict[str, float], heard: Heard) -> None:
+        if heard.agent not in scores:
+            scores[heard.agent] = np.zeros(self.shape)
+        model_weights[heard.agent] = model_weights.get(heard.agent, 0.0) + heard.model_weight
+        self._method.add_holdout(scores[heard.agent], heard.answer, heard.model_weight)

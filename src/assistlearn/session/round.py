@@ -16,6 +16,7 @@ from assistlearn.errors import AgentGoneError
 from assistlearn.events import AgentLeft, Event, TurnFinished
 from assistlearn.orders import Greedy, checked, order_of
 from assistlearn.session.combining import Told
+from assistlearn.session.holdout import Heard
 from assistlearn.session.participant import Participant
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ class Round:
             if session.combining is not None:
                 session.combining.add(Told(self._number, name, answer.reward, contribution.model_weight))
             if session.holdout is not None and answer.holdout is not None:
-                session.holdout.add(name, answer.holdout, contribution.model_weight)
+                session.holdout.add(Heard(self._number, name, answer.holdout, contribution.model_weight))
         worth = verdict.model_weight, verdict.mean_reward
         finished = TurnFinished(turn, self._number, name, *worth, contribution, answer.why)
         session.history.append(finished)

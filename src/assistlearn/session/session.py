@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
 
 import numpy as np
 
 from assistlearn.agents import Turn
 from assistlearn.core import Contribution, RunState
-from assistlearn.events import CombinationLearned, Event, RoundFinished, RunFinished, StopReason, TurnFinished
+from assistlearn.evaluation.report import Report
+from assistlearn.events import (
+    AloneBegan,
+    CombinationLearned,
+    Event,
+    ResultJudged,
+    RoundFinished,
+    RunFinished,
+    StopReason,
+    TurnFinished,
+)
 from assistlearn.learners.seeding import TurnSeeds
 from assistlearn.plan import Plan
 from assistlearn.session.combining import Combining
+from assistlearn.session.evaluating import Evaluating
 from assistlearn.session.holdout import HoldOut
 from assistlearn.session.participant import Participant
 from assistlearn.session.round import Round
@@ -36,6 +48,8 @@ class Session:
         of a round in which nobody hears of the others. For agents in this process, who are never gone.
     combining : Combining, optional
         What is learned of the agents' scores, where they are not just added up.
+    evaluating : Evaluating, optional
+        How the result is judged on the hold-out samples.
 
     Attributes
     ----------
@@ -45,6 +59,8 @@ class Session:
         All turns so far.
     order_rng : RandomState
         The chance of the order.
+    report : Report or None
+        What the hold-out samples say of the result; None before the end, and without any.
     """
 
     def __init__(
@@ -55,12 +71,15 @@ class Session:
         holdout: HoldOut | None = None,
         n_jobs: int | None = None,
         combining: Combining | None = None,
+        evaluating: Evaluating | None = None,
     ) -> None:
         self.plan = plan
         self.states = states
         self.holdout = holdout
         self.n_jobs = n_jobs
         self.combining = combining
+        self.evaluating = evaluating
+        self.report: Report | None = None
         self.present = {participant.name: participant for participant in participants}
         self.history: list[TurnFinished] = []
         self.order_rng = np.random.RandomState([plan.seed, 1])
@@ -91,10 +110,10 @@ class Session:
 
     def _round_finished(self, number: int) -> RoundFinished:
         learned = None if self.combining is None else self.combining.finish_round()
-        accuracy = None if self.holdout is None else self.holdout.finish_round(learned)
+        accuracy, measured = (None, None) if self.holdout is None else self.holdout.finish_round(learned)
         if learned is None:
-            return RoundFinished(number, accuracy)
-        return RoundFinished(number, accuracy, learned.loss, learned.error)
+            return RoundFinished(number, accuracy, metric=measured)
+        return RoundFinished(number, accuracy, learned.loss, learned.error, measured)
 
     def _finish(self, reason: StopReason, n_rounds: int) -> Generator[Event, None, RunFinished]:
         """Yield the end of the run, cut back to the best round where hold-out samples or the combination tell it."""
@@ -106,11 +125,24 @@ class Session:
             if learned is not None:
                 facts = learned.kind, learned.loss, learned.error, dict(learned.losses), learned.skipped
                 yield CombinationLearned(n_rounds, *facts)
+        yield from self._judge(n_rounds)
         if self.plan.make_method().keeps_labels:
             n_rounds = self.plan.most_rounds  # helpers are told, and must not hear what the initiator's model is worth
         finished = RunFinished(reason, n_rounds)
         yield finished
         return finished
+
+    def _judge(self, n_rounds: int) -> Iterator[Event]:
+        """Judge the result on the hold-out samples, where there are any."""
+        if self.evaluating is None:
+            return
+        made = (turn.contribution for turn in self.history)
+        n_models = sum(each is not None and each.round <= n_rounds for each in made)
+        yield AloneBegan(n_models)
+        learned = None if self.combining is None else self.combining.final
+        self.report = self.evaluating.report(n_rounds, n_models, learned)
+        facts = asdict(self.report)
+        yield ResultJudged(**{field.name: facts[field.name] for field in fields(ResultJudged)})
 
 
 def _stop_reason(

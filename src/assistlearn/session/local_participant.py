@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from assistlearn.agents import Agent, Answer, Turn
 from assistlearn.core import Contribution, RunState
+from assistlearn.errors import AgentGoneError
 from assistlearn.methods.method import Method
 
 
 @dataclass(frozen=True)
 class LocalParticipant:
-    """An agent that shares its state with the session, so that it need not be told what happened."""
+    """An agent that shares its state with the session, so that it need not be told what happened.
+
+    Attributes
+    ----------
+    agent : Agent
+        The agent.
+    state : RunState
+        The state that it shares.
+    method : Method
+        How its models are rewarded and weighed.
+    doubt : callable, optional
+        Returns why an answer is not believed, so that the run goes on without the agent; nothing where it is.
+    """
 
     agent: Agent
     state: RunState
     method: Method
+    doubt: Callable[[Answer], str] = lambda answer: ""
 
     @property
     def name(self) -> str:
@@ -25,7 +40,11 @@ class LocalParticipant:
     def take_turn(self, turn: Turn) -> Answer:
         """Let the agent take its turn under the shared state; its model is a candidate until it is accepted."""
         state = self.state.beginning() if turn.apart else self.state
-        return self.agent.take_turn(turn, state, self.method, keep=False)
+        answer = self.agent.take_turn(turn, state, self.method, keep=False)
+        reason = self.doubt(answer)
+        if reason:
+            raise AgentGoneError(self.name, reason)
+        return answer
 
     def hear(self, contribution: Contribution, answer: Answer, step: float) -> None:
         """Let the agent keep its model; the session has brought the shared state up to date."""

@@ -1,0 +1,75 @@
+"""The report of a result on samples that nothing was fitted to: with help and alone, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes, winners
+from assistlearn.evaluation.difference import Difference, differences
+from assistlearn.evaluation.metrics import confusion, measure, recalls
+from assistlearn.evaluation.shares import GainShares
+
+
+@dataclass(frozen=True)
+class Report:
+    """How good a result is.
+
+    Attributes
+    ----------
+    n_samples : int
+        On how many hold-out samples this was seen.
+    assisted, alone : dict of str to float or None
+        Every metric, with the helpers and of the initiator alone; None where it is not defined.
+    differences : dict of str to Difference or None
+        Assisted minus alone, with 95 % intervals.
+    models_alone : int
+        How many models the initiator was given when it was alone: as many as all agents have together.
+    confusion : list of list of float
+        How often each true class (rows) was answered as each class (columns), with help.
+    recalls, recalls_alone : list of float or None
+        Which share of each class was answered right, with help and alone.
+    shares : GainShares or None
+        Who helped, and how much; None where there are too few samples to say.
+    worse : list of str
+        Helpers without whom the result is better, beyond chance.
+    left_out : list of str
+        Those of them that were left out of the result.
+    """
+
+    n_samples: int
+    assisted: dict[str, float | None]
+    alone: dict[str, float | None]
+    differences: dict[str, Difference | None]
+    models_alone: int
+    confusion: list[list[float]]
+    recalls: list[float | None]
+    recalls_alone: list[float | None]
+    shares: GainShares | None
+    worse: list[str]
+    left_out: list[str]
+
+
+class Decided(NamedTuple):
+    """What is decided about samples: total scores and class probabilities, each ``n x K``."""
+
+    total: Floats
+    probabilities: Floats
+
+
+def compare(codes: Codes, assisted: Decided, alone: Decided, weights: Floats | None, seed: int) -> dict[str, Any]:
+    """Return the parts of a report that follow from the decisions with help and alone."""
+    n_classes = assisted.total.shape[1]
+    answered = winners(assisted.total), winners(alone.total)
+    tables = [confusion(codes, each, n_classes, weights) for each in answered]
+    said = assisted.probabilities, alone.probabilities
+    return {
+        "n_samples": len(codes),
+        "assisted": measure(codes, said[0], weights, answered[0]),
+        "alone": measure(codes, said[1], weights, answered[1]),
+        "differences": differences(codes, *said, weights, predicted=answered, seed=seed),
+        "confusion": tables[0].tolist(),
+        "recalls": recalls(tables[0]),
+        "recalls_alone": recalls(tables[1]),
+    }

@@ -1,0 +1,56 @@
+"""The initiator alone, to compare with: the same learner, columns, samples and rules, and as many models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from assistlearn.agents import Agent, TrainingSamples
+from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes
+from assistlearn.events import RunFinished
+from assistlearn.plan import Plan
+from assistlearn.runs.setup import set_up
+from assistlearn.session import Session
+from assistlearn.session.holdout import HoldoutVotes
+from assistlearn.session.local_participant import LocalParticipant
+
+
+@dataclass(frozen=True)
+class Alone:
+    """What the initiator has when it is alone.
+
+    Attributes
+    ----------
+    plan : Plan
+        That of the run.
+    agent : Agent
+        A fresh one, of the initiator's learner.
+    samples : callable
+        Returns the initiator's rows of the samples to train on, and of the hold-out samples.
+    labels, codes, n_classes, weights
+        As in :func:`~assistlearn.runs.setup.set_up`, of all samples.
+    own : ndarray or None
+        Its columns as numbers, where a combination may look at them.
+    """
+
+    plan: Plan
+    agent: Agent
+    samples: Callable[[], TrainingSamples]
+    labels: Codes
+    codes: Codes
+    n_classes: int
+    weights: Floats | None
+    own: Floats | None
+
+    def __call__(self, n_models: int) -> HoldoutVotes:
+        """Train with so many models at the most, and return the votes on the hold-out samples."""
+        plan, name = replace(self.plan.at_home(), n_rounds=n_models, order="chain"), self.agent.name
+        made = set_up(plan, [name], self.labels, self.codes, self.n_classes, self.weights, own=self.own)
+        assert made.holdout is not None, "there is nothing to compare on"
+        self.agent.begin(self.samples(), made.seeds[name])
+        combining = made.combining(plan, [name], self.codes, self.n_classes, self.own)
+        participant = LocalParticipant(self.agent, made.states[name], made.methods[name])
+        session = Session(plan, [participant], made.states, made.holdout, combining=combining)
+        finished = next(event for event in session.run() if isinstance(event, RunFinished))
+        return made.holdout.votes_of(finished.n_rounds, None if combining is None else combining.final)

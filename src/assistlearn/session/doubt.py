@@ -1,0 +1,95 @@
+"""Whether the hold-out samples bear out what an agent says of the training samples, whose labels it was told.
+
+An agent knows the labels of training samples, and so could claim to be right about all of them. It does not know those
+of hold-out samples. Where rewards are honest, they come from samples that the model was not fitted to: it should do as
+well on hold-out samples, but for chance. An agent that does far worse there has not told the truth, or its data are not
+what it thinks they are. Either way the run goes on without it, before anybody hears of its model.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from assistlearn.agents import Answer
+from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.methods.method import Method
+from assistlearn.plan import Plan
+from assistlearn.session.holdout import HoldOut
+
+ERRORS = 4.0
+"""By how many standard errors of the difference an agent must be worse on hold-out samples. An honest one is so by
+chance in one turn of 30,000."""
+
+LEAST = 0.05
+"""And by how much at the least, as a share of what guessing would lose: where there are very many samples, small
+differences between those of training and the others are no lies."""
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """What answers are compared with.
+
+    Attributes
+    ----------
+    method : Method
+        What rewards and answers mean.
+    holdout : HoldOut
+        The hold-out samples, whose labels the agent does not know.
+    held : ndarray of bool, optional
+        The training samples that the agent holds; all by default.
+    """
+
+    method: Method
+    holdout: HoldOut
+    held: Bools | None = None
+
+    def __call__(self, answer: Answer) -> str:
+        """Return why an answer is not believed; nothing where it is."""
+        if answer.holdout is None or answer.verdict.useless:
+            return ""
+        n_classes = self.holdout.n_classes
+        claimed = self.method.reward_losses(answer.reward, n_classes)
+        claimed = claimed if self.held is None else claimed[self.held]
+        found = self.method.holdout_losses(answer.holdout, self.holdout.codes, n_classes)
+        said, seen = _Mean.of(claimed), _Mean.of(found)
+        worse, error = seen.mean - said.mean, math.hypot(said.error, seen.error)
+        if not worse > max(ERRORS * error, LEAST * self.method.loss_of_guessing(n_classes)):
+            return ""
+        return (
+            f"the hold-out samples contradict it. By what it says of {said.n:,} training samples, whose labels it "
+            f"knows, its model loses {said.mean:.3f} on average. On {seen.n:,} hold-out samples, whose labels it does "
+            f"not know, it loses {seen.mean:.3f}: more by {worse / error:.0f} standard errors"
+        )
+
+
+def doubt_of(plan: Plan, holdout: HoldOut | None, held: Bools | None = None) -> Doubt | None:
+    """Return how an agent's answers are doubted; None where nothing can be compared.
+
+    Rewards on samples that a model was fitted to are better than those on others without any lie. And helpers that do
+    not know the true labels must not learn anything of them from being sent away.
+    """
+    method = plan.make_method()
+    if holdout is None or plan.honest_reward != "out-of-fold" or method.keeps_labels:
+        return None
+    return Doubt(method, holdout, held)
+
+
+@dataclass(frozen=True)
+class _Mean:
+    n: int
+    mean: float
+    error: float
+
+    @classmethod
+    def of(cls, losses: Floats) -> _Mean:
+        """Return the mean loss of the samples that there is one of; those where the agent abstains have none."""
+        there = losses[~np.isnan(losses)]
+        n = len(there)
+        if n < 2:
+            return cls(n, 0.0, math.inf)
+        # half a sample more of either kind, so that none wrong among few does not pass for certainty
+        spread = float(there.var(ddof=1)) + 0.25 * float(np.ptp(there) > 0.0) / n
+        return cls(n, float(there.mean()), math.sqrt(spread / n))
