@@ -30,6 +30,12 @@ class Setting:
         What is wrong with it in runs of separate agents, beside.
     choices : callable, optional
         Returns the texts that it may be, where these can be listed.
+    goes_with_method : str
+        What its default, None, stands for, in words: what the method advises. Empty where the default is a value.
+    default_of_runs : object, optional
+        What runs of separate agents have by default, where that is not the default of the field.
+    off : str
+        The word by which runs of separate agents do without it, where they can.
     more : str
         What else users of the estimator should know.
     estimator, runs : bool
@@ -53,6 +59,9 @@ class Setting:
     applies: Callable[[Any], bool] = lambda plan: True
     check_of_runs: Callable[[Any], Complaint] | None = None
     choices: Callable[[], Sequence[str]] | None = None
+    goes_with_method: str = ""
+    default_of_runs: Any = None
+    off: str = ""
     more: str = ""
     estimator: bool = True
     runs: bool = True
@@ -65,6 +74,8 @@ class Setting:
 
     def complaint_of_runs(self, value: Any) -> Complaint:
         """Return what is wrong with a value in runs of separate agents, or None."""
+        if value is None and self.goes_with_method:
+            return None
         complaint = self.check(value)
         if complaint is None and self.check_of_runs is not None:
             complaint = self.check_of_runs(value)
