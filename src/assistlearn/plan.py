@@ -407,5 +407,10 @@ SETTINGS = settings_of(Plan)
 OF_METHOD = tuple(name for name, known in SETTINGS.items() if known.goes_with_method)
 """The settings whose default goes with the method."""
 
+DEFAULTS_OF_RUNS = {
+    name: known.default_of_runs for name, known in SETTINGS.items() if known.default_of_runs is not None
+}
+"""What a command or a task's file gives a plan that says nothing else, where that is not the plan's own default."""
+
 TOLD = tuple(name for name, known in SETTINGS.items() if known.told)
 """The settings that helpers are told."""

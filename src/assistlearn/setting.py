@@ -72,6 +72,14 @@ class Setting:
     key: str = ""
     metavar: str = "HOW"
 
+    def in_runs(self, value: Any) -> Any:
+        """Return what a value that is given for a run stands for: the word that turns it off, and zero, for None.
+
+        >>> Setting("A share.", share_or_none, off="none").in_runs("none") is None
+        True
+        """
+        return None if self.off and value in (self.off, 0) else value
+
     def complaint_of_runs(self, value: Any) -> Complaint:
         """Return what is wrong with a value in runs of separate agents, or None."""
         if value is None and self.goes_with_method:
