@@ -63,7 +63,11 @@ def joined(tables: dict[str, Path], host: Any) -> tuple[pl.Series, NDArray[Any],
     assert len(both) == len(left)
     split = left.width - 2
     agents = [("guest", TREE, slice(0, split)), ("host", host, slice(split, None))]
-    return both["y"], both.drop("id", "y").to_numpy(), AssistedClassifier(agents, n_rounds=ROUNDS, random_state=SEED)
+    return (
+        both["y"],
+        both.drop("id", "y").to_numpy(),
+        AssistedClassifier(agents, n_rounds=ROUNDS, random_state=SEED, method="ascii"),
+    )
 
 
 def codes_of(labels: pl.Series, folder: RunFolder) -> NDArray[Any]:
@@ -95,7 +99,7 @@ def test_the_files_train_and_predict_by_two_commands(tables, tmp_path):
 def test_a_soft_run_of_the_files_has_the_models_of_the_estimator_to_the_bit(tables, tmp_path):
     """The smallest pair is matched by private set intersection."""
     alignment = "psi" if "breast" in tables["guest"].name else "hash"
-    options = Plan(method="soft", n_rounds=ROUNDS, seed=SEED, alignment=alignment)
+    options = Plan(method="soft", n_rounds=ROUNDS, seed=SEED, alignment=alignment, reward="in-sample")
     folder = create_run(tmp_path / "run", "soft", write_agents(tmp_path, tables, FOREST), options)
     labels, X, clf = joined(tables, FOREST)
     with opened_run(folder, training=True) as (open_run, own):
