@@ -12,10 +12,11 @@ import pytest
 
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import LABEL, SECRET, toml
+from tests.papers_settings import PAPERS_OPTIONS
 
 
 def simulate(agents: list[Path], *options: object):
-    return assistlearn("simulate", *agents, "--out", agents[0].parent / "run", *options)
+    return assistlearn("simulate", *agents, "--out", agents[0].parent / "run", *PAPERS_OPTIONS, *options)
 
 
 # -- options --

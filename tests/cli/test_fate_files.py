@@ -28,6 +28,7 @@ from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.prediction import predict
 from assistlearn.runs.training import train
 from tests.cli.program import assistlearn
+from tests.papers_settings import PAPERS_OPTIONS
 
 ROUNDS, SEED = 3, 11
 TREE = DecisionTreeClassifier(max_depth=3)
@@ -79,7 +80,9 @@ def codes_of(labels: pl.Series, folder: RunFolder) -> NDArray[Any]:
 def test_the_files_train_and_predict_by_two_commands(tables, tmp_path):
     agents = write_agents(tmp_path, tables, LINEAR)
     run, out = tmp_path / "run", tmp_path / "predictions.csv"
-    trained = assistlearn("simulate", *agents, "--out", run, "--rounds", ROUNDS, "--seed", SEED, "--json").json
+    trained = assistlearn(
+        "simulate", *agents, "--out", run, "--rounds", ROUNDS, "--seed", SEED, *PAPERS_OPTIONS, "--json"
+    ).json
     predicted = assistlearn("predict", run, "--out", out, "--json").json
     labels, X, clf = joined(tables, make_pipeline(StandardScaler(), LINEAR))
     folder = RunFolder(run)

@@ -33,7 +33,7 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_three_commands_lead_from_nothing_to_predictions(tmp_path):
     init, simulate, predict = commands_of_the_readme()
     said = shell(init, tmp_path).stdout
-    assert "assistlearn simulate demo/clinic.toml demo/lab.toml demo/scans.toml --holdout 0.2 --out demo/run" in said
+    assert "assistlearn simulate demo/clinic.toml demo/lab.toml demo/scans.toml --out demo/run" in said
     trained = shell(simulate, tmp_path)
     assert "The run lives in demo/run." in trained.stdout
     assert "assistlearn predict demo/run --out predictions.csv" in trained.stdout
