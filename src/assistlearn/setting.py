@@ -78,7 +78,8 @@ class Setting:
         >>> Setting("A share.", share_or_none, off="none").in_runs("none") is None
         True
         """
-        return None if self.off and value in (self.off, 0) else value
+        word = value.lower() if isinstance(value, str) else value
+        return None if self.off and word in (self.off, 0) else value
 
     def complaint_of_runs(self, value: Any) -> Complaint:
         """Return what is wrong with a value in runs of separate agents, or None."""
@@ -156,7 +157,7 @@ def at_most(most: int) -> Callable[[Any], Complaint]:
 def share_or_none(value: Any) -> Complaint:
     """Check that a value is None or lies between zero and one."""
     right = value is None or (_is_number(value) and 0.0 < float(value) < 1.0)
-    return None if right else "must be a share between 0 and 1, or left out (None)."
+    return None if right else "must be a share between 0 and 1, or None."
 
 
 def positive_up_to_one(value: Any) -> Complaint:

@@ -70,6 +70,7 @@ CONFIGURATIONS = {
 # Checks that fail for a reason, by configuration. Every other check, and every other configuration, must pass.
 EQUIVALENCE = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 REASONS = {
+    "default": "Folds are dealt by sample, and repeating one deals others; cv is a number, not a list of folds.",
     "two trees": "Their models are perfect; a perfect model's capped weight counts samples, and repeating makes more.",
     "three learners, simple, random order": "As for two trees.",
     "ensemble with neighbours": "Neighbours take no weights: rows are drawn by weight, and of repeated rows others.",

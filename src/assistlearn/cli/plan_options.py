@@ -87,10 +87,11 @@ def _number_or(known: Setting) -> Callable[[Any], float | None]:
     """Return how a number is read that a word stands in for."""
 
     def number(text: Any) -> float | None:
-        value = known.in_runs(text)
-        return None if value is None else cast(float | None, known.in_runs(float(value)))
+        try:
+            return cast(float | None, known.in_runs(text if known.in_runs(text) is None else float(text)))
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is neither a number nor {known.off!r}.") from None
 
-    number.__name__ = f"a number, or {known.off!r}"
     return number
 
 
