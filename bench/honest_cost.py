@@ -40,7 +40,7 @@ MOST = 3.0
 def seconds_of_a_turn(estimator: Any, honesty: Honesty, n_turns: int, small: bool, seed: int) -> float:
     X, codes = load_digits(return_X_y=True)
     X, codes = X[: 300 if small else None, :32], codes[: 300 if small else None]
-    method, seeds = Plan(method="soft", seed=seed, reward="in-sample").make_method(), TurnSeeds(seed)
+    method, seeds = Plan(method="soft", seed=seed).make_method(), TurnSeeds(seed)
     state = method.start(len(codes), 10)
     agent = Agent("a", estimator, honesty)
     began = time.process_time()

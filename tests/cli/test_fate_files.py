@@ -108,7 +108,7 @@ def test_a_soft_run_of_the_files_has_the_models_of_the_estimator_to_the_bit(tabl
     with opened_run(folder, training=True) as (open_run, own):
         list(train(open_run))
         prediction = predict(open_run, Ids(own.table.ids), np.arange(len(X)))
-    clf.set_params(method="soft").fit(X, codes_of(labels, folder))
+    clf.set_params(method="soft", reward="in-sample").fit(X, codes_of(labels, folder))
     made = folder.result()["contributions"]
     assert len(made) > 1
     assert [c["model_weight"] for c in made] == [c.model_weight for c in clf.contributions_]
