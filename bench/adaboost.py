@@ -32,7 +32,7 @@ def compare(n: int, columns: int, classes: int, rounds: int, repeats: int) -> di
     stump = DecisionTreeClassifier(max_depth=1)
     ours, theirs = [], []
     for _ in range(repeats):
-        assisted = AssistedClassifier([("alone", stump, slice(None))], n_rounds=rounds, random_state=0)
+        assisted = AssistedClassifier([("alone", stump, slice(None))], n_rounds=rounds, random_state=0, method="ascii")
         adaboost = AdaBoostClassifier(stump, n_estimators=rounds, random_state=0)
         ours.append(seconds(assisted, X, y))
         theirs.append(seconds(adaboost, X, y))

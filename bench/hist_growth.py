@@ -66,7 +66,7 @@ def _fit(X: np.ndarray, y: np.ndarray, agents: int, rounds: int, compact: bool =
     tree = HistTreeClassifier(5, n_jobs=1, compact=compact)
     each = X.shape[1] // agents
     named = [(f"agent{i}", tree, slice(each * i, each * (i + 1))) for i in range(agents)]
-    AssistedClassifier(named, n_rounds=rounds, random_state=0).fit(X, y)
+    AssistedClassifier(named, n_rounds=rounds, random_state=0, method="ascii").fit(X, y)
 
 
 def _memory(n: int, rounds: int, compact: bool) -> Iterator[Figure]:

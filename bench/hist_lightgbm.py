@@ -100,7 +100,7 @@ def main() -> None:
         print(f"{n:,} x {columns}, {classes} classes, depth 5, 10 rounds")
         for tree in (HistTreeClassifier(5, n_jobs=1), STEP, LightTree(5)):
             binning, _ = seconds(lambda tree=tree, X=X, y=y, n=n: tree.prepare(X[:n], y[:n]))
-            run = AssistedClassifier([("pooled", tree, slice(None))], n_rounds=10, random_state=0)
+            run = AssistedClassifier([("pooled", tree, slice(None))], n_rounds=10, random_state=0, method="ascii")
             total, _ = seconds(lambda run=run, X=X, y=y, n=n: run.fit(X[:n], y[:n]))
             print(
                 f"  {type(tree).__name__:<20} binning {binning:6.2f} s, a round {(total - binning) / 10:7.4f} s, "

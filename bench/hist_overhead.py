@@ -54,4 +54,4 @@ def measure(quick: bool) -> Iterator[Figure]:
 
 
 def _fit(agents: Any, X: Any, y: Any) -> None:
-    AssistedClassifier(agents, n_rounds=5, random_state=0).fit(X, y)
+    AssistedClassifier(agents, n_rounds=5, random_state=0, method="ascii").fit(X, y)

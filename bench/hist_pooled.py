@@ -77,6 +77,7 @@ def _assisted(first: int) -> dict[str, Any]:
         name: AssistedClassifier(
             [("first", learner, slice(0, first)), ("second", learner, slice(first, None))],
             method=method,
+            reward="in-sample",
             n_rounds=rounds,
             random_state=0,
         )

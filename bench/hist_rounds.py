@@ -67,7 +67,9 @@ def _once(n: int, columns: int, classes: int, rounds: int, seed: int) -> tuple[f
     )
     X = X.astype(np.float32)
     X_test, y_test, X, y = X[n:], y[n:], X[:n], y[:n]
-    ours = AssistedClassifier([("pooled", ClockedTree(DEPTH, n_jobs=1), slice(None))], n_rounds=rounds, random_state=0)
+    ours = AssistedClassifier(
+        [("pooled", ClockedTree(DEPTH, n_jobs=1), slice(None))], n_rounds=rounds, random_state=0, method="ascii"
+    )
     theirs = AdaBoostClassifier(DecisionTreeClassifier(max_depth=DEPTH), n_estimators=rounds, random_state=0)
     our_seconds, _ = seconds(lambda: ours.fit(X, y))
     their_seconds, _ = seconds(lambda: theirs.fit(X, y))

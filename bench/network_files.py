@@ -48,6 +48,7 @@ def write_task(folder: Path, network: LocalNetwork, helpers: tuple[str, ...], ro
     task = folder / "task.toml"
     task.write_text(
         f'site = "{network.kit("bank")}"\nadmin = "{network.kit("admin")}"\nagent = "{folder / "bank.toml"}"\n'
-        f"helpers = {json.dumps(list(helpers))}\n[training]\nrounds = {rounds}\n"
+        f"helpers = {json.dumps(list(helpers))}\n[training]\n"
+        f'method = "ascii"\nholdout = "none"\nrounds = {rounds}\n'
     )
     return task

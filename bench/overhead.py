@@ -62,7 +62,7 @@ def make(n: int, learner: Any, rounds: int) -> tuple[AssistedClassifier, Any, An
     y = rng.integers(0, 10, n)
     X = (y[:, None] * rng.random((1, 5)) + rng.normal(size=(n, 5))).astype(np.float32)
     agents = [(f"agent{i}", learner, [i]) for i in range(5)]
-    return AssistedClassifier(agents, n_rounds=rounds, random_state=0), X, y
+    return AssistedClassifier(agents, n_rounds=rounds, random_state=0, method="ascii"), X, y
 
 
 def time_share(n: int, rounds: int) -> dict[str, float]:

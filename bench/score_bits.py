@@ -38,7 +38,9 @@ def accuracies(load: Any, learner: Any, splits: int) -> dict[int, list[float]]:
         train, test = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=seed)
         for bits in BITS:
             agents = [(name, learner, columns) for name, columns in zip("AB", halves, strict=True)]
-            clf = AssistedClassifier(agents, method="soft", n_rounds=5, score_bits=bits, random_state=seed)
+            clf = AssistedClassifier(
+                agents, method="soft", n_rounds=5, score_bits=bits, random_state=seed, reward="in-sample"
+            )
             found[bits].append(float(clf.fit(X[train], y[train]).score(X[test], y[test])))
     return found
 

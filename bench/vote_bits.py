@@ -43,8 +43,8 @@ LEARNERS = {
 SETTINGS: dict[str, dict[str, Any]] = {
     "ascii": {"method": "ascii"},
     "ensemble": {"method": "ensemble"},
-    "soft": {"method": "soft"},
-    "soft, learned": {"method": "soft", "reward": "auto", "combine": "learned"},
+    "soft": {"method": "soft", "reward": "in-sample"},
+    "soft, learned": {"method": "soft", "reward": "auto", "combine": "learned", "models_per_turn": 1},
 }
 BITS = (4, 8, 16)
 MOST_SAMPLES = 6_000

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from assistlearn.events import Event
-from assistlearn.plan import SETTINGS, Plan
+from assistlearn.plan import DEFAULTS_OF_RUNS, SETTINGS, Plan
 from assistlearn.protocol.messages import REPLIES, REQUESTS
 from assistlearn.reach.flare.task_file import key_of
 from bench.way_of_a_reward import follow
@@ -111,8 +111,8 @@ def test_every_setting_of_a_run_is_a_key_of_the_page_on_deployment_with_its_defa
         names = CODE.findall(keys)
         shown |= zip(names, default.split(", ") if len(names) > 1 else [default], strict=False)
     for name in (name for name, known in SETTINGS.items() if known.runs):
-        default = getattr(Plan, name)
-        assert shown[key_of(name)].strip("`").strip('"') == ("none" if default is None else str(default)), name
+        default = SETTINGS[name].goes_with_method or DEFAULTS_OF_RUNS.get(name, getattr(Plan, name))
+        assert shown[key_of(name)].strip("`").strip('"') == str(default), name
 
 
 def test_a_word_of_the_glossary_has_one_meaning():

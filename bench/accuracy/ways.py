@@ -30,7 +30,7 @@ ROUNDS = {"forest": 3, "boosted": 3, "network": 3, "mix": 3, "svm": 3}
 MOST_ROUNDS = 10
 
 RECOMMENDED: dict[str, Any] = {"method": "soft", "reward": "auto", "combine": "auto", "models_per_turn": 20}
-SOFT: dict[str, Any] = {"method": "soft", "reward": "auto"}
+SOFT: dict[str, Any] = {"method": "soft", "reward": "auto", "combine": "sum", "models_per_turn": 1}
 ASCII: dict[str, Any] = {"method": "ascii"}
 
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -25,7 +25,7 @@ LEARNERS = {
 COLUMNS = {"clinic": range(0, 4), "lab": range(4, 8), "scans": range(8, 13)}
 PLANS = {
     "ascii": Plan(method="ascii", n_rounds=3, seed=1),
-    "soft": Plan(method="soft", n_rounds=3, seed=2, holdout=0.2, patience=2),
+    "soft": Plan(method="soft", n_rounds=3, seed=2, holdout=0.2, patience=2, reward="in-sample"),
     "random": Plan(method="simple", n_rounds=3, seed=3, order="random", overlap="intersection"),
     "auto": Plan(method="ascii", n_rounds=3, seed=4, reward="auto", cv=3, holdout=0.2, patience=2),
     "ensemble": Plan(method="ensemble", n_rounds=3, seed=5, alignment="psi"),

@@ -12,8 +12,8 @@ LABEL_PRIVATE: dict[str, Any] = {"method": "label-private", "models_per_turn": 2
 
 WAYS: dict[str, dict[str, Any]] = {
     "ascii": {"method": "ascii"},
-    "soft, 8 bits": {"method": "soft", "score_bits": 8},
-    "soft, 4 bits": {"method": "soft", "score_bits": 4},
+    "soft, 8 bits": {"method": "soft", "reward": "in-sample", "score_bits": 8},
+    "soft, 4 bits": {"method": "soft", "reward": "in-sample", "score_bits": 4},
     "recommended": RECOMMENDED,
     "label-private, epsilon 1": LABEL_PRIVATE | {"epsilon": 1.0},
     "label-private, epsilon 0.01": LABEL_PRIVATE | {"epsilon": 0.01},

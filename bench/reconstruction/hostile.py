@@ -79,7 +79,7 @@ class HostileInitiator:
         self.round = self._since = self._applied = 0
         self._own: list[m.News] = []
         self._service = AgentService(helper)
-        honest = {"reward": "out-of-fold"} if helper.proof else {}
+        papers = {"method": "ascii", "reward": "out-of-fold" if helper.proof else "in-sample"}
         self._ids = list(helper.ids.take(np.arange(len(labels))))
         self.say(m.Open(run=RUN, initiator="bank", purpose="", alignment="hash", overlap="abstain"))
         self._align("train", self._ids)
@@ -92,7 +92,7 @@ class HostileInitiator:
             turn_seeds=seed,
             weights=None if weights is None else pack_numbers(weights),
             holdout=None if holdout is None else pack_bits(holdout),
-            **Plan(**(honest | plan)).told(),
+            **Plan(**(papers | plan)).told(),
         )
         self.say(self.task)
 

@@ -60,7 +60,7 @@ def accuracy(
             )
         initiator, *helpers = made
         run_folder = RunFolder(Path(folder, "run"))
-        plan = Plan(n_rounds=10, seed=seed, method=method, reward=reward)
+        plan = Plan(n_rounds=10, seed=seed, method=method, reward=reward, combine="sum", models_per_turn=1)
         settings = RunSettings(
             run="r",
             initiator=initiator,

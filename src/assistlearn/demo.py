@@ -103,7 +103,7 @@ def run(n_splits: int, n_rounds: int, seed: int = 0, progress: bool = False) -> 
         X_train, X_test, y_train, y_test = train_test_split(
             X, y, test_size=TEST_SHARE, stratify=y, random_state=seed + split
         )
-        clf = AssistedClassifier(digit_agents(), n_rounds=n_rounds, random_state=seed + split)
+        clf = AssistedClassifier(digit_agents(), method="ascii", n_rounds=n_rounds, random_state=seed + split)
         fitted = {"single": clf.alone("left"), "assisted": clf, "oracle": clf.pooled()}
         for name, model in fitted.items():
             accuracies[name].append(float(model.fit(X_train, y_train).score(X_test, y_test)))

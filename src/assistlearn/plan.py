@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from assistlearn.errors import SettingsError
-from assistlearn.methods import method_named, names
+from assistlearn.methods import method_class, method_named, names
 from assistlearn.orders import ORDERS, Greedy, Order, order_of, wrong_with
 from assistlearn.setting import (
     Complaint,
@@ -65,6 +65,10 @@ def _orders_of_runs() -> list[str]:
 class Plan:
     """How to train; checked when it is made.
 
+    A setting that is None, and that the method has advice for, gets what the method advises. Advice that asks for
+    samples which models have not seen is not taken where ``reward="in-sample"`` is given: such a plan adds votes up,
+    of one model per turn.
+
     Raises
     ------
     SettingsError
@@ -72,8 +76,10 @@ class Plan:
 
     Examples
     --------
-    >>> Plan(method="soft", n_rounds=3).make_method()
+    >>> Plan(n_rounds=3).make_method()
     Soft(loss='logistic', shrinkage=0.5, score_bits=0)
+    >>> [(plan.reward, plan.models_per_turn, plan.combine) for plan in (Plan(), Plan(method="ascii"))]
+    [('auto', 20, 'auto'), ('in-sample', 1, 'sum')]
     >>> Plan(n_rounds=0)
     Traceback (most recent call last):
         ...
@@ -132,6 +138,8 @@ class Plan:
         share_or_none,
         more="The paper's second stop rule: train on the others, stop when the error on these has not fallen for "
         "``patience`` rounds, and cut the ensemble back to the best round.",
+        default_of_runs=0.2,
+        off="none",
         panel=SAMPLES,
         metavar="SHARE",
     )
@@ -157,8 +165,8 @@ class Plan:
         panel=SAMPLES,
     )
     method: str = choice(
-        "ascii",
-        "How models are weighed and put together.",
+        "soft",
+        "How models are weighed and put together. What else is not said goes with it.",
         names,
         told=True,
         panel=TRAINING,
@@ -192,10 +200,11 @@ class Plan:
         panel=TRAINING,
     )
     reward: RewardKind = choice(
-        "in-sample",
+        None,
         "Which samples tell where a model is right: those it was fitted to (in-sample); folds it was not fitted to "
         "(out-of-fold); or the first until they tell nothing any more, then the second (auto).",
         lambda: get_args(RewardKind),
+        goes_with_method="auto with soft, else in-sample",
         more='"in-sample" is the paper\'s rule. "out-of-fold" costs ``cv`` more fits per turn, or none for a forest '
         'that draws its samples (out-of-bag votes). In "auto" each agent changes for itself: when its model is right '
         "on 95 % of the ignorance, or when a model that has not seen one fold is hardly better than chance on it (one "
@@ -234,28 +243,30 @@ class Plan:
         metavar="FACTOR",
     )
     models_per_turn: int = setting(
-        1,
+        None,
         "Models that an agent may boost by itself in a turn, before it says anything. It takes as many as samples that "
         "they have not seen find worth it.",
         whole(1, "models"),
         check_of_runs=at_most(MAX_MODELS),
-        more="Nothing more is said for it: small learners gain in one turn what else takes many. ``20`` is a good "
-        "choice.",
+        goes_with_method="20 with soft, else 1",
+        more="Nothing more is said for it: small learners gain in one turn what else takes many. With soft and "
+        '``reward="in-sample"`` it is 1, as there are no such samples.',
         told=True,
         panel=SOFT,
         metavar="NUMBER",
     )
     combine: Combine = choice(
-        "sum",
+        None,
         "What becomes of the agents' votes: they are added up (sum); the initiator learns in private what to make of "
         "them (learned), by trees over them and its own columns (stack), or by trees that start from their weighted "
         "sum (offset); or its own folds decide, also between these and being alone (auto).",
         lambda: get_args(Combine),
+        goes_with_method="auto with soft, else sum",
         more='All but "sum" need ``method="soft"`` or ``"label-private"``, and honest rewards, which ``reward="auto"`` '
-        "then stands for. Nothing is sent for it. Training then stops at the first round that lowers the loss of the "
-        "combination, on samples that it has not seen, by less than 1 %, and does not keep that round. With "
-        '``"label-private"`` something is always learned: "sum" stands for "auto" there, which takes "stack" for two '
-        'classes and "offset" for more, or stays alone.',
+        'then stands for. With soft and ``reward="in-sample"`` it is "sum". Nothing is sent for it. Training then '
+        "stops at the first round that lowers the loss of the combination, on samples that it has not seen, by less "
+        'than 1 %, and does not keep that round. With ``"label-private"`` something is always learned: "sum" stands '
+        'for "auto" there, which takes "stack" for two classes and "offset" for more, or stays alone.',
         panel=SOFT,
     )
     score_bits: int = setting(
@@ -282,6 +293,8 @@ class Plan:
     )
 
     def __post_init__(self) -> None:
+        self._refuse([("method", SETTINGS["method"].check)])
+        self._take_advice()
         self._refuse((name, known.check) for name, known in SETTINGS.items() if known.applies(self))
         if isinstance(order_of(self.order), Greedy) and not self.make_method().shares_state:
             raise SettingsError(
@@ -292,6 +305,14 @@ class Plan:
             self._check_secrecy()
         elif self.combine != "sum":
             self._check_combination()
+
+    def _take_advice(self) -> None:
+        """Give the settings that were left open the values that go with the method."""
+        papers = method_class("ascii").advised
+        advised = papers if self.reward == "in-sample" else {**papers, **method_class(self.method).advised}
+        for name in OF_METHOD:
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, advised[name])
 
     def _check_secrecy(self) -> None:
         """Refuse what would let helpers see what the initiator's own model is worth, which follows from the labels."""
@@ -323,7 +344,7 @@ class Plan:
     def honest_reward(self) -> RewardKind:
         """Which samples tell where a model is right; of a learned combination always those it was not fitted to.
 
-        >>> Plan(method="soft", reward="auto", combine="learned").honest_reward
+        >>> Plan(combine="learned").honest_reward
         'out-of-fold'
         """
         return self.reward if self.combination == "sum" else "out-of-fold"
@@ -333,7 +354,7 @@ class Plan:
         """What becomes of the votes; where helpers do not know the labels, the initiator always learns it.
 
         >>> Plan(method="label-private").combination, Plan().combination
-        ('private', 'sum')
+        ('private', 'auto')
         """
         return "private" if self.combine in ("sum", "auto") and self.make_method().keeps_labels else self.combine
 
@@ -360,9 +381,10 @@ class Plan:
         little to save: an agent says one score per sample, and learns more under the ignorance of those before it.
         In the greedy order agents compete for every turn, so that they have to know what was said before.
 
-        >>> plan = Plan(method="soft", reward="auto", combine="auto")
-        >>> plan.first_round(n_classes=3), plan.first_round(n_classes=2), Plan().first_round(n_classes=3)
-        ('apart', 'in turn', 'in turn')
+        >>> Plan().first_round(n_classes=3), Plan().first_round(n_classes=2)
+        ('apart', 'in turn')
+        >>> Plan(method="ascii").first_round(n_classes=3)
+        'in turn'
         """
         shares = self.make_method().shares_state
         learned = self.combine != "sum" and n_classes > 2 and shares
@@ -397,6 +419,14 @@ class Plan:
 
 SETTINGS = settings_of(Plan)
 """What is known of each setting of a plan, by name."""
+
+OF_METHOD = tuple(name for name, known in SETTINGS.items() if known.goes_with_method)
+"""The settings whose default goes with the method."""
+
+DEFAULTS_OF_RUNS = {
+    name: known.default_of_runs for name, known in SETTINGS.items() if known.default_of_runs is not None
+}
+"""What a command or a task's file gives a plan that says nothing else, where that is not the plan's own default."""
 
 TOLD = tuple(name for name, known in SETTINGS.items() if known.told)
 """The settings that helpers are told."""

@@ -30,6 +30,12 @@ class Setting:
         What is wrong with it in runs of separate agents, beside.
     choices : callable, optional
         Returns the texts that it may be, where these can be listed.
+    goes_with_method : str
+        What its default, None, stands for, in words: what the method advises. Empty where the default is a value.
+    default_of_runs : object, optional
+        What runs of separate agents have by default, where that is not the default of the field.
+    off : str
+        The word by which runs of separate agents do without it, where they can.
     more : str
         What else users of the estimator should know.
     estimator, runs : bool
@@ -53,6 +59,9 @@ class Setting:
     applies: Callable[[Any], bool] = lambda plan: True
     check_of_runs: Callable[[Any], Complaint] | None = None
     choices: Callable[[], Sequence[str]] | None = None
+    goes_with_method: str = ""
+    default_of_runs: Any = None
+    off: str = ""
     more: str = ""
     estimator: bool = True
     runs: bool = True
@@ -63,8 +72,19 @@ class Setting:
     key: str = ""
     metavar: str = "HOW"
 
+    def in_runs(self, value: Any) -> Any:
+        """Return what a value that is given for a run stands for: the word that turns it off, and zero, for None.
+
+        >>> Setting("A share.", share_or_none, off="none").in_runs("none") is None
+        True
+        """
+        word = value.lower() if isinstance(value, str) else value
+        return None if self.off and word in (self.off, 0) else value
+
     def complaint_of_runs(self, value: Any) -> Complaint:
         """Return what is wrong with a value in runs of separate agents, or None."""
+        if value is None and self.goes_with_method:
+            return None
         complaint = self.check(value)
         if complaint is None and self.check_of_runs is not None:
             complaint = self.check_of_runs(value)
@@ -137,7 +157,7 @@ def at_most(most: int) -> Callable[[Any], Complaint]:
 def share_or_none(value: Any) -> Complaint:
     """Check that a value is None or lies between zero and one."""
     right = value is None or (_is_number(value) and 0.0 < float(value) < 1.0)
-    return None if right else "must be a share between 0 and 1, or left out (None)."
+    return None if right else "must be a share between 0 and 1, or None."
 
 
 def positive_up_to_one(value: Any) -> Complaint:

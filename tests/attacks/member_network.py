@@ -144,7 +144,7 @@ class MemberNetwork:
         agent = json.dumps(str(self.files[initiator]))
         task.write_text(
             f'run = "{run}"\nagent = {agent}\nhelpers = {json.dumps(list(helpers))}\n'
-            f"give_up_after = {give_up_after}\n[training]\nrounds = 2\n"
+            f'give_up_after = {give_up_after}\n[training]\nmethod = "ascii"\nholdout = 0\nrounds = 2\n'
         )
         return assistlearn("train", task, "--out", home / run, "--json")
 

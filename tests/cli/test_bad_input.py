@@ -12,10 +12,11 @@ import pytest
 
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import LABEL, SECRET, toml
+from tests.papers_settings import PAPERS_OPTIONS
 
 
 def simulate(agents: list[Path], *options: object):
-    return assistlearn("simulate", *agents, "--out", agents[0].parent / "run", *options)
+    return assistlearn("simulate", *agents, "--out", agents[0].parent / "run", *PAPERS_OPTIONS, *options)
 
 
 # -- options --
@@ -28,7 +29,8 @@ def simulate(agents: list[Path], *options: object):
         (["simulate", "--rounds", "many"], "--rounds"),
         (["simulate", "--rounds", "0"], "--rounds"),
         (["simulate", "--method", "magic"], "'ascii', 'simple', 'soft', 'label-private', 'ensemble'"),
-        (["simulate", "--holdout", "1.5"], "between 0 and 1"),
+        (["simulate", "--holdout", "1.5"], "between 0 and 1, or None"),
+        (["simulate", "--holdout", "many"], "'many' is neither a number nor 'none'"),
         (["simulate", "--shrinkage", "0"], "--shrinkage 0.0 must be above 0"),
         (["simulate", "--score-bits", "7"], "[0, 2, 3, 4, 8, 16, 32]"),
         (["simulate"], "at least two agents; none is named"),

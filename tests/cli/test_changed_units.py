@@ -8,6 +8,7 @@ import polars as pl
 
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import N_NEW, SECRET, toml
+from tests.papers_settings import PAPERS_OPTIONS
 
 
 def sixtyfold(table: Path) -> None:
@@ -17,7 +18,9 @@ def sixtyfold(table: Path) -> None:
 def test_a_column_in_another_unit_is_noticed_at_prediction(agents, tmp_path):
     clinic, lab = agents[:2]
     run, out, log = tmp_path / "run", tmp_path / "votes.csv", tmp_path / "lab-models" / "problems.log"
-    assert assistlearn("simulate", clinic, lab, "--run", "first", "--out", run, "--rounds", 3).code == 0
+    assert (
+        assistlearn("simulate", clinic, lab, "--run", "first", "--out", run, "--rounds", 3, *PAPERS_OPTIONS).code == 0
+    )
     honest = pl.read_csv(tmp_path / "lab.csv")
     grown = pl.concat([honest, honest.with_columns(pl.col("patient") + "-new")])
     grown.sample(fraction=1.0, shuffle=True, seed=1).write_csv(tmp_path / "lab.csv")

@@ -7,7 +7,20 @@ import pytest
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import write_agents
 
-OPTIONS = ("--method", "soft", "--reward", "auto", "--combine", "auto", "--models-per-turn", 3, "--rounds", 2)
+OPTIONS = (
+    "--method",
+    "soft",
+    "--reward",
+    "auto",
+    "--combine",
+    "auto",
+    "--models-per-turn",
+    3,
+    "--rounds",
+    2,
+    "--holdout",
+    "none",
+)
 
 
 @pytest.fixture(scope="module")

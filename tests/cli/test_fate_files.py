@@ -28,6 +28,7 @@ from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.prediction import predict
 from assistlearn.runs.training import train
 from tests.cli.program import assistlearn
+from tests.papers_settings import PAPERS_OPTIONS
 
 ROUNDS, SEED = 3, 11
 TREE = DecisionTreeClassifier(max_depth=3)
@@ -63,7 +64,11 @@ def joined(tables: dict[str, Path], host: Any) -> tuple[pl.Series, NDArray[Any],
     assert len(both) == len(left)
     split = left.width - 2
     agents = [("guest", TREE, slice(0, split)), ("host", host, slice(split, None))]
-    return both["y"], both.drop("id", "y").to_numpy(), AssistedClassifier(agents, n_rounds=ROUNDS, random_state=SEED)
+    return (
+        both["y"],
+        both.drop("id", "y").to_numpy(),
+        AssistedClassifier(agents, n_rounds=ROUNDS, random_state=SEED, method="ascii"),
+    )
 
 
 def codes_of(labels: pl.Series, folder: RunFolder) -> NDArray[Any]:
@@ -75,7 +80,9 @@ def codes_of(labels: pl.Series, folder: RunFolder) -> NDArray[Any]:
 def test_the_files_train_and_predict_by_two_commands(tables, tmp_path):
     agents = write_agents(tmp_path, tables, LINEAR)
     run, out = tmp_path / "run", tmp_path / "predictions.csv"
-    trained = assistlearn("simulate", *agents, "--out", run, "--rounds", ROUNDS, "--seed", SEED, "--json").json
+    trained = assistlearn(
+        "simulate", *agents, "--out", run, "--rounds", ROUNDS, "--seed", SEED, *PAPERS_OPTIONS, "--json"
+    ).json
     predicted = assistlearn("predict", run, "--out", out, "--json").json
     labels, X, clf = joined(tables, make_pipeline(StandardScaler(), LINEAR))
     folder = RunFolder(run)
@@ -95,13 +102,13 @@ def test_the_files_train_and_predict_by_two_commands(tables, tmp_path):
 def test_a_soft_run_of_the_files_has_the_models_of_the_estimator_to_the_bit(tables, tmp_path):
     """The smallest pair is matched by private set intersection."""
     alignment = "psi" if "breast" in tables["guest"].name else "hash"
-    options = Plan(method="soft", n_rounds=ROUNDS, seed=SEED, alignment=alignment)
+    options = Plan(method="soft", n_rounds=ROUNDS, seed=SEED, alignment=alignment, reward="in-sample")
     folder = create_run(tmp_path / "run", "soft", write_agents(tmp_path, tables, FOREST), options)
     labels, X, clf = joined(tables, FOREST)
     with opened_run(folder, training=True) as (open_run, own):
         list(train(open_run))
         prediction = predict(open_run, Ids(own.table.ids), np.arange(len(X)))
-    clf.set_params(method="soft").fit(X, codes_of(labels, folder))
+    clf.set_params(method="soft", reward="in-sample").fit(X, codes_of(labels, folder))
     made = folder.result()["contributions"]
     assert len(made) > 1
     assert [c["model_weight"] for c in made] == [c.model_weight for c in clf.contributions_]

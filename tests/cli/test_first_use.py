@@ -13,6 +13,8 @@ import polars as pl
 import pytest
 from sklearn.datasets import load_breast_cancer
 
+from assistlearn.plan import Plan
+from assistlearn.runs.folder import RunFolder
 from tests.cli.program import assistlearn
 
 README = Path(__file__).parents[2] / "README.md"
@@ -33,9 +35,11 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_three_commands_lead_from_nothing_to_predictions(tmp_path):
     init, simulate, predict = commands_of_the_readme()
     said = shell(init, tmp_path).stdout
-    assert "assistlearn simulate demo/clinic.toml demo/lab.toml demo/scans.toml --holdout 0.2 --out demo/run" in said
+    assert "assistlearn simulate demo/clinic.toml demo/lab.toml demo/scans.toml --out demo/run" in said
     trained = shell(simulate, tmp_path)
     assert "The run lives in demo/run." in trained.stdout
+    recommended = Plan(method="soft", reward="auto", combine="auto", models_per_turn=20, holdout=0.2)
+    assert RunFolder(tmp_path / "demo" / "run").settings().plan == recommended
     assert "assistlearn predict demo/run --out predictions.csv" in trained.stdout
     assert trained.stderr == ""
     accuracy = re.search(r"hold-out samples, after \d+ rounds?: ([\d.]+)%", trained.stdout)

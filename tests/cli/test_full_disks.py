@@ -16,8 +16,10 @@ import pytest
 
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import SECRET, toml, write_agents
+from tests.papers_settings import PAPERS_OPTIONS
 
 ROUNDS = 6
+OPTIONS = ["--rounds", str(ROUNDS), *PAPERS_OPTIONS]
 PROGRAM = [sys.executable, "-c", "from assistlearn.cli import main; main()"]
 
 
@@ -43,7 +45,7 @@ def whole(tmp_path_factory) -> tuple[Path, list]:
     """A run whose disks have room: its folder, and its contributions."""
     folder = tmp_path_factory.mktemp("whole")
     agents = write_agents(folder)[:2]
-    said = assistlearn("simulate", *agents, "--run", "first", "--out", folder / "run", "--rounds", ROUNDS, "--json")
+    said = assistlearn("simulate", *agents, "--run", "first", "--out", folder / "run", *OPTIONS, "--json")
     return folder, said.json["result"]["contributions"]
 
 
@@ -52,7 +54,7 @@ def start(agents: list[Path], run: Path, whole: Path, models: str = "clinic-mode
     home = agents[0].parent / models
     home.mkdir(exist_ok=True)
     shutil.copy(whole / "clinic-models" / "class-order.key", home)
-    return assistlearn("simulate", *agents, "--run", "first", "--out", run, "--rounds", ROUNDS)
+    return assistlearn("simulate", *agents, "--run", "first", "--out", run, *OPTIONS)
 
 
 def test_a_full_disk_of_the_run_s_folder(tmp_path, whole):
@@ -93,7 +95,7 @@ def test_a_limit_on_the_size_of_files_does_the_same(tmp_path, whole):
     run = tmp_path / "run"
     (tmp_path / "clinic-models").mkdir()
     shutil.copy(whole[0] / "clinic-models" / "class-order.key", tmp_path / "clinic-models")
-    words = ["simulate", *map(str, agents), "--run", "first", "--out", str(run), "--rounds", str(ROUNDS), "--json"]
+    words = ["simulate", *map(str, agents), "--run", "first", "--out", str(run), *OPTIONS, "--json"]
     done = subprocess.run(
         [*PROGRAM, *words],
         capture_output=True,

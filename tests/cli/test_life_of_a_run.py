@@ -11,13 +11,16 @@ import polars as pl
 from assistlearn.events import StopReason
 from tests.cli.program import Said, assistlearn
 from tests.cli.small_agents import IDS, N_NEW, N_SAMPLES, NEW, lines_of, toml
+from tests.papers_settings import PAPERS_OPTIONS
 
 ROUNDS = 2
 
 
 def test_a_run_lives_from_simulate_to_forget(agents, tmp_path):
     run = tmp_path / "run"
-    trained = assistlearn("simulate", *agents, "--run", "first", "--out", run, "--rounds", ROUNDS, "--json")
+    trained = assistlearn(
+        "simulate", *agents, "--run", "first", "--out", run, "--rounds", ROUNDS, *PAPERS_OPTIONS, "--json"
+    )
     assert trained.err == ""
     check_training(trained, run)
     check_result_for_people(run)

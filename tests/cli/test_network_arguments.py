@@ -135,7 +135,7 @@ def test_an_initiator_without_a_secret_is_told_so_before_anybody_is_asked(folder
 
 
 def test_a_run_on_this_machine_is_not_gone_on_with_over_a_network(agents, tmp_path):
-    create_run(tmp_path / "here", "r", agents, Plan())
+    create_run(tmp_path / "here", "r", agents, Plan(method="ascii"))
     assistlearn("train", "--resume", tmp_path / "here").failed(
         2, "is not a run of 'assistlearn train'", f"assistlearn simulate --resume {tmp_path / 'here'}"
     )
@@ -218,7 +218,7 @@ def test_a_run_over_a_network_is_not_gone_on_with_on_this_machine(agents, tmp_pa
     kits = {"site": "kits/clinic", "admin": "kits/admin"}
     files = {"clinic": str(agents[0])}
     write_run(
-        *(RunFolder(folder), "r", load_description(agents[0]), ["lab"], Plan()),
+        *(RunFolder(folder), "r", load_description(agents[0]), ["lab"], Plan(method="ascii")),
         **{"reach": "flare", "files": files, "kits": kits, "patience_seconds": 60.0},
     )
     if written_before:

@@ -9,6 +9,7 @@ import sys
 
 from tests.cli.program import assistlearn
 from tests.cli.test_trouble_with_agents import wait_until
+from tests.papers_settings import PAPERS_OPTIONS
 
 PROGRAM = [sys.executable, "-c", "from assistlearn.cli import main; main()"]
 
@@ -16,7 +17,7 @@ PROGRAM = [sys.executable, "-c", "from assistlearn.cli import main; main()"]
 def test_a_second_command_in_a_run_s_folder_names_the_first_and_changes_nothing(agents):
     clinic, lab = agents[:2]
     run = clinic.parent / "run"
-    options = ["--run", "long", "--out", str(run), "--rounds", "400", "--json"]
+    options = ["--run", "long", "--out", str(run), "--rounds", "400", "--json", *PAPERS_OPTIONS]
     with subprocess.Popen([*PROGRAM, "simulate", str(clinic), str(lab), *options], stdout=subprocess.PIPE) as first:
         wait_until(lambda: len(list((run / "turns").glob("*.msg"))) >= 3 or first.poll() is not None)
         words = (f"{run} is in use by another command (assistlearn simulate, process {first.pid})", "type this one")
@@ -41,7 +42,7 @@ def test_a_second_command_in_a_run_s_folder_names_the_first_and_changes_nothing(
 
 def test_of_two_commands_that_start_a_run_in_one_folder_one_is_refused(agents):
     run = agents[0].parent / "run"
-    words = [*PROGRAM, "simulate", *map(str, agents[:2]), "--out", str(run), "--rounds", "1", "--json"]
+    words = [*PROGRAM, "simulate", *map(str, agents[:2]), "--out", str(run), "--rounds", "1", "--json", *PAPERS_OPTIONS]
     both = [
         subprocess.Popen([*words, "--run", name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for name in ("one", "two")

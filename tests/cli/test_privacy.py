@@ -16,6 +16,7 @@ from assistlearn.service.own_transcript import transcript_of
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import LABEL, SECRET, toml
 from tests.cli.test_documentation import SECTIONS
+from tests.papers_settings import PAPERS_OPTIONS
 
 N, N_NEW, ROUNDS = 500, 20, 5
 
@@ -48,7 +49,7 @@ def house(tmp_path_factory):
         "third": ["--method", "label-private", "--epsilon", 2],
     }
     for run, more in kinds.items():
-        options = ["--out", folder / run, "--run", run, "--rounds", ROUNDS, *more]
+        options = ["--out", folder / run, "--run", run, "--rounds", ROUNDS, *PAPERS_OPTIONS, *more]
         assert assistlearn("simulate", *files, *options).code == 0
     assert assistlearn("predict", folder / "first", "--out", folder / "predicted.csv").code == 0
     return folder
@@ -132,7 +133,12 @@ def test_the_epsilon_that_randomised_answers_have_spent_is_said(house, tmp_path)
     with (copy / "lab.toml").open("a") as file:
         file.write("randomise = 1.5\n")
     files = copy / "clinic.toml", copy / "lab.toml"
-    assert assistlearn("simulate", *files, "--out", copy / "fourth", "--run", "fourth", "--rounds", 2).code == 0
+    assert (
+        assistlearn(
+            "simulate", *files, "--out", copy / "fourth", "--run", "fourth", "--rounds", 2, *PAPERS_OPTIONS
+        ).code
+        == 0
+    )
     [told] = assistlearn("privacy", copy / "lab.toml", "--json").json["told"]
     n_told = transcript_of(holdings_of(copy / "lab.toml"), ["fourth"]).told.shape[1]
     assert told["epsilon"] == pytest.approx(1.5 * n_told)

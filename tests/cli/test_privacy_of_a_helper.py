@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import assistlearn
+from tests.papers_settings import PAPERS_OPTIONS
 
 
 def owner_says(agent: Path, *lines: str) -> None:
@@ -15,7 +16,9 @@ def owner_says(agent: Path, *lines: str) -> None:
 
 
 def simulated(agents: list[Path], run: str, *options: object):
-    return assistlearn("simulate", *agents, "--run", run, "--out", agents[0].parent / run, "--rounds", 3, *options)
+    return assistlearn(
+        "simulate", *agents, "--run", run, "--out", agents[0].parent / run, "--rounds", 3, *PAPERS_OPTIONS, *options
+    )
 
 
 def test_rules_are_kept_over_runs_and_shown(agents):

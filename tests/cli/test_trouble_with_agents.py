@@ -11,10 +11,13 @@ from pathlib import Path
 
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import SECRET, lines_of, toml
+from tests.papers_settings import PAPERS_OPTIONS
 
 
 def simulate(agents: list[Path], *options: object):
-    return assistlearn("simulate", *agents, "--run", "first", "--out", agents[0].parent / "run", *options)
+    return assistlearn(
+        "simulate", *agents, "--run", "first", "--out", agents[0].parent / "run", *PAPERS_OPTIONS, *options
+    )
 
 
 def test_what_fails_before_training_leaves_nothing_behind_and_can_be_started_again(agents):
@@ -73,7 +76,7 @@ def test_ctrl_c_leaves_a_run_to_go_on_with_on_the_same_tables(agents):
 def interrupt_training(agents: list[Path], run: Path) -> None:
     """Start a long run, press Ctrl-C when some turns are taken, and check what it says."""
     program = [sys.executable, "-c", "from assistlearn.cli import main; main()"]
-    options = ["--run", "long", "--out", str(run), "--rounds", "60", "--json"]
+    options = ["--run", "long", "--out", str(run), "--rounds", "60", "--json", *PAPERS_OPTIONS]
     with subprocess.Popen(
         [*program, "simulate", *map(str, agents), *options],
         stdout=subprocess.PIPE,

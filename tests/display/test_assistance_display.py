@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistanceDisplay, AssistedClassifier
 from assistlearn.errors import AssistLearnWarning, SettingsError
+from tests.papers_settings import PAPERS
 
 STUMP = DecisionTreeClassifier(max_depth=1)
 
@@ -28,7 +29,7 @@ def wine():
 
 def assisted(*agents, **settings):
     agents = agents or (("a", STUMP, [0, 1, 2]), ("b", STUMP, slice(3, 13)))
-    return AssistedClassifier(list(agents), **({"n_rounds": 6, "random_state": 0} | settings))
+    return AssistedClassifier(list(agents), **(PAPERS | {"n_rounds": 6, "random_state": 0} | settings))
 
 
 def draw(clf, wine, **settings):

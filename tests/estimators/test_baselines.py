@@ -10,13 +10,14 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn import AssistedClassifier
 from assistlearn.errors import SettingsError
 from tests.estimators.data import birds
+from tests.papers_settings import PAPERS
 
 TREE = DecisionTreeClassifier(max_depth=2)
 
 
 def three(**options) -> AssistedClassifier:
     agents = [("a", TREE, [0, 1]), ("b", GaussianNB(), [1, 2]), ("c", TREE, [5])]
-    return AssistedClassifier(agents, n_rounds=6, random_state=0, **options)
+    return AssistedClassifier(agents, n_rounds=6, random_state=0, **(PAPERS | options))
 
 
 def test_alone_is_the_agent_boosting_on_its_own_columns():
@@ -47,7 +48,7 @@ def test_pooled_understands_names_masks_and_callables():
     X, y = birds()
     frame = pd.DataFrame(X, columns=list("abcdef"))
     agents = [("x", TREE, ["f", "a"]), ("y", TREE, lambda X: X.columns[3:5]), ("z", TREE, [True] + [False] * 5)]
-    oracle = AssistedClassifier(agents, n_rounds=1).pooled().fit(frame, y)
+    oracle = AssistedClassifier(agents, n_rounds=1, method="ascii").pooled().fit(frame, y)
     assert oracle.columns_["pooled"].tolist() == [0, 3, 4, 5]
 
 
@@ -73,7 +74,7 @@ def test_help_is_worth_having():
     """On held-out rows assistance lies above each agent alone; the oracle sees every column at once."""
     X, y = birds()
     agents = [("a", TREE, [0, 1]), ("b", TREE, [2, 3]), ("c", TREE, [4, 5])]
-    clf = AssistedClassifier(agents, n_rounds=20, random_state=0)
+    clf = AssistedClassifier(agents, n_rounds=20, random_state=0, method="ascii")
     train, test = slice(0, 300), slice(300, None)
     assisted = clf.fit(X[train], y[train]).score(X[test], y[test])
     alone = [clf.alone(name).fit(X[train], y[train]).score(X[test], y[test]) for name in "abc"]
@@ -87,6 +88,6 @@ def test_an_unknown_agent_is_refused_with_those_that_are_known():
 
 def test_the_default_estimator_has_baselines_too():
     X, y = birds()
-    default = AssistedClassifier(n_rounds=3, random_state=0)
+    default = AssistedClassifier(n_rounds=3, random_state=0, method="ascii")
     assert np.array_equal(default.fit(X, y).predict(X), default.alone("agent").fit(X, y).predict(X))
     assert np.array_equal(default.predict(X), default.pooled().fit(X, y).predict(X))

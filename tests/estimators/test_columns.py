@@ -24,7 +24,9 @@ def known(columns, X=FRAME) -> list[int]:
     """Return the columns that an agent finds through the estimator."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssistLearnWarning)
-        clf = AssistedClassifier([("clinic", GaussianNB(), columns), ("lab", GaussianNB(), slice(None))], n_rounds=1)
+        clf = AssistedClassifier(
+            [("clinic", GaussianNB(), columns), ("lab", GaussianNB(), slice(None))], n_rounds=1, method="ascii"
+        )
         return clf.fit(X, Y).columns_["clinic"].tolist()
 
 
@@ -130,13 +132,15 @@ def test_columns_of_a_frame_with_whole_numbers_for_names_are_positions():
 def test_two_agents_may_know_the_same_column_and_that_is_nothing_to_mention():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        clf = AssistedClassifier([("a", GaussianNB(), [0, 1, 2]), ("b", GaussianNB(), [2, 3, 4])], n_rounds=1)
+        clf = AssistedClassifier(
+            [("a", GaussianNB(), [0, 1, 2]), ("b", GaussianNB(), [2, 3, 4])], n_rounds=1, method="ascii"
+        )
         clf.fit(FRAME, Y)
     assert clf.columns_["b"].tolist() == [2, 3, 4]
 
 
 def test_columns_that_belong_to_nobody_are_said_once():
-    clf = AssistedClassifier([("a", GaussianNB(), ["age"]), ("b", GaussianNB(), ["sugar"])], n_rounds=3)
+    clf = AssistedClassifier([("a", GaussianNB(), ["age"]), ("b", GaussianNB(), ["sugar"])], n_rounds=3, method="ascii")
     with pytest.warns(AssistLearnWarning) as said:
         clf.fit(FRAME, Y).predict(FRAME)
     assert [str(w.message) for w in said] == [
@@ -148,18 +152,20 @@ def test_columns_that_belong_to_nobody_are_said_once():
 def test_many_columns_that_belong_to_nobody_are_counted():
     X = np.random.RandomState(0).rand(30, 20)
     with pytest.warns(AssistLearnWarning, match=r"18 of the 20 columns: 2, 3, .*, 11 and 8 more\."):
-        AssistedClassifier([("a", GaussianNB(), [0]), ("b", GaussianNB(), [1])], n_rounds=1).fit(X, Y)
+        AssistedClassifier([("a", GaussianNB(), [0]), ("b", GaussianNB(), [1])], n_rounds=1, method="ascii").fit(X, Y)
 
 
 def test_a_single_agent_may_ignore_columns_in_silence():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        AssistedClassifier([("a", GaussianNB(), ["age"])], n_rounds=1).fit(FRAME, Y)
+        AssistedClassifier([("a", GaussianNB(), ["age"])], n_rounds=1, method="ascii").fit(FRAME, Y)
 
 
 def test_what_belongs_to_nobody_is_never_looked_at():
     spoilt = FRAME.assign(pressure=np.nan)
-    clf = AssistedClassifier([("a", GaussianNB(), ["age", "bmi"]), ("b", GaussianNB(), ["sugar", "sodium"])])
+    clf = AssistedClassifier(
+        [("a", GaussianNB(), ["age", "bmi"]), ("b", GaussianNB(), ["sugar", "sodium"])], method="ascii"
+    )
     with pytest.warns(AssistLearnWarning, match="'pressure'"):
         clf.fit(spoilt, Y)
     assert np.array_equal(clf.predict(spoilt), clf.predict(FRAME))

@@ -18,12 +18,13 @@ from sklearn.utils import get_tags
 from assistlearn import AssistedClassifier
 from assistlearn.errors import SettingsError
 from tests.estimators.data import birds, left, pair, right
+from tests.papers_settings import PAPERS
 
 TREE = DecisionTreeClassifier(max_depth=2)
 
 
 def clinic_and_lab(**options) -> AssistedClassifier:
-    options = {"n_rounds": 3, "random_state": 0, **options}
+    options = {**PAPERS, "n_rounds": 3, "random_state": 0, **options}
     return AssistedClassifier(
         [("clinic", clone(TREE), left), ("lab", make_pipeline(StandardScaler(), LogisticRegression()), right)],
         **options,
@@ -143,7 +144,9 @@ def test_initial_weights_are_routed_where_they_are_requested():
 def test_a_frame_that_a_pipeline_makes_is_understood_by_name():
     X, y = birds()
     frame = pd.DataFrame(X, columns=list("abcdef"))
-    clf = AssistedClassifier([("clinic", TREE, ["a", "b", "c"]), ("lab", TREE, ["d", "e", "f"])], n_rounds=2)
+    clf = AssistedClassifier(
+        [("clinic", TREE, ["a", "b", "c"]), ("lab", TREE, ["d", "e", "f"])], n_rounds=2, method="ascii"
+    )
     pipeline = make_pipeline(StandardScaler().set_output(transform="pandas"), clf).fit(frame, y)
     assert pipeline.score(frame, y) > 0.6
 
@@ -177,17 +180,17 @@ WRONG = {
 @pytest.mark.parametrize(("settings", "message"), WRONG.values(), ids=WRONG)
 def test_settings_that_cannot_be_are_refused_when_fitting_and_not_before(settings: dict, message: str):
     X, y = birds()
-    clf = AssistedClassifier(**settings)
+    clf = AssistedClassifier(**(PAPERS | settings))
     repr(clf)
     with pytest.raises(SettingsError, match=message):
         clf.fit(X, y)
 
 
 def test_tags_follow_the_learners():
-    takes_all = AssistedClassifier([("a", TREE, left), ("b", TREE, right)])
+    takes_all = AssistedClassifier([("a", TREE, left), ("b", TREE, right)], method="ascii")
     assert get_tags(takes_all).input_tags.allow_nan
     assert get_tags(takes_all).input_tags.sparse
-    mixed = AssistedClassifier([("a", TREE, left), ("b", GaussianNB(), right)])
+    mixed = AssistedClassifier([("a", TREE, left), ("b", GaussianNB(), right)], method="ascii")
     assert not get_tags(mixed).input_tags.allow_nan
     assert not get_tags(mixed).input_tags.sparse
     assert not get_tags(AssistedClassifier(agents="nonsense")).input_tags.allow_nan

@@ -15,13 +15,14 @@ from assistlearn import AssistedClassifier, StopReason
 from assistlearn.errors import AssistLearnWarning, SettingsError
 from tests.estimators.data import birds, every, left, right
 from tests.learners.classifiers import Constant, Memory, Opposite, Sparing
+from tests.papers_settings import PAPERS
 
 METHODS = ["ascii", "simple", "ensemble"]
 TREE = DecisionTreeClassifier()
 
 
 def two(learner=TREE, **options) -> AssistedClassifier:
-    options = {"n_rounds": 5, "random_state": 0, **options}
+    options = {**PAPERS, "n_rounds": 5, "random_state": 0, **options}
     return AssistedClassifier([("a", learner, left), ("b", learner, right)], **options)
 
 
@@ -77,7 +78,7 @@ def test_the_most_frequent_class_is_by_weight():
     X = y[:, np.newaxis].astype(float)
     weight = np.where(y == 0, 2.0, 1.0)
     with pytest.warns(AssistLearnWarning, match="No model was kept") as said:
-        clf = AssistedClassifier([("a", Opposite(), every)]).fit(X, y, sample_weight=weight)
+        clf = AssistedClassifier([("a", Opposite(), every)], method="ascii").fit(X, y, sample_weight=weight)
     assert said[0].filename == __file__  # the warning points at the caller's line
     assert set(clf.predict(X)) == {0}
     np.testing.assert_allclose(clf.class_prior_, [14 / 22, 8 / 22])
@@ -150,9 +151,9 @@ def test_constant_features_give_the_most_frequent_class_in_one_round(n_classes: 
 def test_weights_stay_bounded_when_two_agents_can_only_contradict_each_other(n: int):
     """ASCII counts the round's errors twice; agents that know nothing must not shout each other up without end."""
     y = (np.arange(n) < 0.6 * n).astype(int)
-    clf = AssistedClassifier([("a", Constant(1), [0]), ("b", Constant(0), [0])], n_rounds=1100, random_state=0).fit(
-        np.zeros((n, 1)), y
-    )
+    clf = AssistedClassifier(
+        [("a", Constant(1), [0]), ("b", Constant(0), [0])], n_rounds=1100, random_state=0, method="ascii"
+    ).fit(np.zeros((n, 1)), y)
     assert max(c.model_weight for c in clf.contributions_) <= 1e6
     assert_sound(clf, np.zeros((1, 1)))
 
@@ -170,7 +171,7 @@ def test_two_hundred_classes():
 def test_two_hundred_classes_alone_are_adaboosts():
     X, y = make_blobs(1000, centers=200, n_features=4, cluster_std=1.0, random_state=0)
     tree = DecisionTreeClassifier(max_depth=8)
-    clf = AssistedClassifier([("a", tree, every)], n_rounds=4, random_state=0).fit(X, y)
+    clf = AssistedClassifier([("a", tree, every)], n_rounds=4, random_state=0, method="ascii").fit(X, y)
     theirs = AdaBoostClassifier(tree, n_estimators=4, random_state=0).fit(X, y)
     np.testing.assert_allclose([c.model_weight for c in clf.contributions_], theirs.estimator_weights_, rtol=1e-10)
 
@@ -192,7 +193,9 @@ def test_a_class_that_no_model_ever_answers_is_never_predicted():
     _, y = birds()
     codes = np.unique(y, return_inverse=True)[1]
     table = np.c_[codes, np.where(codes == 3, 0, codes)]
-    clf = AssistedClassifier([("a", Memory(), every), ("b", Memory(), [1])], n_rounds=3, random_state=0).fit(table, y)
+    clf = AssistedClassifier(
+        [("a", Memory(), every), ("b", Memory(), [1])], n_rounds=3, random_state=0, method="ascii"
+    ).fit(table, y)
     assert clf.classes_[3] not in clf.predict(table)
     assert (clf.decision_function(table)[:, 3] < 0).all()
     assert_sound(clf, table)

@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn import AssistedClassifier
 from assistlearn.errors import LearnerError
 from tests.estimators.data import birds, left, pair, right
+from tests.papers_settings import PAPERS
 
 TREE = DecisionTreeClassifier(max_depth=2)
 NAMES = [f"column {i}" for i in range(6)]
@@ -28,7 +29,7 @@ LEARNERS = {
 
 
 def two(learner=TREE, **options) -> AssistedClassifier:
-    options = {"n_rounds": 3, "random_state": 0, **options}
+    options = {**PAPERS, "n_rounds": 3, "random_state": 0, **options}
     return AssistedClassifier([("a", learner, left), ("b", learner, [3, 4, 5])], **options)
 
 
@@ -70,7 +71,9 @@ def test_sparse_tables_give_the_same_model(kind: str, learner, holdout):
 def test_names_of_columns_are_learned_and_checked():
     X, y = birds()
     frame = pd.DataFrame(X, columns=NAMES)
-    clf = AssistedClassifier([("a", TREE, NAMES[:3]), ("b", TREE, NAMES[3:])], n_rounds=2, random_state=0)
+    clf = AssistedClassifier(
+        [("a", TREE, NAMES[:3]), ("b", TREE, NAMES[3:])], n_rounds=2, random_state=0, method="ascii"
+    )
     clf.fit(frame, y)
     assert clf.n_features_in_ == 6
     assert list(clf.feature_names_in_) == NAMES
@@ -87,7 +90,7 @@ def test_an_agents_learner_is_given_its_columns_as_a_frame_with_their_names():
             return super().fit(X, y, sample_weight)
 
     X, y = birds()
-    clf = AssistedClassifier([("a", Named(), left)], n_rounds=1).fit(pd.DataFrame(X, columns=NAMES), y)
+    clf = AssistedClassifier([("a", Named(), left)], n_rounds=1, method="ascii").fit(pd.DataFrame(X, columns=NAMES), y)
     assert list(clf.agents_["a"].models[0].model.estimator.feature_names_in_) == NAMES[:3]
 
 
@@ -95,7 +98,9 @@ def test_text_in_one_agents_columns_is_its_own_learners_business():
     X, y = birds()
     frame = pd.DataFrame(X, columns=NAMES).assign(colour=np.where(y == "owl", "grey", "black"))
     encoded = make_pipeline(OneHotEncoder(), LogisticRegression())
-    clf = AssistedClassifier([("a", TREE, NAMES), ("b", encoded, ["colour"])], n_rounds=4, random_state=0)
+    clf = AssistedClassifier(
+        [("a", TREE, NAMES), ("b", encoded, ["colour"])], n_rounds=4, random_state=0, method="ascii"
+    )
     owls = y == "owl"
     assert (clf.fit(frame, y).predict(frame)[owls] == "owl").mean() > 0.9
     assert np.array_equal(clf.predict(frame), clf.fit(pl.from_pandas(frame), y).predict(pl.from_pandas(frame)))
@@ -105,11 +110,12 @@ def test_missing_values_are_welcome_where_the_learner_takes_them():
     X, y = birds()
     X = np.where(np.random.RandomState(0).rand(*X.shape) < 0.1, np.nan, X)
     learners = [("a", TREE, left), ("b", HistGradientBoostingClassifier(max_iter=3), right)]
-    clf = AssistedClassifier(learners, n_rounds=2, random_state=0).fit(X, y)
+    clf = AssistedClassifier(learners, n_rounds=2, random_state=0, method="ascii").fit(X, y)
     assert clf.score(X, y) > 0.6
     frame = pd.DataFrame(X, columns=NAMES)
     assert np.array_equal(
-        clf.predict(X), AssistedClassifier(learners, n_rounds=2, random_state=0).fit(frame, y).predict(frame)
+        clf.predict(X),
+        AssistedClassifier(learners, n_rounds=2, random_state=0, method="ascii").fit(frame, y).predict(frame),
     )
 
 
@@ -117,7 +123,9 @@ def test_missing_values_are_refused_by_a_learner_that_does_not_with_the_agents_n
     X, y = birds()
     X = X.copy()
     X[3, 4] = np.nan
-    clf = AssistedClassifier([("a", TREE, left), ("b", LogisticRegression(), right)], n_rounds=2, random_state=0)
+    clf = AssistedClassifier(
+        [("a", TREE, left), ("b", LogisticRegression(), right)], n_rounds=2, random_state=0, method="ascii"
+    )
     with pytest.raises(LearnerError, match=r"Agent 'b'.*LogisticRegression could not fit in round 1.*NaN"):
         clf.fit(X, y)
     fine, y = birds()

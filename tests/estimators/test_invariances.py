@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from tests.estimators.data import birds, pair, wine
+from tests.papers_settings import PAPERS
 
 TREE = DecisionTreeClassifier(max_depth=2)
 METHODS = ["ascii", "simple", "ensemble"]
@@ -16,7 +17,7 @@ METHODS = ["ascii", "simple", "ensemble"]
 
 def two(learner, **options) -> AssistedClassifier:
     return AssistedClassifier(
-        [("a", learner, slice(0, 3)), ("b", learner, slice(3, 6))], n_rounds=6, random_state=0, **options
+        [("a", learner, slice(0, 3)), ("b", learner, slice(3, 6))], n_rounds=6, random_state=0, **(PAPERS | options)
     )
 
 
@@ -77,7 +78,9 @@ def test_names_in_the_same_order_change_no_bit(labels: list):
 def test_the_order_of_an_agents_columns_is_irrelevant_where_its_learner_ignores_it(learner):
     X, y = birds()
     clf = two(learner).fit(X, y)
-    other = AssistedClassifier([("a", learner, [2, 0, 1]), ("b", learner, [5, 4, 3])], n_rounds=6, random_state=0)
+    other = AssistedClassifier(
+        [("a", learner, [2, 0, 1]), ("b", learner, [5, 4, 3])], n_rounds=6, random_state=0, method="ascii"
+    )
     other.fit(X, y)
     np.testing.assert_allclose(weights(other), weights(clf), rtol=1e-9)
     np.testing.assert_allclose(other.ignorance_, clf.ignorance_, rtol=1e-9)
@@ -90,8 +93,8 @@ def test_the_order_of_the_tables_columns_is_irrelevant_where_each_agent_is_told_
     place = np.argsort(order)
     first = [("a", TREE, [0, 6, 9]), ("b", GaussianNB(), [12, 3]), ("c", TREE, slice(0, 13))]
     second = [("a", TREE, place[[0, 6, 9]]), ("b", GaussianNB(), place[[12, 3]]), ("c", TREE, place)]
-    clf = AssistedClassifier(first, n_rounds=3, random_state=0).fit(X, y)
-    other = AssistedClassifier(second, n_rounds=3, random_state=0).fit(X[:, order], y)
+    clf = AssistedClassifier(first, n_rounds=3, random_state=0, method="ascii").fit(X, y)
+    other = AssistedClassifier(second, n_rounds=3, random_state=0, method="ascii").fit(X[:, order], y)
     assert clf.contributions_ == other.contributions_
     assert np.array_equal(clf.decision_function(X), other.decision_function(X[:, order]))
 
@@ -151,7 +154,9 @@ def test_the_order_of_the_agents_matters_to_ascii_only_through_the_turns():
     """Naming the agents differently changes nothing."""
     X, y = birds()
     clf = two(TREE).fit(X, y)
-    renamed = AssistedClassifier([("z", TREE, slice(0, 3)), ("y", TREE, slice(3, 6))], n_rounds=6, random_state=0)
+    renamed = AssistedClassifier(
+        [("z", TREE, slice(0, 3)), ("y", TREE, slice(3, 6))], n_rounds=6, random_state=0, method="ascii"
+    )
     renamed.fit(X, y)
     assert weights(clf) == weights(renamed)
     assert np.array_equal(clf.decision_function(X), renamed.decision_function(X))

@@ -28,12 +28,13 @@ from assistlearn import AssistedClassifier
 from assistlearn.errors import LearnerError, LearnerTypeError
 from tests.estimators.data import birds, every, left, right
 from tests.learners.classifiers import Failing, OnceForAll, Witness, WitnessWithoutWeights
+from tests.papers_settings import PAPERS
 
 TREE = DecisionTreeClassifier(max_depth=2)
 
 
 def two(learner, **options) -> AssistedClassifier:
-    options = {"n_rounds": 3, "random_state": 0, **options}
+    options = {**PAPERS, "n_rounds": 3, "random_state": 0, **options}
     return AssistedClassifier([("a", TREE, left), ("b", learner, right)], **options)
 
 
@@ -54,7 +55,7 @@ LEARNERS = {
     "one against the rest": OneVsRestClassifier(GaussianNB()),
     "a vote": VotingClassifier([("bayes", GaussianNB()), ("tree", TREE)]),
     "a bag of neighbours": BaggingClassifier(KNeighborsClassifier(), 3),
-    "another assisted classifier": AssistedClassifier([("inner", TREE, every)], n_rounds=2),
+    "another assisted classifier": AssistedClassifier([("inner", TREE, every)], n_rounds=2, method="ascii"),
     "prepares its table": OnceForAll(max_depth=3),
 }
 
@@ -125,7 +126,9 @@ def test_a_fitted_model_does_not_keep_the_table():
 def test_a_learner_that_fails_in_a_later_round_is_named_with_the_round_and_its_own_words():
     X, y = birds()
     learner = Failing(RuntimeError("out of coffee"), "refit")
-    clf = AssistedClassifier([("a", TREE, left), ("b", learner, right)], order=second_first, random_state=0)
+    clf = AssistedClassifier(
+        [("a", TREE, left), ("b", learner, right)], order=second_first, random_state=0, method="ascii"
+    )
     expected = r"Agent 'b': its learner Failing could not fit in round 2: RuntimeError: out of coffee"
     with pytest.raises(LearnerError, match=expected) as caught:
         clf.fit(X, y)

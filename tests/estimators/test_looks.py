@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn import AssistedClassifier
 from tests.estimators.data import birds, left, right
 from tests.learners.classifiers import Opposite
+from tests.papers_settings import PAPERS
 
 TREE = DecisionTreeClassifier(max_depth=2)
 
@@ -22,7 +23,7 @@ def two(**options) -> AssistedClassifier:
         ("clinic", TREE, left),
         ("lab", make_pipeline(StandardScaler(), LogisticRegression()), ["sugar", "sodium", "iron"]),
     ]
-    return AssistedClassifier(agents, **{"n_rounds": 3, "random_state": 0, **options})
+    return AssistedClassifier(agents, **{**PAPERS, "n_rounds": 3, "random_state": 0, **options})
 
 
 def frame() -> tuple[pd.DataFrame, np.ndarray]:
@@ -44,7 +45,11 @@ def test_once_fitted_it_shows_the_columns_that_were_found():
 
 def test_columns_without_names_are_shown_by_position():
     X, y = birds()
-    html = AssistedClassifier([("clinic", TREE, left), ("lab", TREE, right)], n_rounds=1).fit(X, y)._repr_html_()
+    html = (
+        AssistedClassifier([("clinic", TREE, left), ("lab", TREE, right)], n_rounds=1, method="ascii")
+        .fit(X, y)
+        ._repr_html_()
+    )
     assert "3 columns: 3, 4, 5" in html
 
 
@@ -58,7 +63,7 @@ def test_names_cannot_smuggle_html_into_the_drawing():
     X, y = birds()
     wicked = "<script>alert(1)</script>"
     named = pd.DataFrame(X, columns=[wicked, *"bcdef"])
-    clf = AssistedClassifier([(wicked, TREE, [wicked, "b"]), ("lab", TREE, list("cdef"))], n_rounds=1)
+    clf = AssistedClassifier([(wicked, TREE, [wicked, "b"]), ("lab", TREE, list("cdef"))], n_rounds=1, method="ascii")
     assert "<script>alert" not in clf._repr_html_()
     assert "<script>alert" not in clf.fit(named, y)._repr_html_()
 
@@ -86,14 +91,16 @@ def test_the_bar_tells_of_agents_that_sit_out_and_of_the_hold_out(capfd: pytest.
     X, y = birds()
     table = np.c_[X, np.unique(y, return_inverse=True)[1]]
     agents = [("clinic", TREE, slice(0, 6)), ("idle", Opposite(), [6])]
-    AssistedClassifier(agents, n_rounds=2, holdout=0.3, verbose=True, random_state=0).fit(table, y)
+    AssistedClassifier(agents, n_rounds=2, holdout=0.3, verbose=True, random_state=0, method="ascii").fit(table, y)
     shown = "".join(capfd.readouterr())
     assert "4/4" in shown
 
 
 def test_a_run_that_stops_early_leaves_the_bar_where_it_stopped(capfd: pytest.CaptureFixture[str]):
     X = np.random.RandomState(0).rand(20, 2)
-    AssistedClassifier([("a", DecisionTreeClassifier(), left)], n_rounds=9, verbose=True).fit(X, np.arange(20) % 2)
+    AssistedClassifier([("a", DecisionTreeClassifier(), left)], n_rounds=9, verbose=True, method="ascii").fit(
+        X, np.arange(20) % 2
+    )
     shown = "".join(capfd.readouterr())
     assert "1/9" in shown
     assert "every agent's model was perfect" in " ".join(shown.split())

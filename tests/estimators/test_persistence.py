@@ -20,13 +20,14 @@ from assistlearn import AssistedClassifier
 from assistlearn.errors import AssistLearnError, UntrustedFileError
 from tests.estimators.data import birds, left, pair, right
 from tests.learners.classifiers import Heaviest
+from tests.papers_settings import PAPERS
 
 TREE = DecisionTreeClassifier(max_depth=2)
 COLUMNS = [slice(0, 3), slice(3, 6)]
 
 
 def two(first=TREE, second=TREE, columns=COLUMNS, **options) -> AssistedClassifier:
-    options = {"n_rounds": 3, "random_state": 0, **options}
+    options = {**PAPERS, "n_rounds": 3, "random_state": 0, **options}
     return AssistedClassifier([("a", first, columns[0]), ("b", second, columns[1])], **options)
 
 
@@ -35,7 +36,7 @@ PRIVATE = ("sklearn.metrics._dist_metrics.EuclideanDistance64", "sklearn.neighbo
 
 CONFIGURATIONS = {
     "trees": two(),
-    "the default": AssistedClassifier(n_rounds=3),
+    "the default": AssistedClassifier(n_rounds=3, method="ascii"),
     "pipelines": two(
         make_pipeline(StandardScaler(), LogisticRegression()), make_pipeline(StandardScaler(), GaussianNB())
     ),

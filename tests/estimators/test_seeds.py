@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from assistlearn import AssistedClassifier
 from tests.estimators.data import birds, left, right
 from tests.learners.classifiers import Witness
+from tests.papers_settings import PAPERS
 
 RANDOM_LEARNERS = {
     "extra tree": ExtraTreeClassifier(max_depth=3),
@@ -24,7 +25,7 @@ RANDOM_LEARNERS = {
 
 
 def two(learner, random_state, **options) -> AssistedClassifier:
-    options = {"n_rounds": 3, "order": "random", **options}
+    options = {**PAPERS, "n_rounds": 3, "order": "random", **options}
     return AssistedClassifier([("a", learner, left), ("b", learner, right)], random_state=random_state, **options)
 
 

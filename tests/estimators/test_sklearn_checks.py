@@ -47,7 +47,8 @@ left, right, every = Share(0, 0.5), Share(0.5, 1), Share(0, 1)
 
 CONFIGURATIONS = {
     "default": AssistedClassifier(),
-    "two trees": AssistedClassifier([("a", TREE, left), ("b", TREE, right)], n_rounds=4),
+    "default of the paper": AssistedClassifier(method="ascii"),
+    "two trees": AssistedClassifier([("a", TREE, left), ("b", TREE, right)], method="ascii", n_rounds=4),
     "three learners, simple, random order": AssistedClassifier(
         [("a", STUMP, left), ("b", make_pipeline(StandardScaler(), LogisticRegression()), every), ("c", TREE, right)],
         method="simple",
@@ -58,7 +59,7 @@ CONFIGURATIONS = {
         [("a", KNeighborsClassifier(), every), ("b", TREE, right)], method="ensemble", n_rounds=3
     ),
     "hold-out, literal stop": AssistedClassifier(
-        [("a", GaussianNB(), every), ("b", TREE, right)], holdout=0.3, weak_agent="stop", n_rounds=4
+        [("a", GaussianNB(), every), ("b", TREE, right)], method="ascii", holdout=0.3, weak_agent="stop", n_rounds=4
     ),
     "ten naive Bayes": AssistedClassifier(  # none of whose models is perfect
         [(f"agent {start}", GaussianNB(), EveryTenth(start)) for start in range(10)], method="simple", n_rounds=2
@@ -69,6 +70,7 @@ CONFIGURATIONS = {
 # Checks that fail for a reason, by configuration. Every other check, and every other configuration, must pass.
 EQUIVALENCE = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 REASONS = {
+    "default": "Folds are dealt by sample, and repeating one deals others; cv is a number, not a list of folds.",
     "two trees": "Their models are perfect; a perfect model's capped weight counts samples, and repeating makes more.",
     "three learners, simple, random order": "As for two trees.",
     "ensemble with neighbours": "Neighbours take no weights: rows are drawn by weight, and of repeated rows others.",

@@ -9,13 +9,14 @@ from assistlearn import AssistedClassifier, Contribution, StopReason
 from assistlearn.errors import AssistLearnWarning, SettingsError
 from tests.estimators.data import birds, every, pair
 from tests.learners.classifiers import Memory, Opposite
+from tests.papers_settings import PAPERS
 
 TREE = DecisionTreeClassifier(max_depth=2)
 METHODS = ["ascii", "simple", "ensemble"]
 
 
 def two(**options) -> AssistedClassifier:
-    return AssistedClassifier([("a", TREE, slice(0, 3)), ("b", GaussianNB(), slice(3, 6))], **options)
+    return AssistedClassifier([("a", TREE, slice(0, 3)), ("b", GaussianNB(), slice(3, 6))], **(PAPERS | options))
 
 
 def test_all_rounds_are_done_if_nothing_speaks_against_it():
@@ -45,10 +46,10 @@ def test_a_weak_agent_is_skipped_or_ends_the_run():
     X, y = birds()
     table = np.c_[X, np.unique(y, return_inverse=True)[1]]
     agents = [("a", TREE, slice(0, 3)), ("idle", Opposite(), [6]), ("b", GaussianNB(), slice(3, 6))]
-    skipped = AssistedClassifier(agents, n_rounds=4, random_state=0).fit(table, y)
+    skipped = AssistedClassifier(agents, n_rounds=4, random_state=0, method="ascii").fit(table, y)
     assert skipped.stop_reason_ is StopReason.ALL_ROUNDS_DONE
     assert {c.agent for c in skipped.contributions_} == {"a", "b"}
-    stopped = AssistedClassifier(agents, n_rounds=4, weak_agent="stop", random_state=0).fit(table, y)
+    stopped = AssistedClassifier(agents, n_rounds=4, weak_agent="stop", random_state=0, method="ascii").fit(table, y)
     assert stopped.stop_reason_ is StopReason.WEAK_AGENT
     assert [(c.round, c.agent) for c in stopped.contributions_] == [(1, "a")]
     assert stopped.n_rounds_ == 1
@@ -57,7 +58,7 @@ def test_a_weak_agent_is_skipped_or_ends_the_run():
 def test_a_weak_initiator_ends_the_run_with_nothing():
     _, y = birds()
     codes = np.unique(y, return_inverse=True)[1][:, np.newaxis]
-    clf = AssistedClassifier([("a", Opposite(), every), ("b", Memory(), every)], weak_agent="stop")
+    clf = AssistedClassifier([("a", Opposite(), every), ("b", Memory(), every)], weak_agent="stop", method="ascii")
     with pytest.warns(AssistLearnWarning, match="No model was kept"):
         clf.fit(codes, y)
     assert clf.stop_reason_ is StopReason.WEAK_AGENT
@@ -67,7 +68,9 @@ def test_a_weak_initiator_ends_the_run_with_nothing():
 def test_a_weak_initiator_may_be_helped():
     X, y = birds()
     table = np.c_[X, np.unique(y, return_inverse=True)[1]]
-    clf = AssistedClassifier([("a", Opposite(), [6]), ("b", TREE, slice(0, 6))], n_rounds=3).fit(table, y)
+    clf = AssistedClassifier([("a", Opposite(), [6]), ("b", TREE, slice(0, 6))], n_rounds=3, method="ascii").fit(
+        table, y
+    )
     assert {c.agent for c in clf.contributions_} == {"b"}
     assert clf.score(table, y) > 0.5
 

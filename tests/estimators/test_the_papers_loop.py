@@ -61,7 +61,7 @@ def test_it_is_the_papers_loop_with_initial_weights():
     X, y = birds()
     weight = np.random.RandomState(0).rand(len(y))
     agents = AGENTS["three, overlapping"]
-    clf = AssistedClassifier(agents, n_rounds=5, random_state=0).fit(X, y, sample_weight=weight)
+    clf = AssistedClassifier(agents, n_rounds=5, random_state=0, method="ascii").fit(X, y, sample_weight=weight)
     run, scores = by_the_paper(
         agents, X, np.unique(y, return_inverse=True)[1], [["a", "b", "c"]] * 5, simple=False, start=weight
     )
@@ -84,7 +84,9 @@ def test_an_agent_that_sits_out_changes_nothing_for_the_others():
     codes = np.unique(y, return_inverse=True)[1]
     table = np.c_[X, codes]
     first, second = AGENTS["two trees"]
-    clf = AssistedClassifier([first, ("idle", Opposite(), [6]), second], n_rounds=4, random_state=0).fit(table, y)
+    clf = AssistedClassifier(
+        [first, ("idle", Opposite(), [6]), second], n_rounds=4, random_state=0, method="ascii"
+    ).fit(table, y)
     run, scores = by_the_paper([first, second], X, codes, [["a", "b"]] * 4, simple=False)
     assert_same(clf, run, scores, table)
     assert not clf.agent_scores(table)["idle"].any()

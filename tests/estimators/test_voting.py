@@ -12,6 +12,7 @@ from assistlearn import AssistedClassifier
 from tests.core import paper
 from tests.estimators.data import birds, pair
 from tests.learners.classifiers import Memory, Opposite
+from tests.papers_settings import PAPERS
 
 TREE = DecisionTreeClassifier(max_depth=2)
 METHODS = ["ascii", "simple", "ensemble"]
@@ -20,7 +21,7 @@ AGENTS = [("a", TREE, [0, 1]), ("b", GaussianNB(), [2, 3]), ("c", TREE, [3, 4, 5
 
 def fitted(data=birds, n_rounds: int = 4, **options) -> AssistedClassifier:
     X, y = data()
-    return AssistedClassifier(AGENTS, n_rounds=n_rounds, random_state=0, **options).fit(X[::2], y[::2])
+    return AssistedClassifier(AGENTS, n_rounds=n_rounds, random_state=0, **(PAPERS | options)).fit(X[::2], y[::2])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -81,7 +82,7 @@ def test_probabilities_are_the_softmax_of_the_scaled_scores(method: str):
 
 def test_one_model_right_on_a_share_of_the_ignorance_says_so():
     X, y = birds()
-    clf = AssistedClassifier([AGENTS[0]], n_rounds=1).fit(X, y)
+    clf = AssistedClassifier([AGENTS[0]], n_rounds=1, method="ascii").fit(X, y)
     np.testing.assert_allclose(clf.predict_proba(X).max(axis=1), clf.contributions_[0].mean_reward)
 
 
@@ -176,7 +177,7 @@ def test_a_loud_agent_decides_a_sum_of_scores_but_not_a_majority():
 
 
 def test_an_unfitted_model_says_so():
-    clf = AssistedClassifier(AGENTS)
+    clf = AssistedClassifier(AGENTS, method="ascii")
     for ask in (clf.predict, clf.predict_proba, clf.decision_function, clf.agent_scores):
         with pytest.raises(NotFittedError):
             ask(np.zeros((1, 6)))

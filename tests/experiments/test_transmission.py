@@ -38,7 +38,9 @@ def test_it_is_what_a_run_over_messages_sends(train, tmp_path):
             return reply
 
     list(parties.leader(Scale()).train())
-    model = AssistedClassifier(agents, n_rounds=ROUNDS, random_state=7).fit(train.features, train.labels)
+    model = AssistedClassifier(agents, n_rounds=ROUNDS, random_state=7, method="ascii").fit(
+        train.features, train.labels
+    )
     cost = cost_of(model, train, 32)
     names = 8 * 24  # bits by which names, purposes and seeds of two runs may differ in a message
     assert cost.ids == pytest.approx(
@@ -54,7 +56,9 @@ def test_it_is_what_a_run_over_messages_sends(train, tmp_path):
 def cost(train):
     agents = [(name, learner(), train.columns(name)) for name in train.agents]
     return cost_of(
-        AssistedClassifier(agents, n_rounds=ROUNDS, random_state=0).fit(train.features, train.labels), train, 32
+        AssistedClassifier(agents, n_rounds=ROUNDS, random_state=0, method="ascii").fit(train.features, train.labels),
+        train,
+        32,
     )
 
 

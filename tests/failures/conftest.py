@@ -54,7 +54,7 @@ class World:
         """Return the result of the same run by ``simulate``, and the predictions."""
         out = self.folder / "reference"
         files = [str(file) for file in self.files.values()]
-        options = ["--rounds", str(ROUNDS), "--holdout", "0.2", "--purpose", PURPOSE, "--run", "reference"]
+        options = ["--rounds", str(ROUNDS), "--method", "ascii", "--purpose", PURPOSE, "--run", "reference"]
         command = [sys.executable, "-m", "assistlearn"]
         subprocess.run([*command, "simulate", *files, *options, "--out", str(out)], check=True, capture_output=True)
         self.predict(out)

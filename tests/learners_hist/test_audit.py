@@ -134,7 +134,7 @@ def test_a_key_that_is_written_twice_reaches_xgboost_as_it_was_checked():
 def test_loading_a_file_looks_into_its_boosters(tmp_path):
     X, y = real_numbers()
     agents = [("one", HistTreeClassifier(), slice(0, 4)), ("two", HistTreeClassifier(), slice(4, 8))]
-    clf = AssistedClassifier(agents, n_rounds=2, random_state=0).fit(X, y)
+    clf = AssistedClassifier(agents, n_rounds=2, random_state=0, method="ascii").fit(X, y)
     model = clf.agents_["two"].models[1].model.estimator
     document = document_of(model)
     spoil_first("left_children", 10**8)(document)

@@ -119,7 +119,9 @@ def test_a_run_needs_few_bytes_for_each_sample():
     X = rng.normal(size=(n, 10)).astype(np.float32)
     y = (X.sum(axis=1) + rng.normal(size=n) > 0).astype(np.int8)
     tree = HistTreeClassifier(compact=True)
-    clf = AssistedClassifier([("a", tree, slice(0, 5)), ("b", tree, slice(5, 10))], n_rounds=2, random_state=0)
+    clf = AssistedClassifier(
+        [("a", tree, slice(0, 5)), ("b", tree, slice(5, 10))], n_rounds=2, random_state=0, method="ascii"
+    )
     tracemalloc.start()
     clf.fit(X, y)
     _, peak = tracemalloc.get_traced_memory()

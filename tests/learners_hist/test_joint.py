@@ -93,7 +93,7 @@ def test_a_run_votes_the_same_to_the_bit_together_in_blocks_or_one_by_one(monkey
     X, y = real_numbers(5_000)
     tree = HistTreeClassifier(max_depth=2)
     agents = [("one", tree, slice(0, 4)), ("two", tree, slice(4, 8))]
-    clf = AssistedClassifier(agents, n_rounds=6, random_state=0).fit(X, y)
+    clf = AssistedClassifier(agents, n_rounds=6, random_state=0, method="ascii").fit(X, y)
     together_ = clf.decision_function(X)
     staged = list(clf.staged_decision_function(X))[-1]
     monkeypatch.setattr(agent, "blocks", lambda n_rows: blocks(n_rows, size=777))

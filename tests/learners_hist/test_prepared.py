@@ -14,6 +14,7 @@ from assistlearn import AssistedClassifier
 from assistlearn.errors import LearnerError
 from assistlearn.learners import HistBoostClassifier, HistTreeClassifier, Learner, Prepares
 from tests.learners_hist.tables import real_numbers
+from tests.papers_settings import PAPERS
 
 LEARNERS = [HistTreeClassifier(max_depth=3), HistTreeClassifier(max_depth=3, compact=True), HistBoostClassifier(4)]
 
@@ -94,7 +95,7 @@ def test_in_a_run_the_table_is_binned_once_and_never_converted_again(learner, mo
     monkeypatch.setattr(xgboost, "DMatrix", refuse)
     monkeypatch.setattr(xgboost.Booster, "inplace_predict", refuse)
     agents = [("one", learner, slice(0, 4)), ("two", learner, slice(4, 8))]
-    AssistedClassifier(agents, n_rounds=5, random_state=0).fit(X, y)
+    AssistedClassifier(agents, n_rounds=5, random_state=0, method="ascii").fit(X, y)
     assert len(made) == (0 if getattr(learner, "compact", False) else 2)
 
 
@@ -117,7 +118,9 @@ def test_it_prepares_behind_a_pipelines_transformers():
     X, y = real_numbers()
     assert isinstance(HistTreeClassifier(), Prepares)
     learner = make_pipeline(StandardScaler(), HistTreeClassifier(max_depth=2))
-    clf = AssistedClassifier([("a", learner, slice(0, 4)), ("b", learner, slice(4, 8))], n_rounds=4, random_state=0)
+    clf = AssistedClassifier(
+        [("a", learner, slice(0, 4)), ("b", learner, slice(4, 8))], n_rounds=4, random_state=0, method="ascii"
+    )
     assert clf.fit(X, y).score(X, y) > 0.6
 
 
@@ -134,6 +137,6 @@ def test_it_prepares_behind_a_pipelines_transformers():
 def test_it_works_in_every_kind_of_run(learner, settings):
     X, y = real_numbers()
     agents = [("one", learner, slice(0, 4)), ("two", learner, slice(4, 8))]
-    runs = [AssistedClassifier(agents, n_rounds=3, random_state=0, **settings).fit(X, y) for _ in range(2)]
+    runs = [AssistedClassifier(agents, n_rounds=3, random_state=0, **(PAPERS | settings)).fit(X, y) for _ in range(2)]
     assert runs[0].score(X, y) > 0.55  # 0.34 by chance
     assert np.array_equal(runs[0].decision_function(X), runs[1].decision_function(X))

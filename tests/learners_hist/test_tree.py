@@ -59,7 +59,7 @@ def test_boosted_it_is_as_accurate_as_the_decision_tree(n_classes):
 def test_one_agent_with_histogram_trees_is_adaboost_with_them(n_classes):
     X, y, _ = whole_numbers(n_classes=n_classes)
     tree = HistTreeClassifier(max_depth=2)
-    ours = AssistedClassifier([("agent", tree, slice(0, 4))], n_rounds=8, random_state=0).fit(X, y)
+    ours = AssistedClassifier([("agent", tree, slice(0, 4))], n_rounds=8, random_state=0, method="ascii").fit(X, y)
     theirs = AdaBoostClassifier(tree, n_estimators=8, random_state=0).fit(X, y)
     weights = [contribution.model_weight for contribution in ours.contributions_]
     # XGBoost reads weights as float32: the trees are the same, their weights agree to that precision.

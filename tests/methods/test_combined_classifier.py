@@ -87,7 +87,7 @@ def test_an_absent_helper_costs_no_more_than_its_own_knowledge(digits):
     ("settings", "words"),
     [
         ({"method": "ascii", "reward": "auto", "combine": "auto"}, "needs what agents say about every class"),
-        ({"method": "soft", "combine": "learned"}, 'reward="in-sample" gives none. Use reward="auto"'),
+        ({"reward": "in-sample", "combine": "learned"}, 'reward="in-sample" gives none. Use reward="auto"'),
         ({"method": "soft", "combine": "best"}, "combine='best'"),
         ({"method": "soft", "models_per_turn": 0}, "models_per_turn=0 must be"),
     ],

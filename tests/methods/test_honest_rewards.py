@@ -24,6 +24,7 @@ from assistlearn.learners.folds import deal
 from assistlearn.learners.weighting import weight_scale
 from assistlearn.methods.hard import Ascii
 from assistlearn.plan import Plan
+from tests.papers_settings import PAPERS
 
 X, CODES = load_wine(return_X_y=True)
 N = len(CODES)
@@ -286,7 +287,7 @@ def test_every_class_is_spread_over_the_folds():
 def assisted(reward, learner=None, **settings) -> AssistedClassifier:
     learner = DecisionTreeClassifier() if learner is None else learner
     agents = [("a", learner, slice(0, 6)), ("b", learner, slice(6, 13))]
-    return AssistedClassifier(agents, reward=reward, n_rounds=3, random_state=0, **settings)
+    return AssistedClassifier(agents, **(PAPERS | {"reward": reward, "n_rounds": 3, "random_state": 0} | settings))
 
 
 @pytest.mark.parametrize("method", ["ascii", "simple", "ensemble", "soft"])

@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier, StopReason
 from assistlearn.core import State
+from tests.papers_settings import PAPERS
 
 TABLE, Y = load_wine(return_X_y=True)
 X = TABLE[:, [2, 6, 12]]
@@ -18,7 +19,9 @@ STUMP = DecisionTreeClassifier(max_depth=1)
 
 def assisted(order, method="simple", learner=STUMP, n_rounds=3, **settings) -> AssistedClassifier:
     agents = [(name, learner, [column]) for column, name in enumerate(("useless", "good", "better"))]
-    return AssistedClassifier(agents, method=method, order=order, n_rounds=n_rounds, random_state=0, **settings)
+    return AssistedClassifier(
+        agents, order=order, n_rounds=n_rounds, random_state=0, **(PAPERS | {"method": method} | settings)
+    )
 
 
 @pytest.mark.parametrize("method", ["ascii", "simple"])

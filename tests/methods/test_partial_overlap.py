@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from assistlearn import AssistedClassifier
 from assistlearn.errors import SettingsError
 from assistlearn.estimators.columns import rows_held
+from tests.papers_settings import PAPERS
 
 X, Y = load_wine(return_X_y=True)
 METHODS = ["ascii", "simple", "ensemble", "soft"]
@@ -23,7 +24,8 @@ COLUMNS = {"a": slice(0, 4), "b": slice(4, 8), "c": slice(8, 13)}
 def model(method="soft", learner=None, names="abc", **settings) -> AssistedClassifier:
     agents = [(name, learner or GaussianNB(), COLUMNS[name]) for name in names]
     return AssistedClassifier(
-        agents, method=method, **({"n_rounds": 3, "missing_agent": "abstain", "random_state": 0} | settings)
+        agents,
+        **(PAPERS | {"method": method, "n_rounds": 3, "missing_agent": "abstain", "random_state": 0} | settings),
     )
 
 
@@ -80,7 +82,7 @@ def test_a_sample_that_an_agent_lacks_is_not_updated_by_it():
     table = without("a", 0.4)
     lacking = np.isnan(table[:, 0])
     fitted = AssistedClassifier(
-        [("a", GaussianNB(), slice(0, 4))], method="soft", n_rounds=1, missing_agent="abstain"
+        [("a", GaussianNB(), slice(0, 4))], method="soft", n_rounds=1, missing_agent="abstain", reward="in-sample"
     ).fit(table, Y)
     assert np.ptp(fitted.ignorance_[lacking]) < 1e-15
     assert np.ptp(fitted.ignorance_[~lacking]) > 1e-6

@@ -19,6 +19,7 @@ from assistlearn.core import ScoreVectors
 from assistlearn.errors import SettingsError
 from assistlearn.plan import Plan
 from tests.estimators.test_sklearn_checks import Share
+from tests.papers_settings import PAPERS
 
 X, Y = load_wine(return_X_y=True)
 TREE = DecisionTreeClassifier(max_depth=2)
@@ -33,7 +34,7 @@ class OnlyLabels(DecisionTreeClassifier):
 
 def soft(one=TREE, other=SCALED, **settings) -> AssistedClassifier:
     agents = [("a", one, slice(0, 6)), ("b", other, slice(6, 13))]
-    return AssistedClassifier(agents, **({"method": "soft", "n_rounds": 3, "random_state": 0} | settings))
+    return AssistedClassifier(agents, **(PAPERS | {"method": "soft", "n_rounds": 3, "random_state": 0} | settings))
 
 
 def test_agents_without_probabilities_under_the_exponential_loss_are_ascii_simple():
@@ -59,7 +60,9 @@ def test_agents_with_and_without_probabilities_work_in_one_run():
 
 
 def test_one_agent_whose_weight_is_one_predicts_its_own_probabilities():
-    model = AssistedClassifier([("a", GaussianNB(), slice(0, 13))], method="soft", n_rounds=1, shrinkage=1.0).fit(X, Y)
+    model = AssistedClassifier(
+        [("a", GaussianNB(), slice(0, 13))], method="soft", n_rounds=1, shrinkage=1.0, reward="in-sample"
+    ).fit(X, Y)
     (only,) = model.agents_["a"].models
     scores = model.decision_function(X) / only.model_weight
     p = np.maximum(GaussianNB().fit(X, Y).predict_proba(X), 0.01)
@@ -70,7 +73,7 @@ def test_one_agent_whose_weight_is_one_predicts_its_own_probabilities():
 @pytest.mark.parametrize("bits", [2, 3, 4, 8, 16, 32])
 def test_a_replica_that_hears_levels_and_weights_only_ends_in_the_same_state_and_models(bits: int):
     model = soft(score_bits=bits).fit(X, Y)
-    method = Plan(method="soft", score_bits=bits).make_method()
+    method = Plan(method="soft", score_bits=bits, reward="in-sample").make_method()
     state = method.start(len(Y), 3)  # what an agent elsewhere would hold
     seeds, prepare = np.random.RandomState(0), np.random.RandomState([0, 3])
     agents = {"a": Agent("a", TREE), "b": Agent("b", SCALED)}
@@ -115,9 +118,9 @@ def test_on_digits_two_soft_rounds_are_far_ahead_of_two_of_ascii():
     pixels = np.arange(64).reshape(8, 8)
     tree = DecisionTreeClassifier(max_depth=3)
     agents = [("left", tree, pixels[:, :4].ravel()), ("right", tree, pixels[:, 4:].ravel())]
-    settings = {"n_rounds": 2, "random_state": 0}
+    settings = PAPERS | {"n_rounds": 2, "random_state": 0}
     hard = AssistedClassifier(agents, **settings).fit(A, a).score(B, b)
-    assert AssistedClassifier(agents, method="soft", **settings).fit(A, a).score(B, b) > hard + 0.05
+    assert AssistedClassifier(agents, **(settings | {"method": "soft"})).fit(A, a).score(B, b) > hard + 0.05
 
 
 def test_it_is_saved_and_loaded(tmp_path):
@@ -152,7 +155,7 @@ def test_settings_that_cannot_be_are_refused(settings, says: str):
 
 left, rest = Share(0, 0.5), Share(0.5, 1)
 CONFIGURATIONS = [
-    AssistedClassifier([("a", TREE, left), ("b", TREE, rest)], method="soft", n_rounds=2),
+    AssistedClassifier([("a", TREE, left), ("b", TREE, rest)], method="soft", n_rounds=2, reward="in-sample"),
     AssistedClassifier(
         [("a", clone(SCALED), left), ("b", OnlyLabels(max_depth=2), rest)],
         method="soft",
@@ -160,6 +163,8 @@ CONFIGURATIONS = [
         cv=3,
         loss="exponential",
         n_rounds=2,
+        combine="sum",
+        models_per_turn=1,
     ),
 ]
 

@@ -260,7 +260,7 @@ HOSTILE = {
         labels=pack_codes(np.zeros(10**6, int), 2),
         weights=None,
         holdout=None,
-        **Plan().told(),
+        **Plan(method="ascii").told(),
     ),
     "levels": m.Scores(
         run="r",

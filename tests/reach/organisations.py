@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from assistlearn.reach.flare.local import LocalNetwork
+from tests.papers_settings import PAPERS_OF_RUNS
 
 NAMES = ("clinic", "lab", "scans", "shop")
 INITIATOR, HELPERS = NAMES[0], NAMES[1:]
@@ -77,7 +78,7 @@ class Organisations:
         kits = {"site": str(self.network.kit(INITIATOR)), "admin": str(self.network.kit("admin"))}
         values = {"run": run, "purpose": PURPOSE, "agent": str(self.files[INITIATOR]), "helpers": list(helpers)}
         lines = [f"{key} = {json.dumps(value)}" for key, value in (values | kits | dict(top or {})).items()]
-        lines += ["[training]", *(f"{key} = {json.dumps(value)}" for key, value in training.items())]
+        lines += ["[training]", *(f"{key} = {json.dumps(value)}" for key, value in (PAPERS_OF_RUNS | training).items())]
         file = self.folder / f"{run}.toml"
         file.write_text("\n".join(lines) + "\n")
         return file

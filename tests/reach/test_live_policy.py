@@ -182,7 +182,7 @@ def test_runs_and_samples_are_counted_and_another_organisation_cannot_ask_in_the
         turn_seeds=4,
         weights=None,
         holdout=None,
-        **Plan().told(),
+        **Plan(method="ascii").told(),
     )
     with transport(small, INITIATOR, *HELPERS) as carrier:
         for name in HELPERS:

@@ -21,6 +21,7 @@ from assistlearn.reach.processes import reach_processes
 from assistlearn.runs.forgetting import forget
 from assistlearn.runs.prediction import predict
 from assistlearn.runs.training import train
+from tests.papers_settings import PAPERS
 from tests.reach.organisations import HELPERS, INITIATOR, NAMES, Organisations
 from tests.runs.sent_bytes import recorded
 
@@ -75,7 +76,7 @@ def three_ways(made: Organisations, run: str, tables: dict[str, pl.DataFrame], m
         X.append(columns.to_numpy())
     classes = folder.settings().classes
     codes = np.asarray(folder.permutation())[[classes.index(label) for label in tables[INITIATOR]["y"]]]
-    clf = AssistedClassifier(agents, method=method, n_rounds=ROUNDS, random_state=SEED, **options)
+    clf = AssistedClassifier(agents, n_rounds=ROUNDS, random_state=SEED, **(PAPERS | {"method": method} | options))
     clf.fit(np.hstack(X), codes)
 
     expected = [asdict(contribution) for contribution in clf.contributions_]

@@ -77,7 +77,19 @@ def test_every_key_is_read_and_paths_are_those_beside_the_file(tmp_path):
 
 def test_one_key_is_enough_and_the_rest_is_as_for_simulate(tmp_path):
     task = load_task(written(tmp_path, *(set(KEYS) - {"helpers"})))
-    assert (task.plan, task.run, task.agent, task.give_up_after) == (Plan(), None, None, GIVE_UP_AFTER)
+    assert (task.plan, task.run, task.agent, task.give_up_after) == (Plan(holdout=0.2), None, None, GIVE_UP_AFTER)
+
+
+@pytest.mark.parametrize("nothing", ['"none"', "0", "0.0"])
+def test_a_task_can_do_without_hold_out_samples(tmp_path, nothing):
+    assert load_task(written(tmp_path, holdout=f"holdout = {nothing}")).plan.holdout is None
+
+
+def test_the_papers_method_is_one_word_of_a_task(tmp_path):
+    plan = load_task(
+        written(tmp_path, *(set(KEYS) - {"helpers", "[training]", "method"}), method='method = "ascii"')
+    ).plan
+    assert plan == Plan(method="ascii", reward="in-sample", combine="sum", models_per_turn=1, holdout=0.2)
 
 
 def test_kits_are_where_a_member_that_joined_has_them_unless_the_task_says_otherwise(tmp_path):
@@ -115,7 +127,7 @@ def test_a_task_without_helpers_is_told_so_with_an_example(tmp_path):
         ("reward", 'reward = "gold"', "'in-sample'"),
         ("cv", "cv = 1", "cv"),
         ("cv", "cv = 101", "at most 100"),
-        ("holdout", "holdout = 0.0", "between 0 and 1"),
+        ("holdout", "holdout = -0.1", "between 0 and 1"),
         ("holdout", "holdout = 1.0", "between 0 and 1"),
         ("patience", "patience = 0", "training.patience"),
         ("seed", "seed = -1", "seed"),

@@ -25,6 +25,7 @@ from unittest import mock
 import numpy as np
 
 from tests.cli.program import assistlearn
+from tests.papers_settings import PAPERS, PAPERS_OF_RUNS, PAPERS_OPTIONS
 from tests.recorded_runs.cases import DATA, ESTIMATORS, FLARE, LEARNERS, NAMES, SIMULATIONS, write_agents
 
 
@@ -43,7 +44,7 @@ def of_estimator(name: str) -> dict[str, Any]:
 
     data, learners, options = ESTIMATORS[name]
     X, y = DATA[data](return_X_y=True)
-    options = {"n_rounds": 5, "random_state": 7} | options
+    options = PAPERS | {"n_rounds": 5, "random_state": 7} | options
     weights = np.random.default_rng(5).integers(0, 4, len(y)).astype(float) if options.pop("weights", False) else None
     thirds = np.array_split(np.arange(X.shape[1]), 3)
     agents = [
@@ -72,7 +73,7 @@ def of_estimator(name: str) -> dict[str, Any]:
 def of_simulation(name: str, folder: Path) -> dict[str, Any]:
     """Train and predict with every agent in its own process; return the result and all messages."""
     files = write_agents(folder)
-    options = ["--rounds", 4, "--seed", 3, "--run", "recorded", "--out", folder / "run", "--json"]
+    options = ["--rounds", 4, "--seed", 3, "--run", "recorded", "--out", folder / "run", "--json", *PAPERS_OPTIONS]
     with without_chance():
         said = assistlearn("simulate", *files, *options, *SIMULATIONS[name])
         assert said.code == 0, said.err
@@ -84,7 +85,7 @@ def of_flare(name: str, folder: Path, network: Any) -> dict[str, Any]:
     kits = {"site": str(network.kit("clinic")), "admin": str(network.kit("admin"))}
     values = {"run": "recorded", "agent": str(folder / "clinic.toml"), "helpers": ["lab", "scans"]} | kits
     lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
-    lines += ["[training]", *(f"{key} = {json.dumps(value)}" for key, value in FLARE[name].items())]
+    lines += ["[training]", *(f"{key} = {json.dumps(value)}" for key, value in (PAPERS_OF_RUNS | FLARE[name]).items())]
     (folder / "task.toml").write_text("\n".join(lines) + "\n")
     with without_chance():
         said = assistlearn("train", folder / "task.toml", "--out", folder / "run", "--json")

@@ -23,6 +23,7 @@ from assistlearn.runs.training import train
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.limits import OwnerLimits
 from assistlearn.service.service import AgentService
+from tests.papers_settings import PAPERS
 
 SECRET = b"a secret that all agents share"
 
@@ -80,7 +81,7 @@ class Parties:
             classes=classes,
             fingerprint="",
             files={},
-            plan=Plan(**({"purpose": "a test", "n_rounds": 5, "seed": 7} | given)),
+            plan=Plan(**(PAPERS | {"purpose": "a test", "n_rounds": 5, "seed": 7} | given)),
             reach="memory",
         )
 

@@ -34,7 +34,7 @@ def trained(tmp_path_factory) -> tuple[Path, str]:
             .replace('{ kind = "sklearn.tree.DecisionTreeClassifier", parameters = { max_depth = 1 } }', FOREST)
         )
         (folder / f"{name}.toml").write_text(toml)
-    run = create_run(folder / "run", "r", files, Plan(n_rounds=3, method="soft"))
+    run = create_run(folder / "run", "r", files, Plan(n_rounds=3, method="soft", reward="in-sample"))
     reached(folder, "threads")  # quicker than processes
     list(train(run))
     return folder, predicted(folder)

@@ -43,7 +43,9 @@ def test_agents_learn_in_the_first_round_what_each_would_learn_alone():
     both = AssistedClassifier(agents, n_rounds=1, random_state=3, **RECOMMENDED).fit(X, y)
     alone = AssistedClassifier(agents, n_rounds=1, random_state=3, **RECOMMENDED, order=lambda *_: ["lab"]).fit(X, y)
     assert both.contributions_[1].model_weight == alone.contributions_[0].model_weight
-    in_turn = AssistedClassifier(agents, n_rounds=1, random_state=3, method="soft", reward="out-of-fold").fit(X, y)
+    in_turn = AssistedClassifier(
+        agents, n_rounds=1, random_state=3, method="soft", reward="out-of-fold", combine="sum", models_per_turn=1
+    ).fit(X, y)
     assert both.contributions_[1].model_weight > in_turn.contributions_[1].model_weight
 
 

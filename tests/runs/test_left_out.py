@@ -28,6 +28,7 @@ from assistlearn.reach.processes.process_transport import ProcessTransport
 from assistlearn.reach.processes.reach_processes import create_run
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.prediction import predict
+from tests.papers_settings import PAPERS
 from tests.runs.parties import Parties
 
 METHODS = ["ascii", "simple", "soft", "ensemble"]
@@ -80,7 +81,7 @@ def memory(parties: Parties) -> MemoryTransport:
 
 def estimator_of(parties: Parties, order: Any) -> AssistedClassifier:
     options = {name: parties.options[name] for name in ("method", "holdout", "n_rounds") if name in parties.options}
-    clf = AssistedClassifier(parties.agents, random_state=7, order=order, **options)
+    clf = AssistedClassifier(parties.agents, random_state=7, order=order, **(PAPERS | options))
     return clf.fit(parties.X, parties.labels)
 
 
@@ -344,7 +345,7 @@ def test_a_process_that_is_killed_is_left_out_and_votes_with_its_earlier_models_
             + ('label = "y"\n' if name == "clinic" else "")
             + '[learner]\nkind = "sklearn.tree.DecisionTreeClassifier"\n[learner.parameters]\nmax_depth = 1\n'
         )
-    options = Plan(n_rounds=4, seed=7, absent="go on")
+    options = Plan(n_rounds=4, seed=7, absent="go on", method="ascii")
     folder = create_run(tmp_path / "run", "killed", files, options)
     helpers = dict(zip(["lab", "scans"], files[1:], strict=True))
     with ProcessTransport(helpers, 60) as transport:
@@ -356,7 +357,9 @@ def test_a_process_that_is_killed_is_left_out_and_votes_with_its_earlier_models_
     assert "exit code -9" in folder.left()["lab"]["reason"]
     agents = [(name, DecisionTreeClassifier(max_depth=1), places) for name, places in columns.items()]
     codes = np.asarray(folder.permutation())[y]
-    clf = AssistedClassifier(agents, n_rounds=4, random_state=7, order=Without({"lab": 5})).fit(X, codes)
+    clf = AssistedClassifier(agents, n_rounds=4, random_state=7, order=Without({"lab": 5}), method="ascii").fit(
+        X, codes
+    )
     assert folder.result()["contributions"] == [asdict(c) for c in clf.contributions_]
     with ProcessTransport(helpers, 60) as transport:
         open_run, own = with_own_table(folder, transport, training=False)

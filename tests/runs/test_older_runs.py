@@ -21,11 +21,12 @@ def write(folder: RunFolder, settings: object) -> None:
     (folder.path / "settings.json").write_text(json.dumps(settings))
 
 
-def test_what_older_runs_did_not_say_is_as_it_was_then(tmp_path):
-    folder = three_agents(tmp_path, n_rounds=1).leader().folder
+@pytest.mark.parametrize("method", ["ascii", "soft"])
+def test_what_older_runs_did_not_say_is_as_it_was_then(tmp_path, method):
+    folder = three_agents(tmp_path, n_rounds=1, method=method).leader().folder
     before = folder.settings()
     facts = settings_of(folder)
-    write(folder, {name: value for name, value in facts.items() if name not in ADDED_LATER | {"reach"}})
+    write(folder, {name: value for name, value in facts.items() if name not in {*ADDED_LATER, "reach"}})
     assert folder.settings().plan == before.plan
     assert folder.settings().reach == "processes"
     write(folder, facts | {"reach": None, "kits": {"site": "a", "admin": "b"}} | {"patience_seconds": 60.0})

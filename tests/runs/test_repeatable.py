@@ -52,7 +52,7 @@ def write_agents(folder: Path) -> list[Path]:
 
 
 def trained(folder: Path, run: str, files: list[Path]) -> RunFolder:
-    made = create_run(folder / run, run, files, Plan(method="soft", n_rounds=2, holdout=0.2))
+    made = create_run(folder / run, run, files, Plan(method="soft", n_rounds=2, holdout=0.2, reward="in-sample"))
     list(train(made))
     return made
 

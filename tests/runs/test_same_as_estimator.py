@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.alignment import Ids
+from tests.papers_settings import PAPERS
 from tests.runs.parties import Parties
 
 AGENTS = {
@@ -50,7 +51,7 @@ def estimator_of(made: Parties) -> AssistedClassifier:
         *("reward", "loss", "shrinkage", "score_bits", "combine", "models_per_turn"),
     )
     options = {name: made.options[name] for name in names if name in made.options}
-    return AssistedClassifier(made.agents, random_state=7, **({"n_rounds": 5} | options))
+    return AssistedClassifier(made.agents, random_state=7, **(PAPERS | {"n_rounds": 5} | options))
 
 
 @pytest.mark.parametrize(

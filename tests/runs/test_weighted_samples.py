@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from assistlearn import AssistedClassifier
+from tests.papers_settings import PAPERS
 from tests.service.recording import three_agents
 
 
@@ -17,10 +18,10 @@ def test_weighted_runs_over_messages_are_those_of_the_estimator(tmp_path, option
     parties.options["weights"] = weights
     leader = parties.leader()
     list(leader.train())
-    clf = AssistedClassifier(parties.agents, n_rounds=3, random_state=7, **options)
+    clf = AssistedClassifier(parties.agents, n_rounds=3, random_state=7, **(PAPERS | options))
     clf.fit(parties.X, parties.labels, sample_weight=weights)
     made = leader.folder.result()["contributions"]
     assert [c["model_weight"] for c in made] == [c.model_weight for c in clf.contributions_]
-    unweighted = AssistedClassifier(parties.agents, n_rounds=3, random_state=7, **options)
+    unweighted = AssistedClassifier(parties.agents, n_rounds=3, random_state=7, **(PAPERS | options))
     unweighted.fit(parties.X, parties.labels)
     assert made[0]["model_weight"] != unweighted.contributions_[0].model_weight

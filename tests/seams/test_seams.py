@@ -26,6 +26,7 @@ from assistlearn.runs.creating import write_run
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.prediction import predict
 from tests.cli.small_agents import LABEL, SECRET, toml, write_agents
+from tests.papers_settings import PAPERS
 from tests.seams import toy_reach  # noqa: F401  its line of registration
 
 NAMES = ("clinic", "lab", "scans")
@@ -67,7 +68,7 @@ def estimator_of(
     labelled = joined["ill"].is_not_null().to_numpy()
     codes = np.asarray(run.permutation())[(joined["ill"].drop_nulls() == "yes").cast(pl.Int64).to_numpy()]
     agents = [(name, DecisionTreeClassifier(max_depth=depth), slice(2 * i, 2 * i + 2)) for i, name in enumerate(NAMES)]
-    clf = AssistedClassifier(agents, random_state=0, **settings).fit(X[labelled], codes)
+    clf = AssistedClassifier(agents, random_state=0, **(PAPERS | settings)).fit(X[labelled], codes)
     return clf, sum(clf.agent_scores(X).values())[:, run.permutation()]
 
 
@@ -85,7 +86,7 @@ def test_a_new_method_trains_and_predicts_the_same_by_estimator_and_by_processes
 
 def test_a_new_exchange_is_understood_by_processes_and_is_in_the_ledger(tmp_path):
     files = agents_of(tmp_path, "toy_exchange")
-    folder = create_run(tmp_path / "run", "counted", files, Plan(n_rounds=3))
+    folder = create_run(tmp_path / "run", "counted", files, Plan(n_rounds=3, method="ascii"))
     reached(folder, "threads")  # training is not what this is about
     list(train(folder, timeout=120))
     reached(folder, "processes")
@@ -106,7 +107,7 @@ def test_a_new_way_to_reach_agents_gives_the_run_of_the_estimator(tmp_path):
     descriptions = [load_description(file) for file in files]
     by_threads = RunFolder(tmp_path / "threads")
     paths = {d.name: str(file) for d, file in zip(descriptions, files, strict=True)}
-    plan = Plan(n_rounds=3, method="soft")
+    plan = Plan(n_rounds=3, method="soft", reward="in-sample")
     write_run(by_threads, "threads", descriptions[0], NAMES[1:], plan, reach="threads", files=paths)
     list(train(by_threads, timeout=120))
     made, scores = outcome(by_threads)

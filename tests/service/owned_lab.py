@@ -24,6 +24,7 @@ from assistlearn.service.holdings import Holdings
 from assistlearn.service.limits import OwnerLimits
 from assistlearn.service.privacy.privacy_keeper import PrivacyKeeper
 from assistlearn.service.service import AgentService
+from tests.papers_settings import PAPERS
 
 SECRET = b"a secret that all agents share"
 BANK, SHOP = "bank", "shop"
@@ -114,7 +115,7 @@ class Lab:
                 turn_seeds=5,
                 weights=None if weights is None else pack_numbers(weights),
                 holdout=None if aside is None else pack_bits(aside),
-                **Plan(**plan).told(),
+                **Plan(**(PAPERS | plan)).told(),
             )
         )
 

@@ -53,7 +53,7 @@ def messages(n_turns: int = 2, estimator=None) -> list[m.Message]:
         turn_seeds=4,
         weights=None,
         holdout=None,
-        **Plan().told(),
+        **Plan(method="ascii").told(),
     )
     said = [opening, *aligned("train"), begin]
     with TemporaryDirectory() as home:

@@ -50,7 +50,7 @@ class Leave:
             state = State.start(len(LABELS), 2)
             self.parties.append(Leaving(name, script, LABELS, state, leaves=leaves.get(name, 10**6)))
         states = dict.fromkeys(NAMES, State.start(len(LABELS), 2))
-        plan = Plan(n_rounds=N_ROUNDS, order=order, seed=seed)
+        plan = Plan(n_rounds=N_ROUNDS, order=order, seed=seed, method="ascii")
         self.events = list(Session(plan, self.parties, states).run())
         self.turns = [event for event in self.events if isinstance(event, TurnFinished)]
         self.left = [event for event in self.events if isinstance(event, AgentLeft)]
@@ -143,7 +143,7 @@ def test_an_agent_that_merely_fails_ends_the_session():
     state = State.start(len(LABELS), 2)
     party = Broken("a", [LABELS], LABELS, state, leaves=1)
     with pytest.raises(UnreachableError, match="no line"):
-        list(Session(Plan(n_rounds=2), [party], {"a": state}).run())
+        list(Session(Plan(n_rounds=2, method="ascii"), [party], {"a": state}).run())
 
 
 def test_when_everybody_is_gone_the_run_ends_and_says_why():

@@ -21,7 +21,7 @@ def turns(order, n_rounds: int = 4, seed: int = 0) -> list[list[str]]:
         answers = LABELS.copy()
         answers[m] = 1 - answers[m]
         script[name] = [answers] * n_rounds
-    play = Play(script, LABELS, 2, Plan(n_rounds=n_rounds, order=order, seed=seed), interchange=False)
+    play = Play(script, LABELS, 2, Plan(n_rounds=n_rounds, order=order, seed=seed, method="ascii"), interchange=False)
     rounds: list[list[str]] = [[] for _ in range(n_rounds)]
     for event in play.events:
         if hasattr(event, "agent"):

@@ -39,7 +39,7 @@ def test_it_follows_the_papers_loop(case, simple: bool, random):
         script,
         labels,
         n_classes,
-        Plan(n_rounds=n_rounds, order=lambda round, agents, rng: orders[round - 1]),
+        Plan(n_rounds=n_rounds, order=lambda round, agents, rng: orders[round - 1], method="ascii"),
         interchange=not simple,
         start=start,
     )
@@ -59,7 +59,7 @@ def test_it_follows_the_papers_loop(case, simple: bool, random):
 @given(scripts())
 def test_what_a_party_hears_is_enough_to_rebuild_the_state(case):
     script, labels, n_classes, n_rounds, start = case
-    play = Play(script, labels, n_classes, Plan(n_rounds=n_rounds), start=start)
+    play = Play(script, labels, n_classes, Plan(n_rounds=n_rounds, method="ascii"), start=start)
     for party in play.parties:
         assert party.heard == play.contributions
         assert party._state.ignorance().tobytes() == play.state.ignorance().tobytes()
@@ -80,7 +80,7 @@ def everyone_errs_differently(n_rounds: int, names: Sequence[str] = ("a", "b")) 
 
 def test_events_tell_the_whole_story_in_order():
     script, labels = everyone_errs_differently(2)
-    play = Play(script, labels, 3, Plan(n_rounds=2))
+    play = Play(script, labels, 3, Plan(n_rounds=2, method="ascii"))
     kinds = [type(event) for event in play.events]
     assert kinds == [TurnFinished, TurnFinished, RoundFinished] * 2 + [RunFinished]
     turns = [event for event in play.events if isinstance(event, TurnFinished)]
@@ -95,7 +95,7 @@ def test_events_tell_the_whole_story_in_order():
 def test_mean_reward_is_weighted_by_the_ignorance():
     script, labels = everyone_errs_differently(1)
     start = np.linspace(1, 2, 60)
-    first = Play(script, labels, 3, Plan(n_rounds=1), start=start).contributions[0]
+    first = Play(script, labels, 3, Plan(n_rounds=1, method="ascii"), start=start).contributions[0]
     right = script["a"][0] == labels
     assert first.mean_reward == pytest.approx((start * right).sum() / start.sum())
     assert first.accuracy == right.mean()
@@ -104,7 +104,7 @@ def test_mean_reward_is_weighted_by_the_ignorance():
 def test_an_agent_that_is_no_better_than_chance_sits_its_turn_out():
     script, labels = everyone_errs_differently(3)
     script["b"][1] = (labels + 1) % 3
-    play = Play(script, labels, 3, Plan(n_rounds=3, weak_agent="skip"))
+    play = Play(script, labels, 3, Plan(n_rounds=3, weak_agent="skip", method="ascii"))
     assert [(c.round, c.agent) for c in play.contributions] == [(1, "a"), (1, "b"), (2, "a"), (3, "a"), (3, "b")]
     sat_out = play.events[4]
     assert sat_out.agent == "b"
@@ -117,7 +117,7 @@ def test_an_agent_that_is_no_better_than_chance_sits_its_turn_out():
 def test_with_the_papers_literal_rule_it_ends_the_run():
     script, labels = everyone_errs_differently(3)
     script["b"][1] = (labels + 1) % 3
-    play = Play(script, labels, 3, Plan(n_rounds=3, weak_agent="stop"))
+    play = Play(script, labels, 3, Plan(n_rounds=3, weak_agent="stop", method="ascii"))
     assert [(c.round, c.agent) for c in play.contributions] == [(1, "a"), (1, "b"), (2, "a")]
     assert play.finished == RunFinished(StopReason.WEAK_AGENT, 2)
 
@@ -125,7 +125,7 @@ def test_with_the_papers_literal_rule_it_ends_the_run():
 def test_a_round_that_is_ended_before_anything_was_added_does_not_count():
     script, labels = everyone_errs_differently(3)
     script["a"][1] = (labels + 1) % 3
-    play = Play(script, labels, 3, Plan(n_rounds=3, weak_agent="stop"))
+    play = Play(script, labels, 3, Plan(n_rounds=3, weak_agent="stop", method="ascii"))
     assert play.finished == RunFinished(StopReason.WEAK_AGENT, 1)
 
 
@@ -133,7 +133,7 @@ def test_a_whole_round_without_a_contribution_ends_the_run():
     script, labels = everyone_errs_differently(5)
     for name in script:
         script[name][2] = (labels + 1) % 3
-    play = Play(script, labels, 3, Plan(n_rounds=5))
+    play = Play(script, labels, 3, Plan(n_rounds=5, method="ascii"))
     assert play.finished == RunFinished(StopReason.NO_AGENT_CONTRIBUTED, 2)
     assert [event.round for event in play.events if isinstance(event, RoundFinished)] == [1, 2, 3]
 
@@ -142,7 +142,7 @@ def test_when_every_agent_is_perfect_the_run_ends_with_that_round():
     script, labels = everyone_errs_differently(5)
     for name in script:
         script[name][1] = labels
-    play = Play(script, labels, 3, Plan(n_rounds=5))
+    play = Play(script, labels, 3, Plan(n_rounds=5, method="ascii"))
     assert play.finished == RunFinished(StopReason.ALL_AGENTS_PERFECT, 2)
     assert [c.perfect for c in play.contributions] == [False, False, True, True]
 
@@ -150,7 +150,7 @@ def test_when_every_agent_is_perfect_the_run_ends_with_that_round():
 def test_one_perfect_agent_passes_the_ignorance_on():
     script, labels = everyone_errs_differently(3)
     script["a"] = [labels] * 3
-    play = Play(script, labels, 3, Plan(n_rounds=3))
+    play = Play(script, labels, 3, Plan(n_rounds=3, method="ascii"))
     assert play.finished == RunFinished(StopReason.ALL_ROUNDS_DONE, 3)
     assert len(play.contributions) == 6
 
@@ -160,7 +160,9 @@ def test_seeds_follow_from_the_runs_seed_and_differ_between_turns():
 
     def seeds(seed: int) -> list[int]:
         return [
-            turn.seed for party in Play(script, labels, 3, Plan(n_rounds=3, seed=seed)).parties for turn in party.turns
+            turn.seed
+            for party in Play(script, labels, 3, Plan(n_rounds=3, seed=seed, method="ascii")).parties
+            for turn in party.turns
         ]
 
     assert seeds(1) == seeds(1)
@@ -180,7 +182,7 @@ def holdout_play(held_out: Sequence[Sequence[int]], patience: int, **options) ->
         models.append(answers)
     holdout = HoldOut(np.array([0, 0]), 2, patience, Ascii())
     script = {"a": models, "b": [np.r_[1 - labels, [1, 1]]] * len(held_out)}
-    return Play(script, labels, 2, Plan(n_rounds=len(held_out), **options), holdout=holdout), holdout
+    return Play(script, labels, 2, Plan(method="ascii", n_rounds=len(held_out), **options), holdout=holdout), holdout
 
 
 def test_the_run_stops_when_the_error_on_the_hold_out_has_not_fallen_for_some_rounds():

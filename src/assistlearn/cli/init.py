@@ -29,7 +29,7 @@ def init(
     for path in written:
         say(f"wrote {plain(path)}")
     if example:
-        say("Next, train: " + command("simulate", *agents, "--holdout", "0.2", "--out", folder / "run"))
+        say("Next, train: " + command("simulate", *agents, "--out", folder / "run"))
     else:
         say("Next: fill them in, then " + command("check", agents[0]))
 

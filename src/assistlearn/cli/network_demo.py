@@ -33,8 +33,8 @@ agent = "data/clinic.toml"
 helpers = {helpers}
 
 [training]
+method = "ascii"
 rounds = {rounds}
-holdout = 0.2
 """
 
 

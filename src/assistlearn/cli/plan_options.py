@@ -11,7 +11,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from assistlearn.errors import SettingsError
-from assistlearn.plan import SETTINGS, Plan
+from assistlearn.plan import DEFAULTS_OF_RUNS, SETTINGS, Plan
 from assistlearn.setting import Setting
 
 
@@ -61,29 +61,43 @@ def _plan(values: dict[str, Any]) -> Plan:
 
 def _option(name: str, known: Setting) -> inspect.Parameter:
     """Return the command's parameter for a setting."""
+    default, kind = DEFAULTS_OF_RUNS.get(name, getattr(Plan, name)), _kind(name, known)
     option = typer.Option(
         flag_of(name),
         metavar=known.metavar,
         help=_help(known),
         rich_help_panel=known.panel,
-        show_default="none" if getattr(Plan, name) in (None, "") else True,
+        show_default=known.goes_with_method or ("none" if default == "" else True),
+        parser=_number_or(known) if known.off else None,
     )
-    kind = _kind(name, known)
-    default = getattr(Plan, name) if known.choices is None else kind(getattr(Plan, name))
-    annotation = cast(Any, Annotated)[kind, option]
+    default = default if known.choices is None or default is None else kind(default)
+    annotation = cast(Any, Annotated)[kind | None if default is None else kind, option]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def _help(known: Setting) -> str:
-    """Return the explanation, with the choices where it does not name them."""
+    """Return the explanation, with the choices where it does not name them, and how to do without."""
     choices = [] if known.choices is None else list(known.choices())
     named = all(f"({choice})" in known.explanation for choice in choices)
-    return known.explanation if named else f"{known.explanation} One of: {', '.join(choices)}."
+    words = known.explanation if named else f"{known.explanation} One of: {', '.join(choices)}."
+    return f'{words} "{known.off}" does without.' if known.off else words
+
+
+def _number_or(known: Setting) -> Callable[[Any], float | None]:
+    """Return how a number is read that a word stands in for."""
+
+    def number(text: Any) -> float | None:
+        try:
+            return cast(float | None, known.in_runs(text if known.in_runs(text) is None else float(text)))
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is neither a number nor {known.off!r}.") from None
+
+    return number
 
 
 def _kind(name: str, known: Setting) -> Any:
     """Return the type of a setting's value, as typer takes it."""
     if known.choices is not None:
         return StrEnum(name, {re.sub(r"\W", "_", choice).upper(): choice for choice in known.choices()})
-    default = getattr(Plan, name)
-    return float | None if default is None else type(default)  # what may be left out altogether is a number
+    default = DEFAULTS_OF_RUNS.get(name, getattr(Plan, name))
+    return int if default is None else type(default)  # what goes with the method, and has no choices, is a number

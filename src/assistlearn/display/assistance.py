@@ -55,7 +55,8 @@ class AssistanceDisplay:
     >>> X, y = load_wine(return_X_y=True)
     >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
     >>> stump = DecisionTreeClassifier(max_depth=1)
-    >>> clf = AssistedClassifier([("a", stump, [0, 1, 2]), ("b", stump, slice(3, 13))], n_rounds=4, random_state=0)
+    >>> agents = [("a", stump, [0, 1, 2]), ("b", stump, slice(3, 13))]
+    >>> clf = AssistedClassifier(agents, method="ascii", n_rounds=4, random_state=0)
     >>> display = AssistanceDisplay.from_fit(clf, X_train, y_train, X_test, y_test, ax=Figure().subplots(1, 3))
     >>> list(display.accuracies), display.model_weights["a"].shape, display.axes_.shape
     (['assisted', 'single', 'oracle'], (4,), (3,))

@@ -63,7 +63,11 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
 
     Every agent fits its own private estimator to its own columns, under an *ignorance* that says how much help each
     sample still needs; it raises the ignorance where it was wrong and passes it on. Afterwards all fitted models
-    vote. This is ASCII (assisted classification with ignorance interchange); with one agent it is AdaBoost-SAMME.
+    vote. This is ASCII (assisted classification with ignorance interchange).
+
+    Without settings agents say how sure they are, about samples that their models have not seen; the initiator learns
+    in private what to make of it, and training stops when another round is no longer worth its bits. The paper's own
+    method is ``method="ascii"``; with one agent it is AdaBoost-SAMME.
 
     Parameters
     ----------
@@ -141,7 +145,6 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
     ...         ("cellar", DecisionTreeClassifier(max_depth=2), ["alcohol", "malic_acid", "ash"]),
     ...         ("lab", make_pipeline(StandardScaler(), LogisticRegression()), slice(3, 13)),
     ...     ],
-    ...     n_rounds=5,
     ...     random_state=0,
     ... ).fit(X_train, y_train)
     >>> bool(clf.score(X_test, y_test) > clf.alone("cellar").fit(X_train, y_train).score(X_test, y_test))
@@ -160,12 +163,12 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         patience: int = Plan.patience,
         metric: str = Plan.metric,
         worse_agent: str = Plan.worse_agent,
-        reward: str = Plan.reward,
+        reward: str | None = Plan.reward,
         cv: int = Plan.cv,
         loss: str = Plan.loss,
         shrinkage: float = Plan.shrinkage,
-        models_per_turn: int = Plan.models_per_turn,
-        combine: str = Plan.combine,
+        models_per_turn: int | None = Plan.models_per_turn,
+        combine: str | None = Plan.combine,
         score_bits: int = Plan.score_bits,
         epsilon: float = Plan.epsilon,
         missing_agent: str = Plan.missing_agent,

@@ -29,16 +29,23 @@ def _entry(name: str) -> str:
     patience : int, default=3
         With hold-out samples: stop after so many rounds without improvement.
     <BLANKLINE>
+    >>> _entry("combine").rstrip().endswith("None stands for what goes with the method: auto with soft, else sum.")
+    True
     """
     known = SETTINGS[name]
     [field] = [field for field in dataclasses.fields(Plan) if field.name == name]
-    words = f"{known.explanation} {known.more}".strip()
+    words = f"{known.explanation} {known.more} {_goes_with(known.goes_with_method)}".strip()
     lines = textwrap.wrap(words, WIDTH, break_on_hyphens=False)
     if name == "method":
         lines += ["", *_methods()]
     return f"{name} : {_type(name, field.type)}, default={_shown(field.default)}\n" + textwrap.indent(
         "\n".join(lines) + "\n", "    "
     )
+
+
+def _goes_with(words: str) -> str:
+    """Return what None stands for, where that goes with the method."""
+    return f"None stands for what goes with the method: {words}." if words else ""
 
 
 def _type(name: str, annotation: Any) -> str:

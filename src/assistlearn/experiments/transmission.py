@@ -147,7 +147,7 @@ def _task(codes: NDArray[Any], n_classes: int) -> int:
         turn_seeds=0,
         weights=None,
         holdout=None,
-        **Plan().told(),
+        **Plan(method="ascii").told(),
     )
     return _bits(begin) + _bits(m.Ready(run=RUN, n_held=len(codes)))
 

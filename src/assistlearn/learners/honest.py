@@ -42,7 +42,7 @@ class Honesty:
         probabilities. In-sample, so many; otherwise as many of them as serve best on a fold that they have not seen.
     """
 
-    reward: RewardKind = Plan.reward
+    reward: RewardKind = "in-sample"
     cv: int = Plan.cv
     n_jobs: int | None = None
     models: int = 1

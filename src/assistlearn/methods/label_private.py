@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from assistlearn.core import Reward
 from assistlearn.core.confidence import Said, score_of_truth
@@ -11,6 +12,7 @@ from assistlearn.core.ignorance import Bools
 from assistlearn.core.quantise import quantise_all_spoken
 from assistlearn.core.randomised_response import kept_share
 from assistlearn.core.votes import Codes
+from assistlearn.methods.method import PAPER
 from assistlearn.methods.soft import Soft
 
 BITS = 4
@@ -54,6 +56,7 @@ class LabelPrivate(Soft):
     shares_state: ClassVar[bool] = False
     keeps_labels: ClassVar[bool] = True
     most_rounds: ClassVar[int] = 1
+    advised: ClassVar[Mapping[str, Any]] = PAPER
     epsilon: float
 
     @property

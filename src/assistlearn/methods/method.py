@@ -29,6 +29,10 @@ HoldoutAnswer: TypeAlias = Codes | SoftReward
 """What a model answers for hold-out samples: class codes (or :data:`ABSTAINS`), or quantised votes, ``n x K``."""
 
 
+PAPER: Mapping[str, Any] = {"reward": "in-sample", "models_per_turn": 1, "combine": "sum"}
+"""What goes with the methods of the paper."""
+
+
 @dataclass(frozen=True)
 class Method(ABC):
     """How agents' models are rewarded, judged and put together. It has settings and no state.
@@ -49,6 +53,8 @@ class Method(ABC):
         Whether the true labels stay with the initiator: helpers are told labels that chance has changed.
     most_rounds : float
         How many rounds there can be.
+    advised : mapping of str to object
+        What goes with it: the value of each setting that a plan leaves open.
     """
 
     summary: ClassVar[str] = ""
@@ -57,6 +63,7 @@ class Method(ABC):
     wants_probabilities: ClassVar[bool] = False
     keeps_labels: ClassVar[bool] = False
     most_rounds: ClassVar[int] = sys.maxsize
+    advised: ClassVar[Mapping[str, Any]] = PAPER
 
     # -- the state
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -40,9 +41,10 @@ class Soft(Method):
 
     summary: ClassVar[str] = (
         "agents say how sure they are, not just where they are right, and vote with their probabilities (with their "
-        'labels, where their learner has none). Goes with ``reward="auto"``'
+        "labels, where their learner has none)"
     )
     wants_probabilities: ClassVar[bool] = True
+    advised: ClassVar[Mapping[str, Any]] = {"reward": "auto", "models_per_turn": 20, "combine": "auto"}
     loss: str
     shrinkage: float
     score_bits: int

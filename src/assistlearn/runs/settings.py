@@ -10,9 +10,20 @@ from assistlearn.plan import SETTINGS, Plan
 
 FORMAT = 1
 
-ADDED_LATER = {"reward", "cv", "loss", "shrinkage", "score_bits", "absent", "models_per_turn", "combine", "epsilon"}
-ADDED_LATER |= {"metric", "worse_agent"}
-"""Settings that the oldest runs do not have; they were trained with the defaults."""
+ADDED_LATER: dict[str, Any] = {
+    "reward": "in-sample",
+    "cv": 3,
+    "loss": "logistic",
+    "shrinkage": 0.5,
+    "score_bits": 0,
+    "absent": "stop",
+    "models_per_turn": 1,
+    "combine": "sum",
+    "epsilon": 1.0,
+    "metric": "accuracy",
+    "worse_agent": "keep",
+}
+"""Settings that the oldest runs do not have, and what they were trained with. Today's defaults do not matter here."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,12 +78,12 @@ class RunSettings:
         if facts.get("format") != FORMAT:
             raise RunError(f"{source} has format {facts.get('format')}; this release reads format {FORMAT}.")
         own = {each.name for each in fields(cls)} - {"plan", "places"}
-        settings = {name for name, known in SETTINGS.items() if known.runs} - ADDED_LATER
+        settings = {name for name, known in SETTINGS.items() if known.runs} - ADDED_LATER.keys()
         missing = sorted((own - {"reach"} | settings) - facts.keys())
         if missing:
             raise RunError(f"{source} is not complete: {', '.join(missing)} missing.")
         try:
-            plan = Plan(**{name: value for name, value in facts.items() if name in SETTINGS})
+            plan = Plan(**(ADDED_LATER | {name: value for name, value in facts.items() if name in SETTINGS}))
         except SettingsError as error:
             raise RunError(f"{source} was changed or damaged: {error}") from None
         places = {name: value for name, value in facts.items() if name not in own | SETTINGS.keys() | {"format"}}

@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta
 from assistlearn.agent_files.suggestion import did_you_mean
 from assistlearn.agent_files.toml_file import Text, read_toml_file
 from assistlearn.errors import DescriptionError, WrongKeyError
-from assistlearn.plan import SETTINGS, Plan
+from assistlearn.plan import DEFAULTS_OF_RUNS, SETTINGS, Plan
 from assistlearn.reach.flare.provisioning.kit import ADMIN
 
 TABLE = "training"
@@ -77,7 +77,7 @@ def load_task(file: Path) -> TaskFile:
         It names the file, the line, and what to do.
     """
     keys: Any = read_toml_file(file, _TaskKeys, "task's file")[0]
-    given = _given(keys, _settings("")) | _given(keys.training, _settings(TABLE))
+    given = DEFAULTS_OF_RUNS | _given(keys, _settings("")) | _given(keys.training, _settings(TABLE))
     seconds = next((given for given in (keys.give_up_after, keys.patience) if given is not None), GIVE_UP_AFTER)
     site = keys.site or file.parent / SITE
     return TaskFile(site, keys.admin or site / ADMIN, keys.agent, keys.helpers, Plan(**given), keys.run, seconds)
@@ -97,7 +97,11 @@ def _settings(table: str) -> dict[str, str]:
 
 def _given(keys: Any, settings: dict[str, str]) -> dict[str, Any]:
     """Return the settings that a file gives, by name."""
-    values = {name: getattr(keys, key) for key, name in settings.items() if getattr(keys, key) is not UNSET}
+    values = {
+        name: SETTINGS[name].in_runs(getattr(keys, key))
+        for key, name in settings.items()
+        if getattr(keys, key) is not UNSET
+    }
     return {name: float(v) if isinstance(getattr(Plan, name), float) else v for name, v in values.items()}
 
 
@@ -105,7 +109,7 @@ def _check(keys: Any, table: str) -> None:
     """Refuse a value that a setting cannot have."""
     for key, name in _settings(table).items():
         value = getattr(keys, key)
-        complaint = None if value is UNSET else SETTINGS[name].complaint_of_runs(value)
+        complaint = None if value is UNSET else SETTINGS[name].complaint_of_runs(SETTINGS[name].in_runs(value))
         if complaint is not None:
             meant = did_you_mean(value, _choices(name)) if isinstance(value, str) else ""
             raise WrongKeyError(key, f"{table + '.' if table else ''}{key} = {value!r} {complaint}{meant}")
