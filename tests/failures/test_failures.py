@@ -121,7 +121,7 @@ def test_where_the_task_allows_a_helper_that_never_comes_back_is_left_out(world)
     world.kill_site("lab")
     code, said = training.end()
     assert code == 0, said
-    assert "lab is gone from turn" in said
+    assert "goes on without lab from turn" in said
     result = training.result()
     assert result["left"]["lab"]["turn"] == 5
     later = [c["agent"] for c in result["contributions"] if c["turn"] >= 5]

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from assistlearn.cli.output import complaints, plain, size
 from assistlearn.events import (
     AgentLeft,
+    AloneBegan,
     Answered,
     Asked,
     Event,
@@ -150,7 +151,10 @@ class TrainingBar(AskingBar):
             case RoundFinished(loss=float(loss)):
                 self._together = f"; loss of the combination {loss:.3f}"
             case AgentLeft():
-                self.say(f"{event.agent} is gone from turn {event.turn} on; the run goes on without it. {event.reason}")
+                self.say(f"The run goes on without {event.agent} from turn {event.turn} on. {event.reason}")
+            case AloneBegan():
+                words = "training alone, to compare"
+                self.progress.update(self._turning(), description=words, note="", completed=0, total=None)
             case TurnFinished():
                 self._explain(event)
                 words = f"round {event.round} of {self._n_rounds}"

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table, size
+from assistlearn.cli.report import show_report
 
 if TYPE_CHECKING:
     from assistlearn.runs.folder import RunFolder
@@ -52,6 +53,7 @@ def outcome(folder: RunFolder) -> dict[str, Any]:
         "labels": labels_told(folder),
         "sat_out": sat_out(folder),
         "combination": None if result is None else result.get("combination"),
+        "evaluation": None if result is None else result.get("evaluation"),
         "rounds": [] if result is None else [asdict(price) for price in _prices(folder, result)],
         "result": result,
     }
@@ -72,16 +74,16 @@ def show_result(folder: RunFolder) -> None:
     what = f"Run [bold]{plain(settings.run)}[/] ({plain(settings.plan.method)}) on {samples}"
     say(f"{what}: {rounds}; it stopped because: {reason}.")
     for agent, left in result.get("left", {}).items():
-        say(f"[yellow]{plain(agent)} was gone from turn {left['turn']} on:[/] {plain(left['reason'])}")
+        say(f"[yellow]The run went on without {plain(agent)} from turn {left['turn']} on:[/] {plain(left['reason'])}")
     for agent, turns in sat_out(folder).items():
         which = f"{counted(turns['turns'], 'turn')} out, the first of them turn {turns['first']}"
         say(f"[yellow]{plain(agent)} sat {which}:[/] {plain(turns['why'])}")
     say_table(_contributions(settings.agents, result))
     best = dict(enumerate(accuracy_by_round(folder), start=1)).get(max(result["n_rounds"], 1))
-    if best is not None:
-        trees = (result.get("combination") or {}).get("kind") == "boosted"
-        before = " (of the linear combination; the trees that took its place were not tried on them)" if trees else ""
-        say(f"Accuracy of all together on the hold-out samples, after {rounds}: [bold]{best:.1%}[/]{before}")
+    if result.get("evaluation") is not None:
+        show_report(result["evaluation"], settings.classes, rounds)
+    elif best is not None:  # a run of an older release
+        say(f"Accuracy of all together on the hold-out samples, after {rounds}: [bold]{best:.1%}[/]")
     elif settings.plan.holdout is not None:
         say(f"[yellow]The accuracy on the hold-out samples is not known:[/] it is not in {plain(folder.events)}.")
     else:

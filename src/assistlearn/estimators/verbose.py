@@ -8,7 +8,7 @@ from typing import Self
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
-from assistlearn.events import Event, RoundFinished, RunFinished, TurnFinished
+from assistlearn.events import AloneBegan, Event, RoundFinished, RunFinished, TurnFinished
 
 
 class VerboseBar:
@@ -48,6 +48,8 @@ class VerboseBar:
                 self._bar.update(self._task, advance=1, note=note)
             case RoundFinished(holdout_accuracy=float(accuracy)):
                 self._bar.update(self._task, note=f"round {event.round}: hold-out accuracy {accuracy:.3f}")
+            case AloneBegan():
+                self._bar.update(self._task, note="the initiator alone, to compare")
             case RunFinished():
                 self._bar.update(self._task, note=str(event.reason))
 

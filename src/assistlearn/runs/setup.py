@@ -84,11 +84,25 @@ class SetUp:
         lesson = Lesson(plan.combination, agents, codes[kept], self.codes, n_classes, self.weights, mine, plan.seed)
         return Combining(lesson, plan.make_method())
 
-    def evaluating(self, plan: Plan, agents: Sequence[str], alone: Callable[[int], HoldoutVotes]) -> Evaluating | None:
-        """Return how the result is judged, where there are hold-out samples; ``alone`` trains the initiator alone."""
+    def evaluating(
+        self, plan: Plan, agents: Sequence[str], alone: Callable[[int], HoldoutVotes], order: Codes | None = None
+    ) -> Evaluating | None:
+        """Return how the result is judged, where there are hold-out samples.
+
+        Parameters
+        ----------
+        plan : Plan
+            What happens to a helper that makes the result worse, and the seed.
+        agents : sequence of str
+            Their names, the initiator first.
+        alone : callable
+            Trains the initiator alone.
+        order : ndarray of int, optional
+            The class code of each class, where codes are secret.
+        """
         if self.holdout is None:
             return None
-        return Evaluating(self.holdout, agents, alone, plan.worse_agent == "leave out", plan.seed)
+        return Evaluating(self.holdout, agents, alone, order, plan.worse_agent == "leave out", plan.seed)
 
 
 def set_up(

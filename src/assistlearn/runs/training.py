@@ -82,7 +82,7 @@ def train(run: OpenRun) -> Iterator[Event]:
         made.states,
         made.holdout,
         combining=combining,
-        evaluating=made.evaluating(plan, agents, alone),
+        evaluating=made.evaluating(plan, agents, alone, np.asarray(run.folder.permutation())),
     )
     yield from _follow(run, session, made.n_training, logged)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assistlearn.combination import Combination
+from assistlearn.core.votes import Codes
 from assistlearn.evaluation.report import Decided, Report, compare
 from assistlearn.evaluation.shares import Estimate, GainShares, shares_of_decisions, shares_of_sum
 from assistlearn.session.holdout import HoldOut, HoldoutVotes
@@ -31,6 +32,8 @@ class Evaluating:
         All of them, the initiator first.
     alone : callable
         Trains the initiator alone with so many models at the most, and returns its hold-out samples' votes.
+    order : ndarray of int, optional
+        The class code of each class, where codes are secret; a report goes by classes.
     leave_out : bool
         Whether helpers that make the result worse are left out of it.
     seed : int
@@ -40,6 +43,7 @@ class Evaluating:
     holdout: HoldOut
     agents: Sequence[str]
     alone: Callable[[int], HoldoutVotes]
+    order: Codes | None = None
     leave_out: bool = True
     seed: int = 0
 
@@ -49,7 +53,10 @@ class Evaluating:
         worse, left_out = self._worse(heard)
         kept = heard.of([agent for agent in self.agents if agent not in left_out])
         alone = self.alone(max(n_models, 1)).decided(self.holdout.shape)
-        found = compare(self.holdout.codes, self._decided(kept), alone, self.holdout.weights, self.seed)
+        order = np.arange(self.holdout.n_classes) if self.order is None else self.order
+        codes = np.argsort(order)[self.holdout.codes]
+        assisted, alone = _in_order(self._decided(kept), order), _in_order(alone, order)
+        found = compare(codes, assisted, alone, self.holdout.weights, self.seed)
         return Report(
             models_alone=n_models, shares=self._shares(kept, left_out), worse=worse, left_out=left_out, **found
         )
@@ -97,6 +104,11 @@ class Evaluating:
 
     def _decided(self, heard: HoldoutVotes, agents: Container[str] | None = None) -> Decided:
         return (heard if agents is None else heard.of(agents)).decided(self.holdout.shape)
+
+
+def _in_order(decided: Decided, order: Codes) -> Decided:
+    """Return what is decided with the classes in their own order; rows are summed as elsewhere."""
+    return Decided(*(np.ascontiguousarray(each[:, order]) for each in decided))
 
 
 def _harm(dropped: Estimate) -> float:
