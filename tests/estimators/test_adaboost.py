@@ -133,7 +133,7 @@ def test_a_hundred_rounds_are_adaboosts():
     assert_same(alone(tree, n_rounds=100).fit(X, y), theirs, X)
 
 
-def test_the_default_is_adaboosts_default():
+def test_the_papers_method_without_settings_is_adaboosts_default():
     X, y = cancer()
     theirs = AdaBoostClassifier(n_estimators=20, random_state=0).fit(X, y)
     assert_same(AssistedClassifier(random_state=0, method="ascii").fit(X, y), theirs, X)

@@ -36,7 +36,7 @@ PRIVATE = ("sklearn.metrics._dist_metrics.EuclideanDistance64", "sklearn.neighbo
 
 CONFIGURATIONS = {
     "trees": two(),
-    "the default": AssistedClassifier(n_rounds=3, method="ascii"),
+    "no agent named": AssistedClassifier(n_rounds=3, method="ascii"),
     "pipelines": two(
         make_pipeline(StandardScaler(), LogisticRegression()), make_pipeline(StandardScaler(), GaussianNB())
     ),

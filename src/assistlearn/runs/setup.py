@@ -197,7 +197,8 @@ def check_holdout(plan: Plan, labels: Codes) -> None:
     """Refuse a share so small that it holds out nothing; asked before a run begins."""
     if plan.holdout is not None and split_of(plan, labels)[1] is None:
         raise SettingsError(
-            f"holdout={plan.holdout} of {len(labels)} samples leaves nothing to hold out. Use a larger share."
+            f"holdout={plan.holdout} of {len(labels)} samples leaves nothing to hold out. Use a larger share, or "
+            "none: --holdout none, holdout=None."
         )
 
 
