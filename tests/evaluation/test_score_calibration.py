@@ -17,6 +17,7 @@ from assistlearn.core.votes import winners
 from assistlearn.evaluation.score_calibration import (
     ScoreCalibration,
     _Lesson,
+    cross_fitted,
     expected_calibration_error,
     fit_calibration,
 )
@@ -129,3 +130,22 @@ def test_probabilities_that_are_drawn_from_have_no_calibration_error():
     logs, codes = drawn(50_000, 3, 8)
     assert expected_calibration_error(codes, softmax(logs)) < 0.01
     assert expected_calibration_error(codes, softmax(5.0 * logs)) > 0.05
+
+
+def test_out_of_fold_probabilities_keep_the_winner_too():
+    logs, codes = drawn(60, 3, 9)
+    assert winners(cross_fitted(logs, codes)).tolist() == winners(logs).tolist()
+
+
+def test_out_of_fold_probabilities_tell_the_loss_on_fresh_samples():
+    """Those of a calibration that was fitted to the same samples look better than they are."""
+    told, seen, fresh_loss = [], [], []
+    for seed in range(30):
+        logs, codes = drawn(40, 4, seed)
+        fresh, truth = drawn(2_000, 4, 500 + seed)
+        calibration, known = fit_calibration(logs, codes), np.arange(4)
+        told.append(log_loss(codes, cross_fitted(logs, codes), labels=known))
+        seen.append(log_loss(codes, calibration.probabilities(logs), labels=known))
+        fresh_loss.append(log_loss(truth, calibration.probabilities(fresh), labels=known))
+    assert np.mean(seen) < np.mean(fresh_loss)
+    assert abs(np.mean(told) - np.mean(fresh_loss)) < 0.05

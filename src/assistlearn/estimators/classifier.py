@@ -39,8 +39,8 @@ from assistlearn.estimators.columns import AllColumns, Positions, rows_held, tak
 from assistlearn.estimators.documented import documents_plan
 from assistlearn.estimators.html import agents_block
 from assistlearn.estimators.learned import Learned
+from assistlearn.estimators.sharing import SharesMixin
 from assistlearn.estimators.verbose import VerboseBar
-from assistlearn.estimators.voting import VotesMixin
 from assistlearn.evaluation.report import Report
 from assistlearn.events import Event, EventLog, StopReason
 from assistlearn.learners import Honesty
@@ -58,7 +58,7 @@ logger = logging.getLogger("assistlearn")
 
 
 @documents_plan
-class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
+class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
     """Classify with the help of agents who each know some of the columns.
 
     Every agent fits its own private estimator to its own columns, under an *ignorance* that says how much help each
@@ -371,7 +371,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
     # -- fewer agents at prediction, and baselines
     # ------------------------------------------------------------------------------------------------------
 
-    def subset(self, names: Sequence[str]) -> AssistedClassifier:
+    def subset(self, names: Sequence[str]) -> Self:
         """Return this fitted model with some of its agents: the others do not vote.
 
         Parameters

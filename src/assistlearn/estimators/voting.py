@@ -110,10 +110,9 @@ class VotesMixin:
             Their sum is :meth:`decision_function`. For two classes that has one dimension only: it is the second
             column of the sum, and the first is its negative.
         """
-        own = self._own_scores(X)
-        if self.combination_ is None:
-            return self._combined(own)
-        return self.combination_.decide(own, self._own_numbers_of(X))
+        check_is_fitted(self)
+        X = self._check_table(X, reset=False)
+        return self._decided(self._votes_on(X), self._present(X), self._own_numbers_of(X))
 
     def taking_part(self, X: Any) -> dict[str, Bools]:
         """Return who answers for which samples.
@@ -205,10 +204,20 @@ class VotesMixin:
         for labels in self.staged_predict(X):
             yield float(accuracy_score(y, labels, sample_weight=sample_weight))
 
-    def _own_scores(self, X: Any) -> dict[str, Floats]:
-        """Return every agent's own weighted votes."""
-        check_is_fitted(self)
-        X = self._check_table(X, reset=False)
+    def _decided(
+        self, own: dict[str, Floats], present: dict[str, Bools | None], numbers: Floats | None
+    ) -> dict[str, Floats]:
+        """Return the agents' shares of the decision.
+
+        They follow from their votes, from who holds which samples, and from the initiator's own columns as numbers.
+        """
+        if self.combination_ is not None:
+            return self.combination_.decide(own, numbers)
+        self._add_prior_where_nobody_votes(own, present)
+        return self._combined(own)
+
+    def _votes_on(self, X: Any) -> dict[str, Floats]:
+        """Return every agent's own weighted votes on the samples of a table that was checked."""
         n_samples, n_classes = _num_samples(X), len(self.classes_)
         present = self._present(X)
         out = {}
@@ -221,8 +230,6 @@ class VotesMixin:
                 if n_held:
                     scores[held] = agent.scores(take_rows(own, np.flatnonzero(held)), n_held, n_classes)
             out[name] = self._told(name, scores, agent.total_weight)
-        if self.combination_ is None:
-            self._add_prior_where_nobody_votes(out, present)
         return out
 
     def _told(self, name: str, scores: Floats, total_weight: float) -> Floats:
