@@ -42,6 +42,7 @@ from assistlearn.estimators.learned import Learned
 from assistlearn.estimators.sharing import SharesMixin
 from assistlearn.estimators.verbose import VerboseBar
 from assistlearn.evaluation.report import Report
+from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.events import Event, EventLog, StopReason
 from assistlearn.learners import Honesty
 from assistlearn.learners.seeding import MAX_SEED
@@ -112,6 +113,9 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         Agents that the run went on without, as the hold-out samples contradicted what they said, and why.
     combination_ : Combination or None
         What was learned to make of the agents' votes; None where they are added up.
+    calibration_ : ScoreCalibration or None
+        What makes probabilities of the votes, and how many samples it was fitted to; None where it is the method's
+        formula, or what the learned combination says.
     round_losses_ : list of float
         The log loss of the combination after each round, on samples that it has not seen; empty for ``combine="sum"``.
     agents_ : dict of str to Agent
@@ -169,6 +173,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         shrinkage: float = Plan.shrinkage,
         models_per_turn: int | None = Plan.models_per_turn,
         combine: str | None = Plan.combine,
+        calibrate: str | None = Plan.calibrate,
         score_bits: int = Plan.score_bits,
         epsilon: float = Plan.epsilon,
         missing_agent: str = Plan.missing_agent,
@@ -191,6 +196,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         self.shrinkage = shrinkage
         self.models_per_turn = models_per_turn
         self.combine = combine
+        self.calibrate = calibrate
         self.score_bits = score_bits
         self.epsilon = epsilon
         self.missing_agent = missing_agent
@@ -239,6 +245,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         self.holdout_scores_: list[float] = []
         self.round_losses_: list[float] = []
         self.combination_: Combination | None = None
+        self.calibration_: ScoreCalibration | None = None
         self.report_: Report | None = None
         self.left_: dict[str, str] = {}
         self._by_round: list[Combination] = []
@@ -282,12 +289,15 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             self.n_jobs,
             combining,
             made.evaluating(plan, names, alone) if len(names) > 1 else None,
+            made.calibrating(plan, codes, n_classes),
         )
         self._follow(session.run(), plan.most_rounds * len(names))
         if combining is not None and combining.final is not None:
             self.combination_, self._by_round = combining.final, combining.rounds
         self.ignorance_ = _ignorance(made.states, len(codes), made.training)
         self.report_ = session.report
+        honest = session.honest_scores(self.n_rounds_)
+        self.calibration_ = None if honest is None else honest.calibration()
         if session.report is not None and session.report.left_out:
             self._leave_out(session.report.left_out)
 
@@ -382,8 +392,8 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         Returns
         -------
         model : AssistedClassifier
-            Fitted; it shares the agents' models. It takes the same table, of which the absent agents' columns do not
-            matter.
+            Fitted; it shares the agents' models and the calibration. It takes the same table, of which the absent
+            agents' columns do not matter.
         """
         check_is_fitted(self)
         names = [names] if isinstance(names, str) else list(names)

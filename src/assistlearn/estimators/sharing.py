@@ -55,7 +55,7 @@ class SharesMixin(VotesMixin):
         said = _Said(self._votes_on(X), self._present(X), self._own_numbers_of(X))
         if self._adds_up(first, said.present[first]):
             parts = self._decided(*said.of(self.agents_))
-            return shares_of_sum(parts.pop(first), parts, codes, weights)
+            return shares_of_sum(parts.pop(first), parts, codes, weights, calibration=self.calibration_)
         return shares_of_decisions(helpers, lambda names: self._decided_with({first} | names, said), codes, weights)
 
     def _initiator_first(self) -> list[str]:

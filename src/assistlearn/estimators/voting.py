@@ -19,6 +19,7 @@ from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.quantise import votes_of
 from assistlearn.estimators.checks import check_agents
 from assistlearn.estimators.columns import Positions, rows_held, take_columns
+from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.learners.weighting import take_rows
 from assistlearn.plan import Plan
 
@@ -35,6 +36,7 @@ class VotesMixin:
     contributions_: tuple[Contribution, ...]
     n_rounds_: int
     combination_: Combination | None
+    calibration_: ScoreCalibration | None
     _by_round: list[Combination]
     _own_columns: OwnColumns
 
@@ -62,9 +64,10 @@ class VotesMixin:
     def predict_proba(self, X: Any) -> Floats:
         """Return class probabilities.
 
-        The softmax of ``(K - 1) / K`` times the scores, under which one model that is right with probability q
-        answers q. Many votes make them extreme; calibrate them where that matters. With ``method="ensemble"``, the
-        shares of the vote.
+        With ``calibration_`` they are calibrated: what is said to be sure is as often right, and the likeliest class is
+        the predicted one. Without it they are the softmax of ``(K - 1) / K`` times the scores, under which one model
+        that is right with probability q answers q, and with ``method="ensemble"`` the shares of the vote. Of votes that
+        are added up, many make them extreme then: set ``holdout``.
 
         Parameters
         ----------
@@ -169,7 +172,7 @@ class VotesMixin:
             yield self._labels(total)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """Yield :meth:`predict_proba` after each **round**.
+        """Yield :meth:`predict_proba` after each **round**, calibrated as after the last one.
 
         Parameters
         ----------
@@ -329,6 +332,8 @@ class VotesMixin:
             return np.ones_like(total)
         if not self.contributions_:
             return votes.probabilities(total)
+        if self.calibration_ is not None:
+            return self.calibration_.probabilities(total)
         return self._plan().make_method().probabilities(total, n_voting)
 
 
