@@ -5,17 +5,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assistlearn.core import Contribution
-    from assistlearn.display import AssistanceDisplay
+    from assistlearn.display import AssistanceDisplay, SharesDisplay
     from assistlearn.estimators import AssistedClassifier, load, save
     from assistlearn.events import StopReason
 
-__all__ = ["AssistanceDisplay", "AssistedClassifier", "Contribution", "StopReason", "load", "save"]
+__all__ = ["AssistanceDisplay", "AssistedClassifier", "Contribution", "SharesDisplay", "StopReason", "load", "save"]
 __version__ = "0.1.0"
 
 _HOMES = {
     "AssistanceDisplay": "display",
     "AssistedClassifier": "estimators",
     "Contribution": "core",
+    "SharesDisplay": "display",
     "StopReason": "events",
     "load": "estimators",
     "save": "estimators",

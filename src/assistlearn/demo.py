@@ -27,7 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistanceDisplay, AssistedClassifier
 from assistlearn.core.ignorance import Floats
-from assistlearn.display.axes import SIZE
+from assistlearn.display.assistance import SIZE
 
 MODELS = {
     "single": "the left strip alone",

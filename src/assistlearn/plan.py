@@ -39,6 +39,7 @@ Overlap = Literal["abstain", "intersection"]
 WeakAgent = Literal["skip", "stop"]
 WorseAgent = Literal["leave out", "keep"]
 Metric = Literal["accuracy", "balanced_accuracy", "log_loss", "brier", "roc_auc", "average_precision"]
+Calibrate = Literal["auto", "none"]
 Absent = Literal["stop", "go on"]
 Loss = Literal["logistic", "exponential"]
 ScoreBits = Literal[0, 2, 3, 4, 8, 16, 32]
@@ -269,6 +270,18 @@ class Plan:
         'for "auto" there, which takes "stack" for two classes and "offset" for more, or stays alone.',
         panel=SOFT,
     )
+    calibrate: Calibrate | None = setting(
+        "auto",
+        "Whether probabilities are calibrated by votes on samples that no model has seen (auto), or left as the "
+        "method's formula has them (none).",
+        lambda value: None if value is None else one_of(lambda: get_args(Calibrate))(value),
+        choices=lambda: get_args(Calibrate),
+        more='These are the hold-out samples, where ``holdout`` is set, or with ``method="soft"``, ``combine="sum"`` '
+        'and ``reward="out-of-fold"`` the training samples. Without either there is nothing to calibrate by. A '
+        "combination that is learned is fitted to such samples itself, and left as it is. The predicted class never "
+        'changes. None is the same as "none".',
+        panel=TRAINING,
+    )
     score_bits: int = setting(
         0,
         "The bits in which an agent says a score: 2, 3, 4, 8, 16 or 32; 0 takes 8 for two classes, where it says one "
@@ -348,6 +361,15 @@ class Plan:
         'out-of-fold'
         """
         return self.reward if self.combination == "sum" else "out-of-fold"
+
+    @property
+    def calibrates(self) -> bool:
+        """Whether probabilities are calibrated, where there is something to do it by.
+
+        >>> Plan(combine="sum").calibrates, Plan(combine="sum", calibrate=None).calibrates, Plan().calibrates
+        (True, False, False)
+        """
+        return self.calibrate == "auto" and self.combination == "sum"
 
     @property
     def combination(self) -> str:

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss
 
-from assistlearn.core.votes import winners
+from assistlearn.core.votes import probabilities, winners
 from assistlearn.errors import SettingsError
+from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.evaluation.shares import shares_of_decisions, shares_of_sum
 
 
@@ -31,19 +32,13 @@ def scores_of_agents(n_helpers, n_classes, seed, n=60):
     return own, scores, codes, rng.uniform(0.0, 2.0, n)
 
 
-def softmax(total):
-    said = np.exp(total - total.max(axis=1, keepdims=True))
-    return said / said.sum(axis=1, keepdims=True)
-
-
-def figures(own, scores, codes, weights, names):
+def figures(own, scores, codes, weights, names, said_of=probabilities):
     """Return log loss and accuracy with some helpers, as scikit-learn and a mean have them."""
     total = own.copy()
     for name in scores:  # in the order of the agents, as everywhere
         if name in names:
             total = total + scores[name]
-    said = softmax(total)
-    loss = log_loss(codes, said, labels=np.arange(own.shape[1]), sample_weight=weights)
+    loss = log_loss(codes, said_of(total), labels=np.arange(own.shape[1]), sample_weight=weights)
     return loss, np.average(winners(total) == codes, weights=weights)
 
 
@@ -93,7 +88,7 @@ def test_decisions_that_are_sums_have_the_shares_of_sums(problem):
         for name in scores:
             if name in names:
                 total = total + scores[name]
-        return total, softmax(total)
+        return total, probabilities(total)
 
     one, other = shares_of_sum(own, scores, codes, weights), shares_of_decisions(list(scores), decide, codes, weights)
     for share, same in zip(one.helpers, other.helpers, strict=True):
@@ -167,11 +162,21 @@ def _same_helpers(seed, n=100):
     return rng.normal(size=(n, 2)) + truth, {name: rng.normal(size=(n, 2)) + 0.5 * truth for name in "ab"}, codes
 
 
-def test_probabilities_that_are_sharper_are_those_of_scores_that_are_larger():
-    own, scores, codes, weights = scores_of_agents(3, 3, 3)
-    larger = {name: 2.0 * each for name, each in scores.items()}
-    one = shares_of_sum(own, scores, codes, weights, sharpness=2.0)
-    assert asdict(one) == asdict(shares_of_sum(2.0 * own, larger, codes, weights))
+@settings(max_examples=40, deadline=None)
+@given(problems)
+def test_calibrated_losses_are_shared_as_any_others(problem):
+    """Factors and offsets are wild here, so that the winner has to be held above other classes, and the truth."""
+    own, scores, codes, weights = scores_of_agents(*problem)
+    rng = np.random.default_rng(problem[-1])
+    wild = tuple(rng.uniform(0.2, 2.0, own.shape[1])), tuple(rng.normal(0.0, 2.0, own.shape[1]))
+    calibration = ScoreCalibration(*wild, "", 1)
+    alone, assisted = (figures(own, scores, codes, weights, names, calibration.probabilities) for names in ((), scores))
+    found = shares_of_sum(own, scores, codes, weights, calibration=calibration)
+    assert found.loss.value == pytest.approx(alone[0] - assisted[0], abs=1e-11)
+    assert sum(share.loss.value for share in found.helpers) == pytest.approx(found.loss.value, abs=1e-12)
+    without = [name for name in scores if name != "h0"]
+    loss = figures(own, scores, codes, weights, without, calibration.probabilities)[0]
+    assert found.helpers[0].loss_if_dropped.value == pytest.approx(loss - assisted[0], abs=1e-11)
 
 
 def test_shares_are_plain_numbers():
@@ -189,6 +194,7 @@ def test_without_helpers_there_is_no_gain_and_with_one_sample_no_error():
 
 def test_twelve_helpers_and_ten_thousand_samples_take_about_a_second():
     own, scores, codes, _ = scores_of_agents(12, 2, 6, n=10_000)
+    calibration = ScoreCalibration((0.6, 0.5), (0.1, -0.1), "", 1)
     began = time.process_time()
-    shares_of_sum(own, scores, codes)
-    assert time.process_time() - began < 2.0  # 0.7 on a quiet machine
+    shares_of_sum(own, scores, codes, calibration=calibration)
+    assert time.process_time() - began < 3.0  # 0.9 on a quiet machine

@@ -44,7 +44,7 @@ def of_estimator(name: str) -> dict[str, Any]:
 
     data, learners, options = ESTIMATORS[name]
     X, y = DATA[data](return_X_y=True)
-    options = PAPERS | {"n_rounds": 5, "random_state": 7} | options
+    options = PAPERS | {"n_rounds": 5, "random_state": 7, "calibrate": None} | options
     weights = np.random.default_rng(5).integers(0, 4, len(y)).astype(float) if options.pop("weights", False) else None
     thirds = np.array_split(np.arange(X.shape[1]), 3)
     agents = [
@@ -74,6 +74,7 @@ def of_simulation(name: str, folder: Path) -> dict[str, Any]:
     """Train and predict with every agent in its own process; return the result and all messages."""
     files = write_agents(folder)
     options = ["--rounds", 4, "--seed", 3, "--run", "recorded", "--out", folder / "run", "--json", *PAPERS_OPTIONS]
+    options += ["--calibrate", "none"]
     with without_chance():
         said = assistlearn("simulate", *files, *options, *SIMULATIONS[name])
         assert said.code == 0, said.err

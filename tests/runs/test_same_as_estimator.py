@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.alignment import Ids
+from assistlearn.evaluation.score_calibration import ScoreCalibration
 from tests.papers_settings import PAPERS
 from tests.runs.parties import Parties
 
@@ -48,7 +49,7 @@ def parties(folder, data, learners, **options) -> Parties:
 def estimator_of(made: Parties) -> AssistedClassifier:
     names = (
         *("method", "order", "n_rounds", "weak_agent", "holdout", "patience"),
-        *("reward", "loss", "shrinkage", "score_bits", "combine", "models_per_turn"),
+        *("reward", "loss", "shrinkage", "score_bits", "combine", "models_per_turn", "calibrate"),
     )
     options = {name: made.options[name] for name in names if name in made.options}
     return AssistedClassifier(made.agents, random_state=7, **(PAPERS | {"n_rounds": 5} | options))
@@ -65,15 +66,20 @@ def estimator_of(made: Parties) -> AssistedClassifier:
         {"method": "simple", "order": "random"},
         {"method": "ensemble"},
         {"method": "ascii", "holdout": 0.3, "patience": 2},
+        {"method": "ensemble", "holdout": 0.3},
         {"method": "soft"},
         {"method": "soft", "holdout": 0.3, "score_bits": 16, "loss": "exponential", "shrinkage": 1.0},
+        {"method": "soft", "reward": "out-of-fold", "n_rounds": 2},
         {"method": "soft", "reward": "auto", "combine": "auto", "n_rounds": 2},
         {
             **{"method": "soft", "reward": "out-of-fold", "combine": "learned", "models_per_turn": 3, "holdout": 0.3},
             "n_rounds": 1,
         },
     ],
-    ids=["ascii", "simple-random", "ensemble", "holdout", "soft", "soft-holdout-16", "combined", "learned-holdout"],
+    ids=[
+        *("ascii", "simple-random", "ensemble", "holdout", "ensemble-holdout", "soft", "soft-holdout-16"),
+        *("soft-out-of-fold", "combined", "learned-holdout"),
+    ],
 )
 def test_model_weights_and_scores_are_bit_identical(tmp_path, data, learners, options):
     made = parties(tmp_path, data, learners, **options)
@@ -84,6 +90,9 @@ def test_model_weights_and_scores_are_bit_identical(tmp_path, data, learners, op
     assert [c["model_weight"] for c in result["contributions"]] == [c.model_weight for c in clf.contributions_]
     assert [c["agent"] for c in result["contributions"]] == [c.agent for c in clf.contributions_]
     assert result["stop_reason"] == clf.stop_reason_.name
+    assert ScoreCalibration.from_json(result["calibration"]) == clf.calibration_
+    honest = "holdout" in options or options.get("reward") == "out-of-fold"
+    assert (clf.calibration_ is not None) == (honest and "combine" not in options)
     ids = made.holdings("clinic").ids
     prediction = leader.predict(Ids(ids.take(np.arange(len(ids))), "new"), np.arange(len(ids)))
     assert prediction.absent == {}

@@ -11,12 +11,15 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from assistlearn.core.ignorance import Floats
-from assistlearn.display.axes import three_axes
+from assistlearn.display.axes import panels_on
 from assistlearn.display.panels import draw_accuracies, draw_ignorance, draw_model_weights
 from assistlearn.estimators import AssistedClassifier
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+N_PANELS = 3
+SIZE = (12.5, 3.8)  # inches: three panels side by side, legible across a page
 
 
 class AssistanceDisplay:
@@ -155,7 +158,7 @@ class AssistanceDisplay:
         self : AssistanceDisplay
             With ``figure_`` and ``axes_``.
         """
-        self.axes_ = three_axes(ax)
+        self.axes_ = panels_on(ax, N_PANELS, SIZE)
         self.figure_ = self.axes_[0].figure
         draw_accuracies(self.axes_[0], self.accuracies)
         draw_model_weights(self.axes_[1], self.model_weights)

@@ -1,4 +1,4 @@
-"""Where the panels go: a new figure, one axes divided in three, or three that the caller has."""
+"""Where the panels go: a new figure, one axes that is divided, or as many as there are panels, which the caller has."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from numpy.typing import NDArray
 
 from assistlearn.errors import SettingsError
 
-N_PANELS = 3
-SIZE = (12.5, 3.8)  # inches: three panels side by side, legible across a page
 
-
-def three_axes(ax: Any) -> NDArray[Any]:
-    """Return three axes to draw on.
+def panels_on(ax: Any, n_panels: int, size: tuple[float, float]) -> NDArray[Any]:
+    """Return axes to draw panels on, from left to right.
 
     Parameters
     ----------
-    ax : Axes, sequence of three Axes, or None
-        One is divided in three, from left to right; None makes a new figure.
+    ax : Axes, sequence of Axes, or None
+        One is divided; None makes a new figure.
+    n_panels : int
+        How many panels there are.
+    size : tuple of float
+        Of a new figure, in inches.
 
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> three_axes(Figure().subplots()).shape
+    >>> panels_on(Figure().subplots(), 3, (9, 3)).shape
     (3,)
-    >>> three_axes(Figure().subplots(1, 2))
+    >>> panels_on(Figure().subplots(1, 2), 3, (9, 3))
     Traceback (most recent call last):
         ...
     assistlearn.errors.SettingsError: ax holds 2 axes, but there are 3 panels. Pass 3 axes, one to be divided, or None.
@@ -34,20 +35,20 @@ def three_axes(ax: Any) -> NDArray[Any]:
     if ax is None:
         import matplotlib.pyplot as plt
 
-        return np.asarray(plt.subplots(1, N_PANELS, figsize=SIZE, layout="constrained")[1])
+        return np.asarray(plt.subplots(1, n_panels, figsize=size, layout="constrained")[1])
     axes = np.asarray(ax, dtype=object).ravel()
     if len(axes) == 1:
-        return _divided(axes[0])
-    if len(axes) != N_PANELS:
+        return _divided(axes[0], n_panels)
+    if len(axes) != n_panels:
         raise SettingsError(
-            f"ax holds {len(axes)} axes, but there are {N_PANELS} panels. "
-            f"Pass {N_PANELS} axes, one to be divided, or None."
+            f"ax holds {len(axes)} axes, but there are {n_panels} panels. "
+            f"Pass {n_panels} axes, one to be divided, or None."
         )
     return axes
 
 
-def _divided(ax: Any) -> NDArray[Any]:
-    """Return three axes in the place of one, which stays as an empty frame."""
+def _divided(ax: Any, n_panels: int) -> NDArray[Any]:
+    """Return axes in the place of one, which stays as an empty frame."""
     ax.set_axis_off()
-    grid = ax.get_subplotspec().subgridspec(1, N_PANELS, wspace=0.3)
-    return np.array([ax.figure.add_subplot(grid[i]) for i in range(N_PANELS)], dtype=object)
+    grid = ax.get_subplotspec().subgridspec(1, n_panels, wspace=0.3)
+    return np.array([ax.figure.add_subplot(grid[i]) for i in range(n_panels)], dtype=object)

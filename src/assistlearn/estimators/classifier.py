@@ -39,9 +39,10 @@ from assistlearn.estimators.columns import AllColumns, Positions, rows_held, tak
 from assistlearn.estimators.documented import documents_plan
 from assistlearn.estimators.html import agents_block
 from assistlearn.estimators.learned import Learned
+from assistlearn.estimators.sharing import SharesMixin
 from assistlearn.estimators.verbose import VerboseBar
-from assistlearn.estimators.voting import VotesMixin
 from assistlearn.evaluation.report import Report
+from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.events import Event, EventLog, StopReason
 from assistlearn.learners import Honesty
 from assistlearn.learners.seeding import MAX_SEED
@@ -58,7 +59,7 @@ logger = logging.getLogger("assistlearn")
 
 
 @documents_plan
-class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
+class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
     """Classify with the help of agents who each know some of the columns.
 
     Every agent fits its own private estimator to its own columns, under an *ignorance* that says how much help each
@@ -112,6 +113,9 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         Agents that the run went on without, as the hold-out samples contradicted what they said, and why.
     combination_ : Combination or None
         What was learned to make of the agents' votes; None where they are added up.
+    calibration_ : ScoreCalibration or None
+        What makes probabilities of the votes, and how many samples it was fitted to; None where it is the method's
+        formula, or what the learned combination says.
     round_losses_ : list of float
         The log loss of the combination after each round, on samples that it has not seen; empty for ``combine="sum"``.
     agents_ : dict of str to Agent
@@ -169,6 +173,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         shrinkage: float = Plan.shrinkage,
         models_per_turn: int | None = Plan.models_per_turn,
         combine: str | None = Plan.combine,
+        calibrate: str | None = Plan.calibrate,
         score_bits: int = Plan.score_bits,
         epsilon: float = Plan.epsilon,
         missing_agent: str = Plan.missing_agent,
@@ -191,6 +196,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         self.shrinkage = shrinkage
         self.models_per_turn = models_per_turn
         self.combine = combine
+        self.calibrate = calibrate
         self.score_bits = score_bits
         self.epsilon = epsilon
         self.missing_agent = missing_agent
@@ -239,6 +245,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         self.holdout_scores_: list[float] = []
         self.round_losses_: list[float] = []
         self.combination_: Combination | None = None
+        self.calibration_: ScoreCalibration | None = None
         self.report_: Report | None = None
         self.left_: dict[str, str] = {}
         self._by_round: list[Combination] = []
@@ -282,12 +289,15 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
             self.n_jobs,
             combining,
             made.evaluating(plan, names, alone) if len(names) > 1 else None,
+            made.calibrating(plan, codes, n_classes),
         )
         self._follow(session.run(), plan.most_rounds * len(names))
         if combining is not None and combining.final is not None:
             self.combination_, self._by_round = combining.final, combining.rounds
         self.ignorance_ = _ignorance(made.states, len(codes), made.training)
         self.report_ = session.report
+        honest = session.honest_scores(self.n_rounds_)
+        self.calibration_ = None if honest is None else honest.calibration()
         if session.report is not None and session.report.left_out:
             self._leave_out(session.report.left_out)
 
@@ -371,7 +381,7 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
     # -- fewer agents at prediction, and baselines
     # ------------------------------------------------------------------------------------------------------
 
-    def subset(self, names: Sequence[str]) -> AssistedClassifier:
+    def subset(self, names: Sequence[str]) -> Self:
         """Return this fitted model with some of its agents: the others do not vote.
 
         Parameters
@@ -382,8 +392,8 @@ class AssistedClassifier(VotesMixin, ClassifierMixin, _BaseComposition):  # type
         Returns
         -------
         model : AssistedClassifier
-            Fitted; it shares the agents' models. It takes the same table, of which the absent agents' columns do not
-            matter.
+            Fitted; it shares the agents' models and the calibration. It takes the same table, of which the absent
+            agents' columns do not matter.
         """
         check_is_fitted(self)
         names = [names] if isinstance(names, str) else list(names)

@@ -19,6 +19,7 @@ from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.quantise import votes_of
 from assistlearn.estimators.checks import check_agents
 from assistlearn.estimators.columns import Positions, rows_held, take_columns
+from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.learners.weighting import take_rows
 from assistlearn.plan import Plan
 
@@ -35,6 +36,7 @@ class VotesMixin:
     contributions_: tuple[Contribution, ...]
     n_rounds_: int
     combination_: Combination | None
+    calibration_: ScoreCalibration | None
     _by_round: list[Combination]
     _own_columns: OwnColumns
 
@@ -62,9 +64,10 @@ class VotesMixin:
     def predict_proba(self, X: Any) -> Floats:
         """Return class probabilities.
 
-        The softmax of ``(K - 1) / K`` times the scores, under which one model that is right with probability q
-        answers q. Many votes make them extreme; calibrate them where that matters. With ``method="ensemble"``, the
-        shares of the vote.
+        With ``calibration_`` they are calibrated: what is said to be sure is as often right, and the likeliest class is
+        the predicted one. Without it they are the softmax of ``(K - 1) / K`` times the scores, under which one model
+        that is right with probability q answers q, and with ``method="ensemble"`` the shares of the vote. Of votes that
+        are added up, many make them extreme then: set ``holdout``.
 
         Parameters
         ----------
@@ -110,10 +113,9 @@ class VotesMixin:
             Their sum is :meth:`decision_function`. For two classes that has one dimension only: it is the second
             column of the sum, and the first is its negative.
         """
-        own = self._own_scores(X)
-        if self.combination_ is None:
-            return self._combined(own)
-        return self.combination_.decide(own, self._own_numbers_of(X))
+        check_is_fitted(self)
+        X = self._check_table(X, reset=False)
+        return self._decided(self._votes_on(X), self._present(X), self._own_numbers_of(X))
 
     def taking_part(self, X: Any) -> dict[str, Bools]:
         """Return who answers for which samples.
@@ -170,7 +172,7 @@ class VotesMixin:
             yield self._labels(total)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """Yield :meth:`predict_proba` after each **round**.
+        """Yield :meth:`predict_proba` after each **round**, calibrated as after the last one.
 
         Parameters
         ----------
@@ -205,10 +207,20 @@ class VotesMixin:
         for labels in self.staged_predict(X):
             yield float(accuracy_score(y, labels, sample_weight=sample_weight))
 
-    def _own_scores(self, X: Any) -> dict[str, Floats]:
-        """Return every agent's own weighted votes."""
-        check_is_fitted(self)
-        X = self._check_table(X, reset=False)
+    def _decided(
+        self, own: dict[str, Floats], present: dict[str, Bools | None], numbers: Floats | None
+    ) -> dict[str, Floats]:
+        """Return the agents' shares of the decision.
+
+        They follow from their votes, from who holds which samples, and from the initiator's own columns as numbers.
+        """
+        if self.combination_ is not None:
+            return self.combination_.decide(own, numbers)
+        self._add_prior_where_nobody_votes(own, present)
+        return self._combined(own)
+
+    def _votes_on(self, X: Any) -> dict[str, Floats]:
+        """Return every agent's own weighted votes on the samples of a table that was checked."""
         n_samples, n_classes = _num_samples(X), len(self.classes_)
         present = self._present(X)
         out = {}
@@ -221,8 +233,6 @@ class VotesMixin:
                 if n_held:
                     scores[held] = agent.scores(take_rows(own, np.flatnonzero(held)), n_held, n_classes)
             out[name] = self._told(name, scores, agent.total_weight)
-        if self.combination_ is None:
-            self._add_prior_where_nobody_votes(out, present)
         return out
 
     def _told(self, name: str, scores: Floats, total_weight: float) -> Floats:
@@ -322,6 +332,8 @@ class VotesMixin:
             return np.ones_like(total)
         if not self.contributions_:
             return votes.probabilities(total)
+        if self.calibration_ is not None:
+            return self.calibration_.probabilities(total)
         return self._plan().make_method().probabilities(total, n_voting)
 
 

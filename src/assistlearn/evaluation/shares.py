@@ -16,6 +16,7 @@ from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.votes import Codes, winners
 from assistlearn.errors import SettingsError
 from assistlearn.evaluation.difference import LEAST, mean_and_error
+from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.evaluation.shapley import MOST_EXACT, coefficients, drawn_orders, every_set, sets_on_the_way
 from assistlearn.evaluation.sums_of_sets import SumsOfSets
 
@@ -96,7 +97,7 @@ def shares_of_sum(
     codes: Codes,
     weights: Floats | None = None,
     *,
-    sharpness: float = 1.0,
+    calibration: ScoreCalibration | None = None,
     seed: int = 0,
 ) -> GainShares:
     """Return the helpers' shares where the decision is the sum of the agents' scores.
@@ -111,8 +112,8 @@ def shares_of_sum(
         The true classes.
     weights : array of shape (n_samples,), optional
         Of the samples; equal by default.
-    sharpness : float
-        What the sum is multiplied by before the softmax makes probabilities of it.
+    calibration : ScoreCalibration, optional
+        What makes probabilities of the sum; by default the formula of :func:`assistlearn.core.votes.probabilities`.
     seed : int
         Of the orders that are drawn where there are more than :data:`~assistlearn.evaluation.shapley.MOST_EXACT`
         helpers.
@@ -126,7 +127,7 @@ def shares_of_sum(
     """
     counts = _weights(codes, weights)
     found = _PerSample(len(scores), counts)
-    sums = SumsOfSets(own, list(scores.values()), np.asarray(codes), sharpness)
+    sums = SumsOfSets(own, list(scores.values()), np.asarray(codes), calibration)
     if found.exact:
         sums.add_all(found.loss, found.right, found.dropped_loss, found.dropped_right)
     else:

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.votes import Codes
 from assistlearn.evaluation.difference import LEAST
+from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.evaluation.shapley import coefficients
 
-CELLS = 2**17
-"""Sets times samples that are in memory at a time: a megabyte, which stays in a processor's cache."""
+CELLS = 2**15
+"""Sets times samples that are in memory at a time: a quarter of a megabyte, which stays in a processor's cache."""
 
 MOST_LOSS = -float(np.log(LEAST))
 FARTHEST = 40.0
@@ -31,27 +32,34 @@ class SumsOfSets:
         The helpers'.
     codes : array of int of shape (n_samples,)
         The true classes.
-    sharpness : float
-        What sums are multiplied by before the softmax.
+    calibration : ScoreCalibration or None
+        What makes probabilities of a sum; by default the formula of :func:`assistlearn.core.votes.probabilities`.
     """
 
-    def __init__(self, own: Floats, scores: Sequence[Floats], codes: Codes, sharpness: float) -> None:
-        others = _other_classes(codes, own.shape[1])
-        self._own = _ahead(own, codes, others)
-        self._gaps = [_ahead(each, codes, others) for each in scores]
+    def __init__(
+        self, own: Floats, scores: Sequence[Floats], codes: Codes, calibration: ScoreCalibration | None
+    ) -> None:
+        n_classes = own.shape[1]
+        others = _other_classes(codes, n_classes)
+        self._votes = [_ahead(each, codes, others) for each in (own, *scores)]
+        self._exponents: list[Floats] | None = None
+        self._factor = (n_classes - 1) / n_classes
+        if calibration is not None:
+            scaled = [calibration.exponents(own), *(each * np.array(calibration.factors) for each in scores)]
+            self._exponents = [_ahead(each, codes, others) for each in scaled]
         ties = np.where(codes < others, 0.0, -np.finfo(np.float64).smallest_subnormal)  # the first of equals wins
         self._most = ties[:, np.newaxis, :]
-        self._sharpness = sharpness
 
     def add_all(self, loss: Floats, right: Floats, dropped_loss: Floats, dropped_right: Floats) -> None:
         """Write the exact shares of every sample, and what is lost without each helper (helpers x samples)."""
-        n_sets = 2 ** len(self._gaps)
-        by_set = coefficients(len(self._gaps))
-        without = n_sets - 1 - 2 ** np.arange(len(self._gaps))
-        step = max(1, CELLS // n_sets)
-        for start in range(0, self._own.shape[1], step):
+        n_helpers = len(self._votes) - 1
+        by_set = coefficients(n_helpers)
+        without = 2**n_helpers - 1 - 2 ** np.arange(n_helpers)
+        step = max(1, CELLS >> n_helpers)
+        for start in range(0, loss.shape[1], step):
             block = slice(start, start + step)
-            losses, rights = self._judged(self._sums(block), self._most[:, :, block])
+            exponents = None if self._exponents is None else _sums(self._exponents, block)
+            losses, rights = self._judged(_sums(self._votes, block), exponents, self._most[:, :, block])
             loss[:, block] = -(by_set @ losses)
             right[:, block] = by_set @ rights
             dropped_loss[:, block] = losses[without] - losses[-1]
@@ -59,42 +67,87 @@ class SumsOfSets:
 
     def of(self, members: Bools) -> tuple[Floats, Floats]:
         """Return the losses of all samples with these helpers, and 1.0 where the answer is right."""
-        total = self._own.copy()
-        for gaps, there in zip(self._gaps, members, strict=True):
-            if there:
-                total += gaps
-        losses, rights = self._judged(total[:, np.newaxis, :], self._most)
-        return losses[0], rights[0]
+        return self._on_the_way([[0, *(np.flatnonzero(members) + 1)]])[0]
 
     def on_the_way(self, order: NDArray[np.intp]) -> list[tuple[Floats, Floats]]:
         """Return the values while helpers join in this order, before the first one and after each."""
-        total, found = self._own.copy(), []
-        for helper in (None, *order):
-            if helper is not None:
-                total += self._gaps[helper]
-            losses, rights = self._judged(total[:, np.newaxis, :].copy(), self._most)
+        return self._on_the_way([[0], *([helper + 1] for helper in order)])
+
+    def _on_the_way(self, steps: Sequence[Sequence[int]]) -> list[tuple[Floats, Floats]]:
+        """Return the values after each step, in which some agents join."""
+        votes = np.zeros_like(self._votes[0])
+        exponents = None if self._exponents is None else np.zeros_like(votes)
+        found = []
+        for joining in steps:
+            for agent in joining:
+                votes += self._votes[agent]
+                if exponents is not None and self._exponents is not None:
+                    exponents += self._exponents[agent]
+            now = None if exponents is None else exponents[:, np.newaxis].copy()
+            losses, rights = self._judged(votes[:, np.newaxis].copy(), now, self._most)
             found.append((losses[0], rights[0]))
         return found
 
-    def _sums(self, block: slice) -> Floats:
-        """Return the gaps of every set: classes x sets x samples. Each helper doubles the sets that are there."""
-        own = self._own[:, block]
-        sums = np.empty((own.shape[0], 2 ** len(self._gaps), own.shape[1]))
-        sums[:, 0] = own
-        for j, gaps in enumerate(self._gaps):
-            np.add(sums[:, : 2**j], gaps[:, np.newaxis, block], out=sums[:, 2**j : 2 ** (j + 1)])
-        return sums
-
-    def _judged(self, gaps: Floats, most: Floats) -> tuple[Floats, Floats]:
-        """Return losses and right answers, sets x samples; the memory of the gaps is used again."""
-        right = np.asarray((gaps <= most).all(axis=0), dtype=np.float64)
-        gaps *= self._sharpness
-        np.minimum(gaps, FARTHEST, out=gaps)
-        np.exp(gaps, out=gaps)
-        loss = np.asarray(gaps.sum(axis=0) if len(gaps) > 1 else gaps[0])
+    def _judged(self, gaps: Floats, exponents: Floats | None, most: Floats) -> tuple[Floats, Floats]:
+        """Return losses and right answers, sets x samples; the memory of both arguments is used again."""
+        right = _right(gaps, most)
+        if exponents is None:
+            gaps *= self._factor
+            exponents = gaps
+        elif len(gaps) > 1:
+            _hold_winner(exponents, gaps, right)
+        else:
+            _hold_winner_of_two(exponents[0], right)
+        np.minimum(exponents, FARTHEST, out=exponents)
+        np.exp(exponents, out=exponents)
+        loss = exponents[0]
+        for more in exponents[1:]:
+            loss += more
         loss += 1.0
         np.log(loss, out=loss)
         return np.minimum(loss, MOST_LOSS, out=loss), right
+
+
+def _right(gaps: Floats, most: Floats) -> Floats:
+    """Return 1.0 where no other class is ahead of the true one, nor an earlier one level with it."""
+    right: Bools = gaps[0] <= most[0]
+    for gap, limit in zip(gaps[1:], most[1:], strict=True):
+        right &= gap <= limit
+    return right.astype(np.float64)
+
+
+def _hold_winner(exponents: Floats, gaps: Floats, right: Floats) -> None:
+    """Let no class come above the one with the most votes, as a calibration does; in place.
+
+    Exponents are relative to the true class. Where that has won, the others stay at or below it. Else all, the true one
+    included, stay at or below the winner.
+    """
+    best, top = gaps[0].copy(), exponents[0].copy()
+    for gap, exponent in zip(gaps[1:], exponents[1:], strict=True):
+        ahead = gap > best
+        np.copyto(best, gap, where=ahead)
+        np.copyto(top, exponent, where=ahead)
+    top *= 1.0 - right
+    exponents -= np.minimum(top, 0.0)
+    np.minimum(exponents, np.maximum(top, 0.0, out=top), out=exponents)
+
+
+def _hold_winner_of_two(exponents: Floats, right: Floats) -> None:
+    """Do the same for two classes: the other one's exponent is below zero where the true one has won, else above."""
+    sign = 1.0 - 2.0 * right
+    exponents *= sign
+    np.maximum(exponents, 0.0, out=exponents)
+    exponents *= sign
+
+
+def _sums(parts: Sequence[Floats], block: slice) -> Floats:
+    """Return the gaps of every set: classes x sets x samples. Each helper doubles the sets that are there."""
+    own, *helpers = (each[:, block] for each in parts)
+    sums = np.empty((own.shape[0], 2 ** len(helpers), own.shape[1]))
+    sums[:, 0] = own
+    for j, gaps in enumerate(helpers):
+        np.add(sums[:, : 2**j], gaps[:, np.newaxis], out=sums[:, 2**j : 2 ** (j + 1)])
+    return sums
 
 
 def _other_classes(codes: Codes, n_classes: int) -> NDArray[np.intp]:

@@ -15,6 +15,7 @@ from assistlearn.core import votes
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.quantise import votes_of
 from assistlearn.errors import AssistLearnError, RunError, StartedAnewError
+from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.events import Predicted, SamplesDone, TroubleMet
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits
@@ -126,7 +127,9 @@ def _predict(run: OpenRun, ids: Ids, rows: Rows) -> Prediction:
     counting = {name: each for name, each in found.items() if name not in left_out_of(result)}
     contributed = {contribution["agent"] for contribution in result["contributions"]}
     shares = _shares(run, rows, counting, learned)
-    prediction = _combined(run, shares, len(rows), counting, len(contributed & counting.keys()))
+    calibration = ScoreCalibration.from_json(result.get("calibration"))
+    n_voting = len(contributed & counting.keys())
+    prediction = _combined(run, shares, len(rows), counting, calibration, n_voting)
     prediction = replace(prediction, absent=absent, warnings=warnings)
     held = {name: int(mask.sum()) for name, mask in prediction.known.items()}
     run.log.append(Predicted(len(ids), int((~prediction.anyone).sum()), held, absent))
@@ -158,13 +161,19 @@ def _learned(run: OpenRun, result: Mapping[str, Any]) -> Combination | None:
 
 
 def _combined(
-    run: OpenRun, shares: Mapping[str, Floats], n_samples: int, found: Mapping[str, _Votes], n_voting: int
+    run: OpenRun,
+    shares: Mapping[str, Floats],
+    n_samples: int,
+    found: Mapping[str, _Votes],
+    calibration: ScoreCalibration | None,
+    n_voting: int,
 ) -> Prediction:
     method, classes = run.settings.plan.make_method(), run.settings.classes
     secret = sum(shares.values(), np.zeros((n_samples, len(classes))))
     total = np.ascontiguousarray(secret[:, np.asarray(run.folder.permutation())])  # rows are summed as elsewhere
     known = {name: each.known for name, each in found.items()}
-    return Prediction(total, method.probabilities(total, n_voting), known, {}, classes)
+    said = method.probabilities(total, n_voting) if calibration is None else calibration.probabilities(total)
+    return Prediction(total, said, known, {}, classes)
 
 
 def _shares(run: OpenRun, rows: Rows, found: Mapping[str, _Votes], learned: Combination | None) -> Mapping[str, Floats]:

@@ -17,6 +17,7 @@ from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.methods.method import Method
 from assistlearn.plan import Plan
 from assistlearn.session import Combining, HoldOut
+from assistlearn.session.calibrating import ByHoldout, ByOutOfFold, Calibrating
 from assistlearn.session.combining import Lesson
 from assistlearn.session.evaluating import Evaluating
 from assistlearn.session.holdout import HoldoutVotes, split
@@ -103,6 +104,17 @@ class SetUp:
         if self.holdout is None:
             return None
         return Evaluating(self.holdout, agents, alone, order, plan.worse_agent == "leave out", plan.seed)
+
+    def calibrating(self, plan: Plan, codes: Codes, n_classes: int) -> Calibrating | None:
+        """Return what the probabilities are calibrated by; None where they are not. ``codes`` are of all samples."""
+        if not plan.calibrates:
+            return None
+        if self.holdout is not None:
+            return ByHoldout(self.holdout)
+        method = plan.make_method()
+        if plan.honest_reward != "out-of-fold" or not method.wants_probabilities:
+            return None
+        return ByOutOfFold(method, _at(codes, self.training), n_classes, self.weights)
 
 
 def set_up(

@@ -83,6 +83,7 @@ def train(run: OpenRun) -> Iterator[Event]:
         made.holdout,
         combining=combining,
         evaluating=made.evaluating(plan, agents, alone, np.asarray(run.folder.permutation())),
+        calibrating=made.calibrating(plan, codes, n_classes),
     )
     yield from _follow(run, session, made.n_training, logged)
 
@@ -187,7 +188,9 @@ def _follow(run: OpenRun, session: Session, n_training: int, logged: Sequence[Ev
         seen.append(event)
         if isinstance(event, RunFinished):
             report = None if session.report is None else asdict(session.report)
-            result = _result(run, seen, event, n_training) | {"evaluation": report}
+            honest = session.honest_scores(event.n_rounds)
+            calibration = None if honest is None else asdict(honest.calibration(run.folder.permutation()))
+            result = _result(run, seen, event, n_training) | {"evaluation": report, "calibration": calibration}
             _end(run, event.n_rounds, [contribution["agent"] for contribution in result["contributions"]])
             if combining is not None and combining.final is not None:
                 run.folder.write_combination(to_bytes(combining.final))

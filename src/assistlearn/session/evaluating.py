@@ -92,11 +92,7 @@ class Evaluating:
         if heard.adds_up:
             silent = np.zeros(self.holdout.shape)
             own, *scores = (heard.scores.get(agent, silent) for agent in (self.agents[0], *helpers))
-            n_classes = self.holdout.n_classes
-            sharpness = (n_classes - 1) / n_classes
-            return shares_of_sum(
-                own, dict(zip(helpers, scores, strict=True)), codes, weights, sharpness=sharpness, seed=self.seed
-            )
+            return shares_of_sum(own, dict(zip(helpers, scores, strict=True)), codes, weights, seed=self.seed)
         initiator = {self.agents[0]}
         return shares_of_decisions(
             helpers, lambda there: self._decided(heard, initiator | there), codes, weights, seed=self.seed

@@ -22,6 +22,7 @@ from assistlearn.events import (
 )
 from assistlearn.learners.seeding import TurnSeeds
 from assistlearn.plan import Plan
+from assistlearn.session.calibrating import Calibrating, HonestScores
 from assistlearn.session.combining import Combining
 from assistlearn.session.evaluating import Evaluating
 from assistlearn.session.holdout import HoldOut
@@ -50,6 +51,8 @@ class Session:
         What is learned of the agents' scores, where they are not just added up.
     evaluating : Evaluating, optional
         How the result is judged on the hold-out samples.
+    calibrating : Calibrating, optional
+        What the probabilities are calibrated by.
 
     Attributes
     ----------
@@ -72,6 +75,7 @@ class Session:
         n_jobs: int | None = None,
         combining: Combining | None = None,
         evaluating: Evaluating | None = None,
+        calibrating: Calibrating | None = None,
     ) -> None:
         self.plan = plan
         self.states = states
@@ -79,6 +83,7 @@ class Session:
         self.n_jobs = n_jobs
         self.combining = combining
         self.evaluating = evaluating
+        self.calibrating = calibrating
         self.report: Report | None = None
         self.present = {participant.name: participant for participant in participants}
         self.history: list[TurnFinished] = []
@@ -131,6 +136,11 @@ class Session:
         finished = RunFinished(reason, n_rounds)
         yield finished
         return finished
+
+    def honest_scores(self, n_rounds: int) -> HonestScores | None:
+        """Return what the probabilities are calibrated by, of a result of so many rounds; None where they are not."""
+        left_out = () if self.report is None else self.report.left_out
+        return None if self.calibrating is None else self.calibrating.scores(n_rounds, left_out)
 
     def _judge(self, n_rounds: int) -> Iterator[Event]:
         """Judge the result on the hold-out samples, where there are any."""

@@ -1,0 +1,199 @@
+r"""Probabilities one can use: scores are rescaled so that what is said to be sure is as often right.
+
+Each class has a factor and an offset, :math:`p \propto \exp(a_k f_k + b_k)`, fitted to scores of samples that no model
+has seen. The class with the most votes stays the likeliest: no other may come above it. One temperature for all classes
+was worse: some classes are answered too boldly, others too shyly (``bench/calibration``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes, winners
+
+FLAT = 1.0
+"""Samples that count beside the real ones, and are of every class alike: they keep probabilities away from 0 and 1."""
+
+PULL_TO_FORMULA, PULL_TOGETHER, PULL_TO_ZERO = 0.1, 1.0, 1.0
+"""Penalties: on the common factor's distance from the method's own formula, on the logarithms of the classes' own
+factors, and on offsets. Few samples change little by them."""
+
+BEHIND = 1e-12
+"""How far, in the exponent, another class stays behind the winner at the least."""
+
+HOLDOUT, OUT_OF_FOLD = "hold-out samples", "out-of-fold scores"
+"""What a calibration may be fitted to."""
+
+
+@dataclass(frozen=True)
+class ScoreCalibration:
+    """What makes probabilities of the sum of all votes.
+
+    Attributes
+    ----------
+    factors : tuple of float
+        What the score of each class is multiplied by; positive.
+    offsets : tuple of float
+        What is added to it then.
+    fitted_to : str
+        Which scores: :data:`HOLDOUT` or :data:`OUT_OF_FOLD`.
+    n_samples : int
+        How many.
+    """
+
+    factors: tuple[float, ...]
+    offsets: tuple[float, ...]
+    fitted_to: str
+    n_samples: int
+
+    @classmethod
+    def from_json(cls, kept: dict[str, Any] | None) -> ScoreCalibration | None:
+        """Return the calibration that :func:`dataclasses.asdict` made these values of; None for None."""
+        if kept is None:
+            return None
+        factors, offsets = tuple(map(float, kept["factors"])), tuple(map(float, kept["offsets"]))
+        return cls(factors, offsets, str(kept["fitted_to"]), int(kept["n_samples"]))
+
+    def probabilities(self, total: Floats) -> Floats:
+        """Return class probabilities.
+
+        Parameters
+        ----------
+        total : array of shape (n_samples, n_classes)
+            The sum of all votes. The class with the highest score, the first among equals, stays the likeliest.
+
+        Examples
+        --------
+        >>> ScoreCalibration((0.5, 0.5), (0.0, 0.0), HOLDOUT, 100).probabilities(np.array([[2.0, -2.0]])).round(2)
+        array([[0.88, 0.12]])
+        """
+        said = self.exponents(total)
+        first, rows = winners(total), np.arange(len(total))
+        said -= said[rows, first][:, np.newaxis]
+        np.minimum(said, -BEHIND, out=said)
+        said[rows, first] = 0.0
+        np.exp(said, out=said)
+        said /= said.sum(axis=1, keepdims=True)
+        return said
+
+    def exponents(self, total: Floats) -> Floats:
+        """Return what the probabilities are exponentials of, before the winner is held above all others."""
+        found: Floats = total * np.array(self.factors) + np.array(self.offsets)
+        return found
+
+
+def fit_calibration(
+    total: Floats, codes: Codes, weights: Floats | None = None, *, fitted_to: str = HOLDOUT
+) -> ScoreCalibration:
+    """Return the calibration that makes these samples' classes likely, with little change where they are few.
+
+    Parameters
+    ----------
+    total : array of shape (n_samples, n_classes)
+        The sum of all votes on samples that no model has seen.
+    codes : array of int of shape (n_samples,)
+        Their true classes.
+    weights : array of shape (n_samples,), optional
+        How much each sample counts; equal by default. Uneven weights count as fewer samples.
+    fitted_to : str
+        What to call the samples.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> margin = rng.normal(0, 2, 2_000)
+    >>> codes = (rng.random(2_000) < 1 / (1 + np.exp(-margin))).astype(int)
+    >>> too_sure = 10 * np.column_stack([-margin, margin])
+    >>> fit_calibration(too_sure, codes).probabilities(np.array([[-10.0, 10.0]])).round(2)
+    array([[0.25, 0.75]])
+    """
+    n_samples, n_classes = total.shape
+    counts = np.ones(n_samples) if weights is None else np.asarray(weights, dtype=np.float64)
+    counts = counts * (counts.sum() / (counts @ counts))  # as many samples as would tell as much
+    size = float(np.abs(total).mean()) or 1.0
+    lesson = _Lesson(
+        np.ascontiguousarray(total / size),
+        counts[:, np.newaxis] * (codes[:, np.newaxis] == np.arange(n_classes)) + FLAT / (n_samples * n_classes),
+        float(np.log(size * (n_classes - 1) / n_classes)),
+    )
+    found = minimize(lesson.loss_and_slope, np.zeros(1 + 2 * n_classes), jac=True, method="L-BFGS-B").x
+    factors = np.exp(np.clip(found[0] + found[1 : 1 + n_classes], -MOST_LOG, MOST_LOG)) / size
+    offsets = found[1 + n_classes :]
+    return ScoreCalibration(tuple(factors.tolist()), tuple(offsets.tolist()), fitted_to, n_samples)
+
+
+MOST_LOG = 30.0
+"""Of the logarithm of a factor, so that nothing overflows on the way."""
+
+
+@dataclass(frozen=True)
+class _Lesson:
+    """What is minimised: scores, how often each class is the truth, and the formula's own factor's logarithm."""
+
+    scores: Floats
+    truths: Floats
+    formula: float
+
+    def loss_and_slope(self, parameters: Floats) -> tuple[float, Floats]:
+        """Return the loss and its slope at a common factor's logarithm, the classes' own, and the offsets."""
+        n_classes = self.scores.shape[1]
+        common, own, offsets = parameters[0], parameters[1 : 1 + n_classes], parameters[1 + n_classes :]
+        scaled = np.exp(np.clip(common + own, -MOST_LOG, MOST_LOG)) * self.scores
+        exponents = scaled + offsets
+        exponents -= exponents.max(axis=1, keepdims=True)
+        logs = exponents - np.log(np.exp(exponents).sum(axis=1, keepdims=True))
+        errors = self.truths.sum(axis=1, keepdims=True) * np.exp(logs) - self.truths
+        by_class = (errors * scaled).sum(axis=0)
+        away = common - self.formula
+        loss = -(self.truths * logs).sum() + PULL_TO_FORMULA * away**2
+        loss += PULL_TOGETHER * (own @ own) + PULL_TO_ZERO * (offsets @ offsets)
+        slope = np.concatenate(
+            [
+                [by_class.sum() + 2.0 * PULL_TO_FORMULA * away],
+                by_class + 2.0 * PULL_TOGETHER * own,
+                errors.sum(axis=0) + 2.0 * PULL_TO_ZERO * offsets,
+            ]
+        )
+        return float(loss), slope
+
+
+def cross_fitted(total: Floats, codes: Codes, weights: Floats | None = None, n_folds: int = 5) -> Floats:
+    """Return calibrated probabilities of these very samples, each by a calibration that was not fitted to it.
+
+    They tell honestly how good calibrated probabilities are. Folds have the same share of every class, and follow from
+    the order of the samples alone.
+
+    >>> rng = np.random.default_rng(0)
+    >>> codes = rng.integers(0, 2, 50)
+    >>> cross_fitted(rng.normal(size=(50, 2)), codes).shape
+    (50, 2)
+    """
+    if len(codes) < 2:
+        return fit_calibration(total, codes, weights).probabilities(total)
+    folds = np.empty(len(codes), dtype=np.intp)
+    folds[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % n_folds
+    said = np.empty_like(total)
+    for fold in np.unique(folds):
+        held, rest = folds == fold, folds != fold
+        found = fit_calibration(total[rest], codes[rest], None if weights is None else weights[rest])
+        said[held] = found.probabilities(total[held])
+    return said
+
+
+def expected_calibration_error(codes: Codes, probabilities: Floats, n_bins: int = 15) -> float:
+    """Return by how much, on average, the likeliest class is said to be surer than it is right, or less sure.
+
+    Samples are put into bins of equal width by how sure the likeliest class is said to be.
+
+    >>> expected_calibration_error(np.array([0, 0, 1, 1]), np.array([[0.9, 0.1]] * 4))
+    0.4
+    """
+    sure = probabilities.max(axis=1)
+    gap = sure - (winners(probabilities) == codes)
+    bins = np.minimum((sure * n_bins).astype(np.intp), n_bins - 1)
+    return float(np.abs(np.bincount(bins, weights=gap, minlength=n_bins)).sum() / len(codes))

@@ -1,0 +1,118 @@
+"""What the probabilities of a run are calibrated by: its decision on samples that no model has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes
+from assistlearn.evaluation.score_calibration import HOLDOUT, OUT_OF_FOLD, ScoreCalibration, fit_calibration
+from assistlearn.methods.method import Method
+from assistlearn.session.combining import Told
+from assistlearn.session.holdout import HoldOut
+
+
+@dataclass(frozen=True)
+class HonestScores:
+    """Decisions about samples that no model has seen, and their classes.
+
+    Attributes
+    ----------
+    total : array of shape (n_samples, n_classes)
+        The sum of all votes.
+    codes : array of int of shape (n_samples,)
+        The class codes of the run.
+    weights : array of shape (n_samples,) or None
+        How much each sample counts.
+    kind : str
+        Which samples these are.
+    """
+
+    total: Floats
+    codes: Codes
+    weights: Floats | None
+    kind: str
+
+    def calibration(self, order: Sequence[int] | None = None) -> ScoreCalibration:
+        """Return the calibration, for classes in their open order.
+
+        Parameters
+        ----------
+        order : sequence of int, optional
+            The code of each class, where codes are in a secret order. What comes back is the same to the bit whatever
+            that order is.
+        """
+        total, codes = self.total, self.codes
+        if order is not None:
+            total, codes = np.ascontiguousarray(total[:, np.asarray(order)]), np.argsort(order)[codes]
+        return fit_calibration(total, codes, self.weights, fitted_to=self.kind)
+
+
+class Calibrating(Protocol):
+    """Takes note of what is said in a run, and tells the honest scores in the end."""
+
+    def add(self, told: Told) -> None:
+        """Take a kept model into account."""
+
+    def scores(self, n_rounds: int, left_out: Container[str] = ()) -> HonestScores | None:
+        """Return the scores of the first rounds, without some agents; None where there are none."""
+
+
+class ByHoldout:
+    """The votes on the hold-out samples.
+
+    Parameters
+    ----------
+    holdout : HoldOut
+        Which has heard them.
+    """
+
+    def __init__(self, holdout: HoldOut) -> None:
+        self._holdout = holdout
+
+    def add(self, told: Told) -> None:
+        """Do nothing: the hold-out samples hear of models by themselves."""
+
+    def scores(self, n_rounds: int, left_out: Container[str] = ()) -> HonestScores | None:
+        """Return the decision on the hold-out samples; None where nobody has a vote, or no sample any weight."""
+        said, weights = self._holdout.votes_of(n_rounds), self._holdout.weights
+        kept = said.of([agent for agent in said.scores if agent not in left_out])
+        if not kept.scores or (weights is not None and not weights.sum() > 0.0):
+            return None
+        return HonestScores(kept.decided(self._holdout.shape).total, self._holdout.codes, weights, HOLDOUT)
+
+
+class ByOutOfFold:
+    """The votes that out-of-fold rewards stand for, on the training samples.
+
+    Parameters
+    ----------
+    method : Method
+        What a reward says about every class.
+    codes : array of int of shape (n_samples,)
+        The class codes of the training samples.
+    n_classes : int
+        The number of classes.
+    weights : array of shape (n_samples,) or None
+        The initial weights of the samples.
+    """
+
+    def __init__(self, method: Method, codes: Codes, n_classes: int, weights: Floats | None) -> None:
+        self._method = method
+        self._codes = codes
+        self._weights = weights
+        self._total = np.zeros((len(codes), n_classes))
+        self._spoken = False
+
+    def add(self, told: Told) -> None:
+        """Add a kept model's votes."""
+        self._total += told.model_weight * self._method.class_votes(told.reward, self._codes)
+        self._spoken = True
+
+    def scores(self, n_rounds: int, left_out: Container[str] = ()) -> HonestScores | None:
+        """Return the decision on the training samples. Without hold-out samples all rounds and agents count."""
+        return HonestScores(self._total, self._codes, self._weights, OUT_OF_FOLD) if self._spoken else None

@@ -1,0 +1,151 @@
+"""Calibrated probabilities are right as often as they say, and never change the predicted class."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from scipy.optimize import check_grad
+from sklearn.metrics import log_loss
+
+from assistlearn.core.votes import winners
+from assistlearn.evaluation.score_calibration import (
+    ScoreCalibration,
+    _Lesson,
+    cross_fitted,
+    expected_calibration_error,
+    fit_calibration,
+)
+
+classes = st.integers(2, 5)
+
+
+def softmax(scores):
+    said = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return said / said.sum(axis=1, keepdims=True)
+
+
+def drawn(n, n_classes, seed, sharpness=2.0):
+    """Return the true logarithms of the chances, centred, and classes that are drawn by them."""
+    rng = np.random.default_rng(seed)
+    logs = rng.normal(0.0, sharpness, (n, n_classes))
+    logs -= logs.mean(axis=1, keepdims=True)
+    codes = (rng.random(n)[:, None] > softmax(logs).cumsum(axis=1)).sum(axis=1).clip(max=n_classes - 1)
+    return logs, codes
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), classes, st.integers(1, 12))
+def test_the_class_with_the_most_votes_stays_the_likeliest(data, n_classes, n):
+    shape = (n, n_classes)
+    total = data.draw(npst.arrays(np.float64, shape, elements=st.sampled_from([-50.0, -1.0, 0.0, 0.5, 1.0, 300.0])))
+    codes = data.draw(npst.arrays(np.int64, n, elements=st.integers(0, n_classes - 1)))
+    said = fit_calibration(total, codes).probabilities(total)
+    assert winners(said).tolist() == winners(total).tolist()
+    assert said.sum(axis=1) == pytest.approx(1.0)
+    assert np.isfinite(said).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+@pytest.mark.parametrize("times", [0.1, 1.0, 30.0])
+def test_scores_that_are_too_bold_or_too_shy_are_put_right(n_classes, times):
+    logs, codes = drawn(3_000, n_classes, 0)
+    calibration = fit_calibration(times * logs, codes)
+    fresh, truth = drawn(20_000, n_classes, 1)
+    said = calibration.probabilities(times * fresh)
+    assert expected_calibration_error(truth, said) < 0.02
+    assert log_loss(truth, said) < 1.01 * log_loss(truth, softmax(fresh))
+
+
+def test_classes_that_are_answered_too_often_are_put_right_as_far_as_the_winner_allows():
+    logs, codes = drawn(4_000, 2, 2)
+    wrong = logs + np.array([0.7, -0.7])  # class 0 is answered too often
+    said = fit_calibration(wrong, codes).probabilities(wrong)
+    assert log_loss(codes, said) < log_loss(codes, softmax(wrong)) - 0.05
+    assert winners(said).tolist() == winners(wrong).tolist()
+    disputed = winners(wrong) != winners(logs)
+    assert said[disputed].max() < 0.5001
+
+
+def test_thirty_samples_do_hardly_any_harm_to_probabilities_that_are_right():
+    losses = []
+    for seed in range(40):
+        logs, codes = drawn(30, 3, seed)
+        fresh, truth = drawn(2_000, 3, 1_000 + seed)
+        said = fit_calibration(1.5 * logs, codes).probabilities(1.5 * fresh)  # 3 / 2: the formula has 2 / 3
+        losses.append(log_loss(truth, said) / log_loss(truth, softmax(fresh)))
+    assert np.mean(losses) < 1.1
+    assert max(losses) < 1.35
+
+
+def test_samples_that_are_all_right_do_not_make_it_certain():
+    codes = np.arange(30) % 2
+    total = np.where(codes[:, None] == np.arange(2), 5.0, -5.0)
+    said = fit_calibration(total, codes).probabilities(total)
+    assert 0.9 < said.max() < 0.9999
+
+
+def test_the_order_of_the_classes_does_not_matter():
+    logs, codes = drawn(400, 4, 3)
+    swapped = np.array([2, 0, 3, 1])
+    one, other = fit_calibration(logs, codes), fit_calibration(logs[:, swapped], np.argsort(swapped)[codes])
+    assert np.array(one.factors)[swapped] == pytest.approx(other.factors, rel=1e-3)
+    assert np.array(one.offsets)[swapped] == pytest.approx(other.offsets, abs=1e-3)
+
+
+def test_a_class_that_does_not_occur_is_not_impossible():
+    logs, codes = drawn(200, 3, 4)
+    said = fit_calibration(logs[codes != 2], codes[codes != 2]).probabilities(logs)
+    assert said[:, 2].min() > 0.0
+
+
+def test_equal_weights_are_no_weights_and_uneven_ones_count_as_fewer_samples():
+    logs, codes = drawn(60, 3, 5)
+    assert fit_calibration(logs, codes, np.full(60, 7.0)).factors == pytest.approx(fit_calibration(logs, codes).factors)
+    few = np.where(np.arange(60) < 20, 1.0, 1e-9)
+    one, other = fit_calibration(logs, codes, few), fit_calibration(logs[:20], codes[:20])
+    assert one.probabilities(logs) == pytest.approx(other.probabilities(logs), abs=0.03)
+
+
+def test_the_slope_is_that_of_the_loss():
+    logs, codes = drawn(50, 3, 6)
+    lesson = _Lesson(logs, np.eye(3)[codes] + 0.01, -0.4)
+    start = np.random.default_rng(0).normal(0.0, 0.5, 7)
+    loss, slope = (lambda x: lesson.loss_and_slope(x)[0]), (lambda x: lesson.loss_and_slope(x)[1])
+    assert check_grad(loss, slope, start) < 1e-4 * np.abs(slope(start)).max()
+
+
+def test_a_calibration_is_kept_as_plain_numbers_to_the_bit():
+    calibration = fit_calibration(*drawn(100, 3, 7))
+    assert ScoreCalibration.from_json(json.loads(json.dumps(asdict(calibration)))) == calibration
+    assert ScoreCalibration.from_json(None) is None
+
+
+def test_probabilities_that_are_drawn_from_have_no_calibration_error():
+    logs, codes = drawn(50_000, 3, 8)
+    assert expected_calibration_error(codes, softmax(logs)) < 0.01
+    assert expected_calibration_error(codes, softmax(5.0 * logs)) > 0.05
+
+
+def test_out_of_fold_probabilities_keep_the_winner_too():
+    logs, codes = drawn(60, 3, 9)
+    assert winners(cross_fitted(logs, codes)).tolist() == winners(logs).tolist()
+
+
+def test_out_of_fold_probabilities_tell_the_loss_on_fresh_samples():
+    """Those of a calibration that was fitted to the same samples look better than they are."""
+    told, seen, fresh_loss = [], [], []
+    for seed in range(30):
+        logs, codes = drawn(40, 4, seed)
+        fresh, truth = drawn(2_000, 4, 500 + seed)
+        calibration, known = fit_calibration(logs, codes), np.arange(4)
+        told.append(log_loss(codes, cross_fitted(logs, codes), labels=known))
+        seen.append(log_loss(codes, calibration.probabilities(logs), labels=known))
+        fresh_loss.append(log_loss(truth, calibration.probabilities(fresh), labels=known))
+    assert np.mean(seen) < np.mean(fresh_loss)
+    assert abs(np.mean(told) - np.mean(fresh_loss)) < 0.05

@@ -1,0 +1,78 @@
+"""What the probabilities of a run are calibrated by."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assistlearn.evaluation.score_calibration import HOLDOUT, OUT_OF_FOLD, fit_calibration
+from assistlearn.plan import Plan
+from assistlearn.runs.setup import set_up
+from assistlearn.session.calibrating import HonestScores
+from assistlearn.session.combining import Told
+from assistlearn.session.holdout import Heard
+from tests.papers_settings import PAPERS
+
+CODES = np.arange(40) % 3
+
+
+def calibrating(**settings):
+    plan = Plan(**(PAPERS | settings))
+    made = set_up(plan, ["a", "b"], CODES, CODES, 3)
+    return made, made.calibrating(plan, CODES, 3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind"),
+    [
+        ({"holdout": 0.3}, "ByHoldout"),
+        ({"method": "soft", "reward": "out-of-fold"}, "ByOutOfFold"),
+        ({"method": "soft", "reward": "out-of-fold", "holdout": 0.3}, "ByHoldout"),
+        ({"method": "soft", "reward": "auto"}, "NoneType"),
+        ({"reward": "out-of-fold"}, "NoneType"),
+        ({"holdout": 0.3, "calibrate": None}, "NoneType"),
+        ({"holdout": 0.3, "calibrate": "none"}, "NoneType"),
+        ({"method": "soft", "reward": "auto", "combine": "auto", "holdout": 0.3}, "NoneType"),
+        ({"method": "label-private", "reward": "auto", "holdout": 0.3}, "NoneType"),
+        ({}, "NoneType"),
+    ],
+)
+def test_only_votes_on_unseen_samples_that_are_added_up_are_calibrated_by(settings, kind):
+    assert type(calibrating(**settings)[1]).__name__ == kind
+
+
+def test_the_secret_order_of_the_classes_does_not_change_a_bit():
+    rng = np.random.default_rng(0)
+    total, order = rng.normal(size=(40, 3)), [2, 0, 1]
+    open_order = HonestScores(total, CODES, None, HOLDOUT).calibration()
+    secret = np.empty_like(total)
+    secret[:, order] = total
+    assert HonestScores(secret, np.asarray(order)[CODES], None, HOLDOUT).calibration(order) == open_order
+
+
+def test_hold_out_votes_of_later_rounds_and_of_who_is_left_out_do_not_count():
+    made, by = calibrating(holdout=0.3)
+    assert by.scores(1) is None
+    aside = CODES[made.aside]
+    made.holdout.add(Heard(1, "a", aside, 1.0))
+    made.holdout.add(Heard(1, "b", (aside + 1) % 3, 0.7))
+    made.holdout.add(Heard(2, "a", (aside + 2) % 3, 5.0))
+    found = by.scores(1, ["b"])
+    assert found.kind == HOLDOUT
+    np.testing.assert_allclose(found.total, np.where(aside[:, None] == np.arange(3), 1.0, -0.5))
+    assert by.scores(2).total.max() > by.scores(1).total.max()
+
+
+def test_out_of_fold_votes_add_up_over_models():
+    made, by = calibrating(method="soft", reward="out-of-fold")
+    assert by.scores(1) is None
+    method, rng = made.methods["a"], np.random.default_rng(1)
+    rewards = [method.reward(rng.dirichlet(np.ones(3), 40), CODES, None, 3) for _ in range(2)]
+    for weight, reward in zip((0.5, 0.25), rewards, strict=True):
+        by.add(Told(1, "a", reward, weight))
+    found = by.scores(1)
+    assert found.kind == OUT_OF_FOLD
+    np.testing.assert_allclose(
+        found.total, 0.5 * method.class_votes(rewards[0], CODES) + 0.25 * method.class_votes(rewards[1], CODES)
+    )
+    assert found.calibration() == fit_calibration(found.total, CODES, fitted_to=OUT_OF_FOLD)
