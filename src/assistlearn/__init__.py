@@ -5,11 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assistlearn.core import Contribution
-    from assistlearn.display import AssistanceDisplay
-    from assistlearn.estimators import AssistedClassifier, load, save
+    from assistlearn.display import AssistanceDisplay, WorthDisplay
+    from assistlearn.estimators import AssistedClassifier, assistance_gain, load, save
     from assistlearn.events import StopReason
 
-__all__ = ["AssistanceDisplay", "AssistedClassifier", "Contribution", "StopReason", "load", "save"]
+__all__ = [
+    "AssistanceDisplay",
+    "AssistedClassifier",
+    "Contribution",
+    "StopReason",
+    "WorthDisplay",
+    "assistance_gain",
+    "load",
+    "save",
+]
 __version__ = "0.1.0"
 
 _HOMES = {
@@ -17,6 +26,8 @@ _HOMES = {
     "AssistedClassifier": "estimators",
     "Contribution": "core",
     "StopReason": "events",
+    "WorthDisplay": "display",
+    "assistance_gain": "estimators",
     "load": "estimators",
     "save": "estimators",
 }
