@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assistlearn.errors import SettingsError
 from assistlearn.evaluation.betting import ConfidenceSequence
-from assistlearn.evaluation.gains import Weighing
+from assistlearn.evaluation.gains import Weighing, Worth
 from assistlearn.evaluation.pilot import MOST_OPENED, MOST_TRAINING, Terms, drawn
 from assistlearn.evaluation.sample_loss import losses
 
@@ -121,11 +121,12 @@ def test_the_log_loss_of_a_hopeless_probability_is_bounded():
     np.testing.assert_allclose(found, [0.0, np.log(100), np.log(2)])
 
 
-def test_what_was_found_can_be_written_down():
+def test_what_was_found_can_be_written_down_and_read_back():
     weighing = Weighing(Terms(), ["a", "b"])
     weighing.hear(opened(np.random.default_rng(0), 50, [0.3, 0.2, 0.25, 0.3]))
     worth = weighing.worth(10, 50, {"a": 100, "b": 200})
     facts = json.loads(json.dumps(worth.to_dict()))
+    assert Worth.from_dict(facts) == worth
     assert facts["answer"] == worth.answer == "undecided"
     assert facts["each"]["a"]["lower"] == worth.helpers["a"].lower
     assert facts["asked"]["at_least"] == 0.0

@@ -39,7 +39,7 @@ NOTHING = 1e-12
 """A mean of the values below this is not told from none: no limit is looked for."""
 
 
-class Limits(NamedTuple):
+class MeanLimits(NamedTuple):
     """An interval: the least and the greatest mean that is not left out."""
 
     lower: float
@@ -64,7 +64,7 @@ class ConfidenceSequence:
         How many values were heard.
     mean : float
         Their mean; not a number before the first.
-    limits : Limits
+    limits : MeanLimits
         What is left after every look so far: they never get wider.
 
     Examples
@@ -99,11 +99,11 @@ class ConfidenceSequence:
         return self._low + self._range * float(self._values @ self._counts) / self.n if self.n else float("nan")
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> MeanLimits:
         """The limits after every look so far."""
-        return Limits(self._low + self._range * self._lower, self._low + self._range * self._upper)
+        return MeanLimits(self._low + self._range * self._lower, self._low + self._range * self._upper)
 
-    def hear(self, values: Floats) -> Limits:
+    def hear(self, values: Floats) -> MeanLimits:
         """Take values in, and return the limits; where one looks is for the caller to choose, at any time."""
         scaled = (np.asarray(values, dtype=np.float64) - self._low) / self._range
         if not np.all((scaled >= 0.0) & (scaled <= 1.0)):  # not a number is outside, too

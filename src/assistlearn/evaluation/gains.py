@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -59,6 +59,12 @@ class Gain:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values; the path as lists."""
         return asdict(self) | {"helpers": list(self.helpers), "path": [list(look) for look in self.path]}
+
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> Gain:
+        """Return what :meth:`to_dict` gave; further facts are passed over."""
+        own = {each.name: facts[each.name] for each in fields(cls)}
+        return cls(**own | {"helpers": tuple(own["helpers"]), "path": tuple(Look(*look) for look in own["path"])})
 
 
 @dataclass(frozen=True)
@@ -119,6 +125,13 @@ class Worth:
         asked = asdict(self.terms)
         facts |= {"each": each, "asked": asked, "n_bytes": n_bytes}
         return self.together.to_dict() | facts
+
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> Worth:
+        """Return what :meth:`to_dict` gave."""
+        each = {name: Gain.from_dict(gain) for name, gain in facts["each"].items()}
+        names = ("n_training", "n_opened", "n_closed", "loss_alone", "loss_assisted", "n_bytes")
+        return cls(Gain.from_dict(facts), each, Terms(**facts["asked"]), *(facts[name] for name in names))
 
 
 class Weighing:
