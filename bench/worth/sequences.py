@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assistlearn.evaluation.gains import Weighing
-from assistlearn.evaluation.pilot import Terms
+from assistlearn.evaluation.terms import Terms
 from bench.worth.naive import first_alarm
 
 LONGEST = 2_000

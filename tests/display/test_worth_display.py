@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from assistlearn import WorthDisplay
 from assistlearn.evaluation.gains import Weighing
-from assistlearn.evaluation.pilot import Terms
+from assistlearn.evaluation.terms import Terms
 
 
 def found(*helpers, at_least=0.05):

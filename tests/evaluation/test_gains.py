@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from assistlearn.errors import SettingsError
 from assistlearn.evaluation.betting import ConfidenceSequence
 from assistlearn.evaluation.gains import Weighing, Worth
-from assistlearn.evaluation.pilot import MOST_OPENED, MOST_TRAINING, Terms, drawn
+from assistlearn.evaluation.pilot import MOST_OPENED, MOST_TRAINING, drawn
 from assistlearn.evaluation.sample_loss import losses
+from assistlearn.evaluation.terms import Terms
 
 
 @given(st.integers(20, 300), st.floats(0.2, 0.8), st.integers(0, 2**32 - 1))

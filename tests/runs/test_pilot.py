@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier, assistance_gain
 from assistlearn.evaluation.gains import Worth
-from assistlearn.evaluation.pilot import Terms
+from assistlearn.evaluation.terms import Terms
 from assistlearn.events import SamplesOpened
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m

@@ -18,8 +18,9 @@ from assistlearn.errors import SettingsError
 from assistlearn.estimators.checks import check_agents
 from assistlearn.estimators.classifier import AssistedClassifier
 from assistlearn.evaluation.gains import Weighing, Worth
-from assistlearn.evaluation.pilot import Terms, drawn
-from assistlearn.evaluation.sample_loss import SampleLoss, losses
+from assistlearn.evaluation.pilot import drawn
+from assistlearn.evaluation.sample_loss import losses
+from assistlearn.evaluation.terms import SampleLoss, Terms
 from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.learners.weighting import take_rows
 

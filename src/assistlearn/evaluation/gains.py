@@ -10,8 +10,7 @@ import numpy as np
 
 from assistlearn.core.ignorance import Floats
 from assistlearn.evaluation.betting import ConfidenceSequence
-from assistlearn.evaluation.pilot import Terms
-from assistlearn.evaluation.sample_loss import greatest
+from assistlearn.evaluation.terms import Terms, greatest
 
 WorthAnswer: TypeAlias = Literal["yes", "no", "undecided"]
 

@@ -2,29 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, get_args
-
 import numpy as np
 
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
-from assistlearn.errors import SettingsError
-
-SampleLoss: TypeAlias = Literal["zero-one", "log"]
-
-CLIP = 0.01
-"""A probability of the true class below this costs no more than this: a loss has to be bounded to be bet on."""
-
-
-def greatest(loss: SampleLoss) -> float:
-    """Return the loss of a sample at the most; the least is 0.
-
-    >>> greatest("zero-one"), round(greatest("log"), 3)
-    (1.0, 4.605)
-    """
-    if loss not in get_args(SampleLoss):
-        raise SettingsError(f"loss={loss!r} must be one of {list(get_args(SampleLoss))}.")
-    return 1.0 if loss == "zero-one" else float(-np.log(CLIP))
+from assistlearn.evaluation.terms import CLIP, SampleLoss
 
 
 def losses(loss: SampleLoss, codes: Codes, decided: Codes, probabilities: Floats) -> Floats:

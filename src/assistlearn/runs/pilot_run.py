@@ -16,8 +16,9 @@ from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes, winners
 from assistlearn.errors import RunError, SettingsError
 from assistlearn.evaluation.gains import Weighing
-from assistlearn.evaluation.pilot import Terms, drawn
+from assistlearn.evaluation.pilot import drawn
 from assistlearn.evaluation.sample_loss import losses
+from assistlearn.evaluation.terms import Terms
 from assistlearn.events import Event, SamplesOpened
 from assistlearn.protocol.ledger_of_run import entries_of
 from assistlearn.runs.alone_run import alone_on
@@ -29,6 +30,9 @@ from assistlearn.runs.training import train
 
 KEY = "pilot"
 """Where the settings of a run have the terms of a pilot; those of any other run have no such key."""
+
+RECOMMENDED = {"method": "soft", "reward": "auto", "combine": "auto", "models_per_turn": 20}
+"""How a pilot is trained, unless its labels stay with the initiator: few, rich, honest releases."""
 
 PURPOSE = "a pilot: whether assistance is worth it"
 """What helpers are told where the initiator does not say what a pilot is for."""
