@@ -23,21 +23,21 @@ RESULTS = Path(__file__).parent / "results.csv"
 FIRST, REPLICATIONS, QUICK = 10_000, 1_000, 20
 PILOTS = {"permuted rows": True, "rows in order": False}
 N_IN_ORDER = 100
-FIELDS = ("what", "seed", "answer", "n_opened", "naive")
+FIELDS = ("what", "seed", "answer", "n_opened", "exact", "normal")
 NEVER = ""
 
 
 def measured(job: tuple[str, int]) -> dict[str, object]:
-    """Return one row of the results; ``naive`` is when McNemar's test after every block first said yes."""
+    """Return one row of the results; ``exact`` and ``normal`` are when McNemar's test first found a difference."""
     what, seed = job
     if what in CASES:
         looked = looked_at(CASES[what], seed)
-        naive = NEVER if looked.naive is None else looked.naive
-        return dict(zip(FIELDS, (what, seed, looked.answer, looked.n_opened, naive), strict=True))
+        alarms = (NEVER if alarm is None else alarm for alarm in (looked.exact, looked.normal))
+        return dict(zip(FIELDS, (what, seed, looked.answer, looked.n_opened, *alarms), strict=True))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssistLearnWarning)
         worth = pilot(seed, PILOTS[what])
-    return dict(zip(FIELDS, (what, seed, worth.answer, worth.n_opened, NEVER), strict=True))
+    return dict(zip(FIELDS, (what, seed, worth.answer, worth.n_opened, NEVER, NEVER), strict=True))
 
 
 def jobs(n: int, first: int = FIRST) -> list[tuple[str, int]]:
@@ -56,14 +56,15 @@ def read(path: Path = RESULTS) -> list[dict[str, str]]:
 
 def shown(rows: list[dict[str, str]]) -> str:
     """Return a table of the answers, of the samples that they took, and of the naive test's alarms."""
-    lines = [f"{'what':>15}{'seeds':>7}{'yes':>8}{'no':>8}{'undecided':>11}{'median opened':>15}{'naive alarms':>14}"]
+    titles = ("what", "seeds", "yes", "no", "undecided", "median opened", "McNemar exact", "normal")
+    lines = ["".join(f"{title:>15}" for title in titles)]
     for what in dict.fromkeys(row["what"] for row in rows):
         own = [row for row in rows if row["what"] == what]
         shares = [np.mean([row["answer"] == answer for row in own]) for answer in ("yes", "no", "undecided")]
-        alarms = f"{np.mean([row['naive'] != NEVER for row in own]):.1%}" if what in CASES else ""
-        median = np.median([int(row["n_opened"]) for row in own])
-        cells = "".join(f"{share:>{width}.1%}" for share, width in zip(shares, (8, 8, 11), strict=True))
-        lines.append(f"{what:>15}{len(own):>7}{cells}{median:>15.0f}{alarms:>14}")
+        shares += [np.mean([row[test] != NEVER for row in own]) for test in ("exact", "normal") if what in CASES]
+        cells = [f"{share:.1%}" for share in shares]
+        cells.insert(3, f"{np.median([int(row['n_opened']) for row in own]):.0f}")
+        lines.append("".join(f"{cell:>15}" for cell in (what, len(own), *cells)))
     return "\n".join(lines)
 
 

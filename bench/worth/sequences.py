@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assistlearn.evaluation.gains import Weighing
 from assistlearn.evaluation.terms import Terms
@@ -27,21 +28,28 @@ CASES = {"gain .05": Case(0.075, 0.025), "no gain": Case(0.05, 0.05), "gain .02"
 
 @dataclass(frozen=True)
 class Looked:
-    """What came out of a sequence: an answer, after how many samples; and when the naive test first said yes."""
+    """What came out of a sequence: an answer, after how many samples; and when McNemar's test first found something."""
 
     answer: str
     n_opened: int
-    naive: int | None
+    exact: int | None
+    normal: int | None
 
 
 def looked_at(case: Case, seed: int) -> Looked:
     """Draw a sequence, and look at it in both ways."""
-    chances = [case.better, 1 - case.better - case.worse, case.worse]
-    differences = np.random.default_rng(seed).choice([1.0, 0.0, -1.0], p=chances, size=LONGEST)
+    differences = drawn_differences(case, seed)
     terms = Terms(at_least=0.0)
     weighing = Weighing(terms, ["helper"])
     while weighing.n_opened < LONGEST and not weighing.answered:
         block = differences[weighing.n_opened :][: terms.block]
         weighing.hear(np.array([block > 0, block < 0], dtype=np.float64))
     [gain] = weighing.gains()
-    return Looked(gain.answer, weighing.n_opened, first_alarm(differences, terms.block))
+    exact, normal = (first_alarm(differences, terms.block, exact=exact) for exact in (True, False))
+    return Looked(gain.answer, weighing.n_opened, exact, normal)
+
+
+def drawn_differences(case: Case, seed: int) -> NDArray[np.float64]:
+    """Return a sequence of differences in the 0/1 loss."""
+    chances = [case.better, 1 - case.better - case.worse, case.worse]
+    return np.random.default_rng(seed).choice([1.0, 0.0, -1.0], p=chances, size=LONGEST)

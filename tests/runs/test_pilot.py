@@ -13,12 +13,14 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier, assistance_gain
+from assistlearn.alignment import Ids
 from assistlearn.evaluation.gains import Worth
 from assistlearn.evaluation.terms import Terms
 from assistlearn.events import SamplesOpened
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
-from assistlearn.runs.pilot_run import pilot
+from assistlearn.runs.open_run import OwnTable
+from assistlearn.runs.pilot_run import Parted, pilot
 from assistlearn.service.service import AgentService
 from tests.runs.parties import Parties
 
@@ -179,3 +181,25 @@ def test_where_all_must_hold_a_sample_only_such_are_opened(tmp_path):
     order = np.random.RandomState([7, 5]).permutation(len(made.X))
     pool = order[len(made.X) // 2 :]
     assert worth.n_opened == np.count_nonzero(made.held["lab"][pool] & made.held["scans"][pool])
+
+
+def test_the_order_of_opening_does_not_tell_of_the_order_of_the_table(tmp_path):
+    """A table may be sorted by its labels, and helpers know the seed."""
+    run = parties(tmp_path).leader().run
+    order = np.argsort(run.table.labels, kind="stable")
+    ids = Ids(run.holdings.ids.take(order), "sorted")
+    by_label = replace(run, holdings=replace(run.holdings, ids=ids), table=OwnTable(run.table.labels[order]))
+    first, second = (Parted.of(each, Terms()) for each in (run, by_label))
+    assert not np.array_equal(first.pool, second.pool)
+    assert run.ids_at(first.pool).take(np.arange(99)).equals(by_label.ids_at(second.pool).take(np.arange(99)))
+
+
+def test_where_labels_stay_with_the_initiator_helpers_are_asked_the_same_whatever_the_labels_are(tmp_path):
+    settings = {"method": "label-private", "reward": "in-sample", "combine": "sum"}
+    made = parties(tmp_path, **settings)
+    transport = Overheard(made)
+    worth = found(made, Terms(at_least=0.5, block=100), transport)
+    assert worth.answer == "no"
+    assert worth.together.path[0].upper < 0.5  # it was clear at once
+    assert worth.n_closed == 0
+    assert [(v.start, v.stop) for name, v in transport.votes if name == "lab"] == [(0, 100), (100, 200), (200, 285)]

@@ -21,6 +21,7 @@ from assistlearn.evaluation.sample_loss import losses
 from assistlearn.evaluation.terms import Terms
 from assistlearn.events import Event, SamplesOpened
 from assistlearn.protocol.ledger_of_run import entries_of
+from assistlearn.runs.alignment import in_order_of_ids
 from assistlearn.runs.alone_run import alone_on
 from assistlearn.runs.matched_votes import voters
 from assistlearn.runs.open_run import OpenRun
@@ -62,7 +63,7 @@ def pilot(run: OpenRun, terms: Terms) -> Iterator[Event]:
     terms : Terms
         What is asked.
     """
-    parted = _Parted.of(run, terms)
+    parted = Parted.of(run, terms)
     if run.folder.result() is None:
         yield from train(parted.run)
     if run.folder.worth() is None:
@@ -70,8 +71,23 @@ def pilot(run: OpenRun, terms: Terms) -> Iterator[Event]:
 
 
 @dataclass(frozen=True)
-class _Parted:
-    """The run as it is trained: with the labels of the samples to train on alone; and the others, to be opened."""
+class Parted:
+    """The run as it is trained, with the labels of the samples to train on alone; and the others, to be opened.
+
+    Chance parts the samples in the order of their ids. Helpers are told the seed. From the order of a table that is
+    sorted by its labels they could tell the labels of the samples that they are asked about.
+
+    Attributes
+    ----------
+    run : OpenRun
+        The run, in which all labels but those to train on are hidden.
+    labels : ndarray
+        The label of each of the initiator's rows, as a position in the run's classes.
+    pool : ndarray of int
+        The initiator's rows that may be opened, in the order of opening.
+    n_training : int
+        How many samples are trained on.
+    """
 
     run: OpenRun
     labels: Codes
@@ -79,9 +95,11 @@ class _Parted:
     n_training: int
 
     @classmethod
-    def of(cls, run: OpenRun, terms: Terms) -> _Parted:
+    def of(cls, run: OpenRun, terms: Terms) -> Parted:
+        """Part the labelled samples of a run."""
         labels = run.table.labels
         labelled = np.flatnonzero(labels >= 0)
+        labelled = labelled[in_order_of_ids(run.ids_at(labelled))]
         names = np.array([str(name) for name in run.settings.classes])
         training, pool = drawn(terms, names[labels[labelled]], run.settings.plan.seed)
         hidden = np.full_like(labels, -1)
@@ -90,9 +108,13 @@ class _Parted:
         return cls(parted, labels, labelled[pool], len(training))
 
 
-def _open(parted: _Parted, terms: Terms) -> Iterator[Event]:
-    """Open samples until the questions are answered, and write down what was found."""
+def _open(parted: Parted, terms: Terms) -> Iterator[Event]:
+    """Open samples until the questions are answered, and write down what was found.
+
+    Where labels stay with the initiator, all samples are opened: when it stops would tell of them.
+    """
     run = parted.run
+    all_of_them = run.settings.plan.make_method().keeps_labels
     helpers = voters(run, parted.pool)
     pool = parted.pool[helpers.kept]
     alone = _losses(alone_on(run, pool), parted.labels[pool], terms)
@@ -100,7 +122,7 @@ def _open(parted: _Parted, terms: Terms) -> Iterator[Event]:
     weighing, opened = Weighing(terms, run.settings.helpers), run.folder.opened()
     for block in opened:  # before an interruption
         weighing.hear(block)
-    while weighing.n_opened < len(pool) and not weighing.answered:
+    while weighing.n_opened < len(pool) and (all_of_them or not weighing.answered):
         start, stop = weighing.n_opened, min(weighing.n_opened + terms.block, len(pool))
         mine = AgentVotes(own.known[start:stop], own.scores[start:stop], own.weight)
         votes = {run.settings.initiator: mine} | {each.helper: each.ask(start, stop) for each in helpers.agents}
