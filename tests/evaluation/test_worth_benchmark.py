@@ -1,4 +1,4 @@
-"""The benchmark of pilots: its small form runs, what it had to reach is reached, and the page says what its rows say."""
+"""The benchmark of pilots: its small form runs, it reaches what it had to, and the page says what its rows say."""
 
 from __future__ import annotations
 
