@@ -110,13 +110,14 @@ def _new_pilot(files: list[Path], name: str, folder: Path, terms: Terms, changed
 
 
 def _plan(plan: Plan, changed: dict[str, Any]) -> Plan:
-    """Return the plan of a pilot: the recommended settings; where labels stay with the initiator, those of the task."""
+    """Return the plan of a pilot: the recommended method; where labels stay with the initiator, that of the task."""
     from dataclasses import replace
 
-    from assistlearn.runs.pilot_run import PURPOSE, RECOMMENDED
+    from assistlearn.plan import OF_METHOD, Plan
+    from assistlearn.runs.pilot_run import PURPOSE
 
-    own: dict[str, Any] = {} if plan.make_method().keeps_labels else dict(RECOMMENDED)
-    own |= {"holdout": None, "absent": "stop", "purpose": plan.purpose or PURPOSE}
+    own: dict[str, Any] = {} if plan.make_method().keeps_labels else {"method": Plan.method, **dict.fromkeys(OF_METHOD)}
+    own |= {"holdout": None, "absent": Plan.absent, "purpose": plan.purpose or PURPOSE}
     return replace(plan, **own | changed)
 
 

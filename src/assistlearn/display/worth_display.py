@@ -45,7 +45,7 @@ class WorthDisplay:
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> tree = DecisionTreeClassifier(max_depth=3)
     >>> agents = [("clinic", tree, slice(0, 8)), ("lab", tree, slice(8, 20))]
-    >>> clf = AssistedClassifier(agents, method="soft", reward="auto", combine="sum", n_rounds=2, random_state=0)
+    >>> clf = AssistedClassifier(agents, combine="sum", models_per_turn=1, n_rounds=2, random_state=0)
     >>> display = WorthDisplay.from_estimator(clf, X[:, 10:], y, loss="log", random_state=0, ax=Figure().subplots())
     >>> display.worth.answer, display.ax_.get_xlabel()
     ('yes', 'opened samples')

@@ -83,7 +83,7 @@ def assistance_gain(
     >>> X = X[:, 10:]  # so that it is not too easy
     >>> tree = DecisionTreeClassifier(max_depth=3)
     >>> agents = [("clinic", tree, slice(0, 8)), ("lab", tree, slice(8, 20))]
-    >>> clf = AssistedClassifier(agents, method="soft", reward="auto", combine="sum", n_rounds=2, random_state=0)
+    >>> clf = AssistedClassifier(agents, combine="sum", models_per_turn=1, n_rounds=2, random_state=0)
     >>> worth = assistance_gain(clf, X, y, loss="log", at_least=0.02, random_state=0)
     >>> worth.answer, worth.n_opened, [round(limit, 2) for limit in worth.interval]
     ('yes', 285, [0.03, 0.25])

@@ -32,9 +32,6 @@ from assistlearn.runs.training import train
 KEY = "pilot"
 """Where the settings of a run have the terms of a pilot; those of any other run have no such key."""
 
-RECOMMENDED = {"method": "soft", "reward": "auto", "combine": "auto", "models_per_turn": 20}
-"""How a pilot is trained, unless its labels stay with the initiator: few, rich, honest releases."""
-
 PURPOSE = "a pilot: whether assistance is worth it"
 """What helpers are told where the initiator does not say what a pilot is for."""
 
