@@ -5,11 +5,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assistlearn.core import Contribution
-    from assistlearn.display import AssistanceDisplay, SharesDisplay
-    from assistlearn.estimators import AssistedClassifier, load, save
+    from assistlearn.display import AssistanceDisplay, SharesDisplay, WorthDisplay
+    from assistlearn.estimators import AssistedClassifier, assistance_gain, load, save
     from assistlearn.events import StopReason
 
-__all__ = ["AssistanceDisplay", "AssistedClassifier", "Contribution", "SharesDisplay", "StopReason", "load", "save"]
+__all__ = [
+    "AssistanceDisplay",
+    "AssistedClassifier",
+    "Contribution",
+    "SharesDisplay",
+    "StopReason",
+    "WorthDisplay",
+    "assistance_gain",
+    "load",
+    "save",
+]
 __version__ = "0.1.0"
 
 _HOMES = {
@@ -18,6 +28,8 @@ _HOMES = {
     "Contribution": "core",
     "SharesDisplay": "display",
     "StopReason": "events",
+    "WorthDisplay": "display",
+    "assistance_gain": "estimators",
     "load": "estimators",
     "save": "estimators",
 }

@@ -15,6 +15,7 @@ from tests.cli.program import assistlearn
 COMMANDS = {
     "init": ["--example", "--json"],
     "check": ["--json"],
+    "worth": ["--at-least", "--loss", "--alpha", "--rounds", "--train-share", "--block", "--plot", "--json"],
     "simulate": ["--out", "--run", "--resume", "--align", "--holdout", "--method", "--rounds", "--seed", "--json"],
     "predict": ["--ids", "--out", "--timeout", "--allow-absent", "--json"],
     "show": ["--json"],

@@ -21,8 +21,9 @@ from assistlearn.reach.processes import reach_processes
 from assistlearn.runs.forgetting import forget
 from assistlearn.runs.prediction import predict
 from assistlearn.runs.training import train
+from tests.cli.program import assistlearn
 from tests.papers_settings import PAPERS
-from tests.reach.organisations import HELPERS, INITIATOR, NAMES, Organisations
+from tests.reach.organisations import HELPERS, INITIATOR, NAMES, PURPOSE, Organisations
 from tests.runs.sent_bytes import recorded
 
 pytestmark = pytest.mark.network
@@ -141,3 +142,23 @@ def test_other_true_labels_leave_every_byte_the_same_that_goes_over_the_network(
         sent.append(record)
     assert len(sent[0]) > 12
     assert sent[0] == sent[1]
+
+
+def test_a_pilot_over_the_network_answers_as_one_in_processes(organisations):
+    organisations.small_tables()
+    task = organisations.task("pilot", HELPERS[:2], method="ascii", seed=SEED)
+    asked = ("--at-least", 0.5, "--block", 10, "--json")
+    there = assistlearn("worth", task, "--out", organisations.folder / "pilot", "--run", "pilot", *asked)
+    assert there.code == 0, there.err
+    files = [organisations.files[name] for name in NAMES[:3]]
+    here = organisations.folder / "pilot-here"
+    told = ("--purpose", PURPOSE, "--seed", SEED, "--run", "pilot-here")
+    local = assistlearn("worth", *files, "--out", here, *told, *asked)
+    assert local.code == 0, local.err
+    own = {"folder", "run", "n_bytes"}
+    assert {key: there.json[key] for key in there.json if key not in own} == {
+        key: local.json[key] for key in local.json if key not in own
+    }
+    assert there.json["answer"] == "no"
+    assert set(there.json["n_bytes"]) == set(HELPERS[:2])
+    assert min(there.json["n_bytes"].values()) > 1000

@@ -25,6 +25,7 @@ from assistlearn.cli.show import show
 from assistlearn.cli.simulate import simulate
 from assistlearn.cli.site import app as site
 from assistlearn.cli.train import train
+from assistlearn.cli.worth import worth
 from assistlearn.errors import (
     AssistLearnError,
     InterruptedRunError,
@@ -43,6 +44,7 @@ app = typer.Typer(
 )
 app.command("init")(init)
 app.command("check")(check)
+app.command("worth")(worth)
 app.command("simulate")(simulate)
 app.command("predict")(predict)
 app.command("show")(show)

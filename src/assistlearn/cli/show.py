@@ -11,6 +11,7 @@ from rich.table import Table
 
 from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table, size
 from assistlearn.cli.report import show_report
+from assistlearn.cli.worth_report import show_pilot
 
 if TYPE_CHECKING:
     from assistlearn.runs.folder import RunFolder
@@ -35,10 +36,15 @@ def show(
 ) -> None:
     """Show a run: who contributed what, why it stopped, how good it is, and how many bytes it took."""
     from assistlearn.runs.folder import RunFolder
+    from assistlearn.runs.pilot_run import terms_of
 
     folder = RunFolder(run)
+    is_pilot = terms_of(folder.settings()) is not None
     if json:
-        say_json({"folder": str(run), "settings": folder.settings().to_dict()} | outcome(folder))
+        found = {"worth": folder.worth()} if is_pilot else {}
+        say_json({"folder": str(run), "settings": folder.settings().to_dict()} | outcome(folder) | found)
+    elif is_pilot:
+        show_pilot(folder)
     else:
         show_result(folder)
 

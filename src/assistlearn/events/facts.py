@@ -195,6 +195,20 @@ class RunFinished(Event):
     n_rounds: int
 
 
+# -- a pilot
+
+
+@dataclass(frozen=True)
+class SamplesOpened(Event):
+    """So many samples of so many were opened in a pilot: how much all helpers together gain, and its limits."""
+
+    n_opened: int
+    n_pool: int
+    gain: float
+    lower: float
+    upper: float
+
+
 # -- afterwards
 
 

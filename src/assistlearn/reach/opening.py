@@ -12,7 +12,7 @@ from assistlearn.errors import AssistLearnError, DiskError, RunError, SettingsEr
 from assistlearn.events import Event, EventLog
 from assistlearn.protocol import Transport
 from assistlearn.reach import TIMEOUT, reach_named
-from assistlearn.runs import training
+from assistlearn.runs import pilot_run, training
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.folder_lock import locked
 from assistlearn.runs.forgetting import forget
@@ -82,8 +82,17 @@ def train(folder: RunFolder, log: EventLog | None = None, timeout: float = TIMEO
         yield from follow(run)
 
 
-def follow(run: OpenRun) -> Iterator[Event]:
-    """Train, yielding what happens.
+def pilot(folder: RunFolder, log: EventLog | None = None, timeout: float = TIMEOUT) -> Iterator[Event]:
+    """Make a pilot from wherever it was left, yielding what happens; see :func:`follow`."""
+    terms = pilot_run.terms_of(folder.settings())
+    if terms is None:
+        raise SettingsError(f"{folder.path} is no pilot, but a run that can be gone on with: {resuming(folder)}")
+    with opened_run(folder, training=True, log=log, timeout=timeout) as (run, _):
+        yield from follow(run, pilot_run.pilot(run, terms))
+
+
+def follow(run: OpenRun, events: Iterator[Event] | None = None) -> Iterator[Event]:
+    """Train, or make a pilot, yielding what happens.
 
     A run that fails before its samples are settled is removed at every agent, so that it can be started again under the
     same name. One that fails later, or because another machine cannot be reached, is kept, to go on with. The error
@@ -91,7 +100,7 @@ def follow(run: OpenRun) -> Iterator[Event]:
     """
     folder = run.folder
     try:
-        yield from training.train(run)
+        yield from training.train(run) if events is None else events
     except AssistLearnError as error:
         later = reach_named(run.settings.reach).may_come_back and isinstance(error, ConnectionError)
         if folder.samples() is None and not later:
@@ -122,10 +131,15 @@ def new_folder(path: Path) -> RunFolder:
 
 def resuming(folder: RunFolder) -> str:
     """Return the command that goes on with a run."""
-    return shlex.join(["assistlearn", reach_named(folder.settings().reach).command, "--resume", str(folder.path)])
+    return shlex.join(["assistlearn", _command_of(folder), "--resume", str(folder.path)])
 
 
 def check_command(folder: RunFolder, command: str) -> None:
     """Refuse to resume a run by a command that is not for runs of its kind."""
-    if reach_named(folder.settings().reach).command != command:
+    if _command_of(folder) != command:
         raise SettingsError(f"{folder.path} is not a run of 'assistlearn {command}'. Go on with: {resuming(folder)}")
+
+
+def _command_of(folder: RunFolder) -> str:
+    settings = folder.settings()
+    return "worth" if pilot_run.terms_of(settings) is not None else reach_named(settings.reach).command

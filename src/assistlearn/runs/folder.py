@@ -12,6 +12,9 @@
     events.jsonl          what happened, one fact per line, as it happens
     combination.bin       what the initiator has learned to make of the votes, where they are not just added up
     result.json           the contributions, the stop reason, the bytes
+    alone/                in a pilot, while it works: the initiator without help
+    opened/000003.npy     in a pilot: the losses on each block of samples that was opened, alone and with help
+    worth.json            in a pilot: its answer
     digests.txt           the digests of the files, to notice one that has changed
     lock                  who uses the folder; whether anybody does, the operating system knows
 """
@@ -26,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn import storage
-from assistlearn.core.ignorance import Bools
+from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import RunError
 from assistlearn.events import EventLog
@@ -35,6 +38,9 @@ from assistlearn.runs.settings import RunSettings
 from assistlearn.storage.file_digests import NAME as DIGESTS
 from assistlearn.storage.file_digests import FileDigests
 from assistlearn.storage.removing import remove_tree
+
+ALONE, OPENED = "alone", "opened"
+"""Where, in a pilot, the initiator is trained without help, and where the losses on opened samples are."""
 
 FILES = (
     "secret.json",
@@ -45,6 +51,7 @@ FILES = (
     "events.jsonl",
     "combination.bin",
     "result.json",
+    "worth.json",
     "settings.json",
     DIGESTS,
     LOCK,
@@ -93,7 +100,7 @@ class RunFolder:
 
     def remove(self) -> list[str]:
         """Remove the run; files that it has not written stay. Return what could not be removed, in words."""
-        names = ("turns", "held", *FILES)  # the second was written by older releases
+        names = ("turns", "held", ALONE, OPENED, *FILES)  # the second was written by older releases
         kept = [words for name in names if (words := remove_tree(self.path / name)) is not None]
         with suppress(OSError):  # something else lies in the folder
             self.path.resolve().rmdir()
@@ -181,3 +188,25 @@ class RunFolder:
             return None
         result: dict[str, Any] = storage.json_of(self._files.read(path), path)
         return result
+
+    def write_opened(self, number: int, losses: Floats) -> None:
+        """Keep the losses on a block of samples that a pilot has opened: a row alone, and one for each set of helpers.
+
+        When this returns, a crash no longer loses them, and nobody is asked again.
+        """
+        self._files.write({self.path / OPENED / f"{number:06d}.npy": storage.array_bytes(losses)})
+
+    def opened(self) -> list[Floats]:
+        """Return the losses on the blocks of samples that a pilot has opened so far."""
+        paths = sorted((self.path / OPENED).glob("*.npy"))
+        return [storage.array_of(self._files.read(path), path) for path in paths]
+
+    def write_worth(self, worth: dict[str, Any]) -> None:
+        """Write what a pilot has found; from now on it is finished."""
+        self._files.write({self.path / "worth.json": storage.json_bytes(worth)})
+
+    def worth(self) -> dict[str, Any] | None:
+        """Return what a pilot has found, if it is finished."""
+        path = self.path / "worth.json"
+        worth: dict[str, Any] | None = storage.json_of(self._files.read(path), path) if path.exists() else None
+        return worth

@@ -76,7 +76,7 @@ class Prediction:
         return [self.classes[code] if there else None for code, there in zip(codes, self.anyone, strict=True)]
 
 
-class _Votes(NamedTuple):
+class AgentVotes(NamedTuple):
     """One agent's votes: which samples it holds, its scores, and the sum of its model weights."""
 
     known: Bools
@@ -117,7 +117,7 @@ def _predict(run: OpenRun, ids: Ids, rows: Rows) -> Prediction:
         warnings = [_MOVED.format(words) for words in moved_columns(run.holdings, own.store)]
         for words in warnings:
             run.log.append(TroubleMet(words))
-    found: dict[str, _Votes] = {}
+    found: dict[str, AgentVotes] = {}
     absent: dict[str, str] = {}
     for name in _asked(run, result):
         try:
@@ -125,12 +125,7 @@ def _predict(run: OpenRun, ids: Ids, rows: Rows) -> Prediction:
         except AssistLearnError as error:
             absent[name] = str(error)
     counting = {name: each for name, each in found.items() if name not in left_out_of(result)}
-    contributed = {contribution["agent"] for contribution in result["contributions"]}
-    shares = _shares(run, rows, counting, learned)
-    calibration = ScoreCalibration.from_json(result.get("calibration"))
-    n_voting = len(contributed & counting.keys())
-    prediction = _combined(run, shares, len(rows), counting, calibration, n_voting)
-    prediction = replace(prediction, absent=absent, warnings=warnings)
+    prediction = replace(_decided(run, result, learned, rows, counting), absent=absent, warnings=warnings)
     held = {name: int(mask.sum()) for name, mask in prediction.known.items()}
     run.log.append(Predicted(len(ids), int((~prediction.anyone).sum()), held, absent))
     return prediction
@@ -145,6 +140,36 @@ def _asked(run: OpenRun, result: Mapping[str, Any]) -> list[str]:
     """Return whose votes are asked for: all, where those who are not asked would learn of the labels by that."""
     out = [] if run.settings.plan.make_method().keeps_labels else left_out_of(result)
     return [name for name in run.settings.agents if name not in out]
+
+
+def decided(run: OpenRun, rows: Rows, found: Mapping[str, AgentVotes]) -> Prediction:
+    """Return what a finished run makes of the votes of some of its agents.
+
+    Parameters
+    ----------
+    run : OpenRun
+        The run.
+    rows : ndarray of int
+        The initiator's row of each sample, or -1 where it has none.
+    found : mapping of str to AgentVotes
+        The votes of those who are there.
+    """
+    result = run.folder.result()
+    assert result is not None
+    return _decided(run, result, _learned(run, result), rows, found)
+
+
+def _decided(
+    run: OpenRun,
+    result: Mapping[str, Any],
+    learned: Combination | None,
+    rows: Rows,
+    found: Mapping[str, AgentVotes],
+) -> Prediction:
+    contributed = {contribution["agent"] for contribution in result["contributions"]}
+    calibration = ScoreCalibration.from_json(result.get("calibration"))
+    n_voting = len(contributed & found.keys())
+    return _combined(run, _shares(run, rows, found, learned), len(rows), found, calibration, n_voting)
 
 
 def _learned(run: OpenRun, result: Mapping[str, Any]) -> Combination | None:
@@ -164,7 +189,7 @@ def _combined(
     run: OpenRun,
     shares: Mapping[str, Floats],
     n_samples: int,
-    found: Mapping[str, _Votes],
+    found: Mapping[str, AgentVotes],
     calibration: ScoreCalibration | None,
     n_voting: int,
 ) -> Prediction:
@@ -176,7 +201,9 @@ def _combined(
     return Prediction(total, said, known, {}, classes)
 
 
-def _shares(run: OpenRun, rows: Rows, found: Mapping[str, _Votes], learned: Combination | None) -> Mapping[str, Floats]:
+def _shares(
+    run: OpenRun, rows: Rows, found: Mapping[str, AgentVotes], learned: Combination | None
+) -> Mapping[str, Floats]:
     """Return each agent's share of the decision: its votes, or what was learned to make of them."""
     scores = {name: each.scores for name, each in found.items()}
     if learned is None or not scores:
@@ -185,7 +212,7 @@ def _shares(run: OpenRun, rows: Rows, found: Mapping[str, _Votes], learned: Comb
     return learned.decide(scores, own)
 
 
-def _votes_of(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> _Votes:
+def _votes_of(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
     """Return an agent's votes; one that has started anew in the middle is asked again, from the beginning."""
     for _ in range(STARTS_ANEW):
         try:
@@ -195,36 +222,55 @@ def _votes_of(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> _Votes:
     return _ask_votes(run, agent, ids, rows)
 
 
-def _ask_votes(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> _Votes:
+def _ask_votes(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
     n, n_classes = len(ids), len(run.settings.classes)
     result = run.folder.result() or {}
     if agent in run.folder.left():
         tell_end(run, agent, result["n_rounds"])
     if agent == run.settings.initiator:
-        return _own_votes(run, rows)
+        return own_votes(run, rows)
     held = _matched(run, agent, ids)
-    method = run.settings.plan.make_method()
-    check = VoteCheck.of(agent, result["contributions"], method, n_classes)
     known, scores, weight = np.zeros(n, dtype=bool), np.zeros((n, n_classes)), 0.0
     most = max(min(MOST_SAMPLES, MOST_SCORES // n_classes), 1)
     for start in range(0, n, most):
         stop = min(start + most, n)
-        reply = run.agents[agent].ask(m.Predict(run=run.name, start=start, stop=stop), m.Scores)
-        known[start:stop] = unpack_bits(reply.known, stop - start)
-        there = np.flatnonzero(known[start:stop]) + start
-        weight = reply.total_weight
-        check.known(known[start:stop], held[start:stop])
-        check.total_weight(weight)
-        agreed = method.told_votes(np.zeros((0, n_classes)), weight)
-        check.scale(reply.scores.scale, reply.scores.bits, agreed)
-        said = votes_of(unpack_votes(reply.scores, len(there), n_classes))
-        check.scores(said, agreed.scale)
-        scores[there] = said
+        known[start:stop], scores[start:stop], weight = ask_matched(run, agent, held, start, stop)
         run.log.append(SamplesDone(agent, stop, n))
-    return _Votes(known, scores, weight)
+    return AgentVotes(known, scores, weight)
 
 
-def _own_votes(run: OpenRun, rows: Rows) -> _Votes:
+def ask_matched(run: OpenRun, agent: str, held: Bools, start: int, stop: int) -> AgentVotes:
+    """Ask a helper for its votes on some of the samples that were matched with it.
+
+    Parameters
+    ----------
+    run : OpenRun
+        A finished run.
+    agent : str
+        The helper.
+    held : ndarray of bool
+        Which of all matched samples it holds.
+    start, stop : int
+        From which of them on, and up to which.
+    """
+    n_classes = len(run.settings.classes)
+    result, method = run.folder.result() or {}, run.settings.plan.make_method()
+    check = VoteCheck.of(agent, result["contributions"], method, n_classes)
+    reply = run.agents[agent].ask(m.Predict(run=run.name, start=start, stop=stop), m.Scores)
+    known = unpack_bits(reply.known, stop - start)
+    there = np.flatnonzero(known)
+    check.known(known, held[start:stop])
+    check.total_weight(reply.total_weight)
+    agreed = method.told_votes(np.zeros((0, n_classes)), reply.total_weight)
+    check.scale(reply.scores.scale, reply.scores.bits, agreed)
+    said = votes_of(unpack_votes(reply.scores, len(there), n_classes))
+    check.scores(said, agreed.scale)
+    scores = np.zeros((stop - start, n_classes))
+    scores[there] = said
+    return AgentVotes(known, scores, reply.total_weight)
+
+
+def own_votes(run: OpenRun, rows: Rows) -> AgentVotes:
     """Return the initiator's own votes, which do not travel, and so are not rounded."""
     own = run.own.run(run.name)
     if not own.store.exists or not own.part().finished:
@@ -233,7 +279,7 @@ def _own_votes(run: OpenRun, rows: Rows) -> _Votes:
     scores = np.zeros((len(rows), len(run.settings.classes)))
     scores[known] = part.votes(rows)
     run.log.append(SamplesDone(run.settings.initiator, len(rows), len(rows)))
-    return _Votes(known, scores, part.agent.total_weight)
+    return AgentVotes(known, scores, part.agent.total_weight)
 
 
 def _matched(run: OpenRun, agent: str, ids: Ids) -> Bools:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 from assistlearn.agent_files import load_description
 from assistlearn.errors import NetworkError, SettingsError
 from assistlearn.events import EventLog
+from assistlearn.plan import Plan
 from assistlearn.protocol import Transport
 from assistlearn.reach.flare.carrying.flare_transport import FlareTransport
 from assistlearn.reach.flare.installed import require_flare
@@ -37,7 +39,7 @@ class Flare:
 REACH = Flare()
 
 
-def create_run(folder: Path, run: str, task_file: Path) -> RunFolder:
+def create_run(folder: Path, run: str, task_file: Path, plan: Plan | None = None, **more: Any) -> RunFolder:
     """Check a task and the initiator's kits and table, and write the settings of a new run.
 
     Parameters
@@ -48,6 +50,10 @@ def create_run(folder: Path, run: str, task_file: Path) -> RunFolder:
         Its name.
     task_file : path
         The task.
+    plan : Plan, optional
+        How to train; by default as the task says.
+    **more
+        What else the run's settings say: the terms of a pilot.
     """
     require_flare()
     made = new_folder(folder)
@@ -65,17 +71,19 @@ def create_run(folder: Path, run: str, task_file: Path) -> RunFolder:
     if not initiator.is_initiator:
         raise SettingsError(f"{agent_file} names no label column (label = ...): the initiator has the labels.")
     check_new(run, [initiator])
-    check_matching(task.plan.alignment, [initiator])
+    plan = task.plan if plan is None else plan
+    check_matching(plan.alignment, [initiator])
     write_run(
         made,
         run,
         initiator,
         task.helpers,
-        task.plan,
+        plan,
         reach="flare",
         files={initiator.name: str(agent_file.resolve())},
         kits={"site": str(site.folder), "admin": str(admin.folder)},
         patience_seconds=task.give_up_after,
+        **more,
     )
     return made
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 from assistlearn.agent_files import AgentDescription, load_description
 from assistlearn.errors import SettingsError
@@ -32,7 +33,7 @@ class Processes:
 REACH = Processes()
 
 
-def create_run(folder: Path, run: str, files: Sequence[Path], plan: Plan) -> RunFolder:
+def create_run(folder: Path, run: str, files: Sequence[Path], plan: Plan, **more: Any) -> RunFolder:
     """Check the agents' files and write the settings of a new run.
 
     Parameters
@@ -45,6 +46,8 @@ def create_run(folder: Path, run: str, files: Sequence[Path], plan: Plan) -> Run
         The agents' files; one of them, the initiator's, names a label column.
     plan : Plan
         How to train.
+    **more
+        What else its settings say: the terms of a pilot.
     """
     made = new_folder(folder)
     descriptions = [load_description(file) for file in files]
@@ -54,7 +57,7 @@ def create_run(folder: Path, run: str, files: Sequence[Path], plan: Plan) -> Run
     check_new(run, descriptions)
     check_matching(plan.alignment, descriptions)
     files_of = {d.name: str(Path(d.file).resolve()) for d in descriptions}
-    write_run(made, run, initiator, helpers, plan, reach="processes", files=files_of)
+    write_run(made, run, initiator, helpers, plan, reach="processes", files=files_of, **more)
     return made
 
 

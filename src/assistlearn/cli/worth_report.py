@@ -1,0 +1,69 @@
+"""What a pilot has found, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from assistlearn.cli.output import counted, plain, say, say_table, size
+
+if TYPE_CHECKING:
+    from assistlearn.evaluation.gains import Gain, Worth
+    from assistlearn.runs.folder import RunFolder
+
+WORDS = {
+    "yes": "[bold green]Yes[/]: help is worth it",
+    "no": "[bold red]No[/]: help is not worth it",
+    "undecided": "[bold yellow]Undecided[/]: the samples do not tell yet whether help is worth it",
+}
+
+
+def show_pilot(folder: RunFolder) -> None:
+    """Print what a pilot has found, or how far it is."""
+    from assistlearn.evaluation.gains import Worth
+    from assistlearn.reach.opening import resuming
+
+    name, facts = f"Pilot [bold]{plain(folder.settings().run)}[/]", folder.worth()
+    if facts is None:
+        n_opened = sum(block.shape[1] for block in folder.opened())
+        say(f"{name} is not finished: {counted(folder.n_turns, 'turn')} taken, {n_opened:,} samples opened.")
+        say("Go on with it: " + plain(resuming(folder)))
+        return
+    say(f"{name} is finished.")
+    show_worth(Worth.from_dict(facts))
+
+
+def show_worth(found: Worth) -> None:
+    """Print the answer, what it rests on, and the answers for each helper."""
+    terms, gain = found.terms, found.together
+    what = "error rate" if terms.loss == "zero-one" else "log loss"
+    asked = f"a gain of at least {terms.at_least:g}" if terms.at_least else "any gain"
+    say(f"{WORDS[found.answer]} ({asked} was asked for).")
+    say(
+        f"The {what} is {found.loss_alone:.3f} alone and {found.loss_assisted:.3f} with help, on "
+        f"{counted(found.n_opened, 'opened sample')}; {found.n_closed:,} stayed closed. "
+        f"Trained on {found.n_training:,}."
+    )
+    say(
+        f"The gain is {gain.mean:+.3f}. For samples like these it lies between {gain.lower:+.3f} and "
+        f"{gain.upper:+.3f}: these limits hold with {1 - gain.alpha:.1%}, whenever one stops."
+    )
+    if found.answer == "undecided":
+        say("More labelled samples, or a pilot that trains on fewer of them (--train-share), may tell.")
+    say_table(_helpers(found))
+
+
+def _helpers(found: Worth) -> Table:
+    view = Table("helper", title="Each helper beside the initiator, the others absent", title_justify="left")
+    for title in ("worth it", "gain", "from", "to", "holds with", "exchanged"):
+        view.add_column(title, justify="right")
+    for name, gain in found.helpers.items():
+        exchanged = "-" if found.n_bytes is None else size(found.n_bytes[name])
+        view.add_row(plain(name), *_cells(gain), exchanged)
+    return view
+
+
+def _cells(gain: Gain) -> tuple[str, ...]:
+    numbers = (f"{value:+.3f}" for value in (gain.mean, gain.lower, gain.upper))
+    return (gain.answer, *numbers, f"{1 - gain.alpha:.2%}")

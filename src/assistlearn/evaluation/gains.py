@@ -1,0 +1,238 @@
+"""What assistance gains, question by question, as samples are opened: by all helpers together, and by each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from assistlearn.core.ignorance import Floats
+from assistlearn.evaluation.betting import ConfidenceSequence
+from assistlearn.evaluation.terms import Terms, greatest
+
+WorthAnswer: TypeAlias = Literal["yes", "no", "undecided"]
+
+LOSS_WORDS = {"zero-one": "error rate", "log": "log loss"}
+"""What the losses are called."""
+
+
+class Look(NamedTuple):
+    """How it stood after so many opened samples: the mean gain, and its limits."""
+
+    n_opened: int
+    mean: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What some helpers gain, and whether that is enough.
+
+    Attributes
+    ----------
+    helpers : tuple of str
+        Whose help it is.
+    answer : {"yes", "no", "undecided"}
+        Whether the gain is as large as was asked for.
+    mean : float
+        How much lower the loss was with their help, on average over the opened samples.
+    lower, upper : float
+        Limits of what it is for samples like these, which hold at all times together.
+    alpha : float
+        The chance that they do not, at the most.
+    path : tuple of Look
+        How it stood after each block.
+    """
+
+    helpers: tuple[str, ...]
+    answer: WorthAnswer
+    mean: float
+    lower: float
+    upper: float
+    alpha: float
+    path: tuple[Look, ...] = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values; the path as lists."""
+        return asdict(self) | {"helpers": list(self.helpers), "path": [list(look) for look in self.path]}
+
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> Gain:
+        """Return what :meth:`to_dict` gave; further facts are passed over."""
+        own = {each.name: facts[each.name] for each in fields(cls)}
+        return cls(**own | {"helpers": tuple(own["helpers"]), "path": tuple(Look(*look) for look in own["path"])})
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What a pilot has found.
+
+    Attributes
+    ----------
+    together : Gain
+        Of all helpers together: the answer.
+    helpers : mapping of str to Gain
+        Of each helper beside the initiator, the others absent.
+    terms : Terms
+        What was asked.
+    n_training, n_opened, n_closed : int
+        Samples that were trained on, that were opened, and that stayed closed.
+    loss_alone, loss_assisted : float
+        The mean loss on the opened samples.
+    n_bytes : mapping of str to int, or None
+        What was exchanged with each helper; None where all were in one process.
+    """
+
+    together: Gain
+    helpers: Mapping[str, Gain]
+    terms: Terms
+    n_training: int
+    n_opened: int
+    n_closed: int
+    loss_alone: float
+    loss_assisted: float
+    n_bytes: Mapping[str, int] | None = None
+
+    @property
+    def answer(self) -> WorthAnswer:
+        """Whether all helpers together gain as much as was asked for."""
+        return self.together.answer
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The limits of what all helpers together gain."""
+        return self.together.lower, self.together.upper
+
+    def __str__(self) -> str:
+        """Return the answer in a sentence."""
+        found, (lower, upper), what = self.together, self.interval, LOSS_WORDS[self.terms.loss]
+        return (
+            f"{found.answer}: with help the {what} is {self.loss_assisted:.3f}, alone {self.loss_alone:.3f}, lower by "
+            f"{found.mean:+.3f} ({lower:+.3f} to {upper:+.3f}; asked for: {self.terms.at_least:+g}), after "
+            f"{self.n_opened:,} opened samples."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        facts = {name: getattr(self, name) for name in ("n_training", "n_opened", "n_closed")}
+        facts |= {"loss_alone": self.loss_alone, "loss_assisted": self.loss_assisted}
+        each = {name: gain.to_dict() for name, gain in self.helpers.items()}
+        n_bytes = None if self.n_bytes is None else dict(self.n_bytes)
+        asked = asdict(self.terms)
+        facts |= {"each": each, "asked": asked, "n_bytes": n_bytes}
+        return self.together.to_dict() | facts
+
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> Worth:
+        """Return what :meth:`to_dict` gave."""
+        each = {name: Gain.from_dict(gain) for name, gain in facts["each"].items()}
+        names = ("n_training", "n_opened", "n_closed", "loss_alone", "loss_assisted", "n_bytes")
+        return cls(Gain.from_dict(facts), each, Terms(**facts["asked"]), *(facts[name] for name in names))
+
+
+class Weighing:
+    """Takes in the losses of opened samples, a block at a time, and says how the questions stand.
+
+    Half of alpha is for all helpers together, and the other half is shared by the questions about each of them. Where
+    there is one helper, that is one question, with all of it.
+
+    Parameters
+    ----------
+    terms : Terms
+        What is asked.
+    helpers : sequence of str
+        Their names.
+
+    Attributes
+    ----------
+    sets : list of tuple of str
+        Whose help each question is about: all of them first.
+
+    Examples
+    --------
+    >>> weighing = Weighing(Terms(at_least=0.02), ["lab", "scans"])
+    >>> weighing.sets
+    [('lab', 'scans'), ('lab',), ('scans',)]
+    >>> alone, right, wrong = np.repeat([1.0, 0.0], [15, 35]), np.zeros(50), np.ones(50)
+    >>> weighing.hear(np.array([alone, right, right, wrong]))
+    >>> weighing.answered, [gain.answer for gain in weighing.gains()]
+    (True, ['yes', 'yes', 'no'])
+    """
+
+    def __init__(self, terms: Terms, helpers: Sequence[str]) -> None:
+        self.terms = terms
+        self.sets: list[tuple[str, ...]] = [tuple(helpers)]
+        alphas = [terms.alpha]
+        if len(helpers) > 1:
+            self.sets += [(helper,) for helper in helpers]
+            alphas = [terms.alpha / 2, *[terms.alpha / 2 / len(helpers)] * len(helpers)]
+        self._questions = [_Question(helpers, alpha, terms) for helpers, alpha in zip(self.sets, alphas, strict=True)]
+        self._sum = np.zeros(2)
+
+    @property
+    def n_opened(self) -> int:
+        """How many samples were opened."""
+        return self._questions[0].sequence.n
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is nothing more to open samples for."""
+        asked = self._questions if self.terms.each_helper else self._questions[:1]
+        return all(question.answer != "undecided" for question in asked)
+
+    def hear(self, losses: Floats) -> None:
+        """Take in the losses of a block.
+
+        Parameters
+        ----------
+        losses : ndarray of shape (1 + len(sets), n)
+            Of the initiator alone, and with the help of each of the sets.
+        """
+        alone, *helped = losses
+        for question, loss in zip(self._questions, helped, strict=True):
+            question.hear(alone - loss)
+        self._sum += losses[:2].sum(axis=1)
+
+    def gains(self) -> list[Gain]:
+        """Return how each of the questions stands."""
+        return [question.gain() for question in self._questions]
+
+    def worth(self, n_training: int, n_pool: int, n_bytes: Mapping[str, int] | None = None) -> Worth:
+        """Return what was found.
+
+        Parameters
+        ----------
+        n_training, n_pool : int
+            How many samples were trained on, and how many might have been opened.
+        n_bytes : mapping of str to int, optional
+            What was exchanged with each helper.
+        """
+        together, *each = self.gains()
+        by_helper = {gain.helpers[0]: gain for gain in each or [together]}
+        alone, assisted = (float(mean) for mean in self._sum / max(self.n_opened, 1))
+        n_closed = n_pool - self.n_opened
+        return Worth(together, by_helper, self.terms, n_training, self.n_opened, n_closed, alone, assisted, n_bytes)
+
+
+class _Question:
+    """Whether some helpers gain enough."""
+
+    def __init__(self, helpers: tuple[str, ...], alpha: float, terms: Terms) -> None:
+        most = greatest(terms.loss)
+        self.sequence = ConfidenceSequence(alpha, -most, most)
+        self.answer: WorthAnswer = "undecided"
+        self._helpers, self._alpha, self._at_least = helpers, alpha, terms.at_least
+        self._path: list[Look] = []
+
+    def hear(self, differences: Floats) -> None:
+        lower, upper = self.sequence.hear(differences)
+        self._path.append(Look(self.sequence.n, self.sequence.mean, lower, upper))
+        if self.answer == "undecided":  # the first answer counts
+            self.answer = "yes" if lower > self._at_least else "no" if upper < self._at_least else "undecided"
+
+    def gain(self) -> Gain:
+        limits, mean = self.sequence.limits, self.sequence.mean
+        return Gain(self._helpers, self.answer, mean, limits.lower, limits.upper, self._alpha, tuple(self._path))

@@ -1,0 +1,64 @@
+"""A pilot: which samples it trains on, and which it may open."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistlearn.core.votes import Codes
+from assistlearn.errors import SettingsError
+from assistlearn.evaluation.terms import Terms
+
+MOST_TRAINING = 5_000
+"""Samples that are trained on at the most, where a share is asked for."""
+
+MOST_OPENED = 10_000
+"""Samples that are opened at the most."""
+
+STREAM = 5
+"""Which of the streams of chance that follow from a seed is the pilot's; the others are those of the run."""
+
+
+def drawn(terms: Terms, labels: Codes, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the positions of the samples to train on, and of those that may be opened, in the order of opening.
+
+    Chance alone decides, not the labels: what is opened later must be as likely as what was seen before.
+
+    Parameters
+    ----------
+    terms : Terms
+        How many to train on.
+    labels : ndarray of shape (n,)
+        The samples' labels, of any kind. Every class must be among those to train on.
+    seed : int
+        Where chance comes from.
+
+    Examples
+    --------
+    >>> training, pool = drawn(Terms(train_size=4), np.array([0, 0, 0, 1] * 2), seed=1)
+    >>> training, pool
+    (array([1, 3, 5, 6]), array([4, 0, 7, 2]))
+    """
+    order = np.random.RandomState([seed, STREAM]).permutation(len(labels))
+    n_training = _n_training(terms.train_size, len(labels))
+    if not 0 < n_training < len(labels):
+        raise SettingsError(
+            f"train_size={terms.train_size!r} of {len(labels)} labelled samples leaves {n_training} to train on and "
+            f"{max(len(labels) - n_training, 0)} to open. Both are needed: use another size, or more samples."
+        )
+    training, pool = np.sort(order[:n_training]), order[n_training : n_training + MOST_OPENED]
+    lost = np.setdiff1d(labels, labels[training])
+    if len(lost):
+        rare = int(np.count_nonzero(labels == lost[0]))
+        raise SettingsError(
+            f"None of the {n_training} samples to train on has the label {lost[0]}; {rare} of all {len(labels)} have. "
+            "Train on more samples, with another seed, or leave labels out that are so rare."
+        )
+    return training, pool
+
+
+def _n_training(size: float, n: int) -> int:
+    return int(size) if isinstance(size, Integral) else min(math.floor(size * n), MOST_TRAINING)

@@ -1,0 +1,79 @@
+"""What is asked of a pilot. Light to import, so that the command line can have the same defaults."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Literal, TypeAlias, get_args
+
+from assistlearn.errors import SettingsError
+
+SampleLoss: TypeAlias = Literal["zero-one", "log"]
+
+CLIP = 0.01
+"""A probability of the true class below this costs no more than this: a loss has to be bounded to be bet on."""
+
+
+def greatest(loss: SampleLoss) -> float:
+    """Return the loss of a sample at the most; the least is 0.
+
+    >>> greatest("zero-one"), round(greatest("log"), 3)
+    (1.0, 4.605)
+    """
+    if loss not in get_args(SampleLoss):
+        raise SettingsError(f"loss={loss!r} must be one of {list(get_args(SampleLoss))}.")
+    return 1.0 if loss == "zero-one" else -math.log(CLIP)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What is asked of a pilot.
+
+    Attributes
+    ----------
+    at_least : float
+        How much lower the mean loss must be for assistance to be worth it. 0.02 of the 0/1 loss are 2 points of
+        accuracy.
+    alpha : float
+        The chance that any of the answers is wrong, at the most, however often one looks.
+    loss : {"zero-one", "log"}
+        What is compared.
+    block : int
+        How many samples are opened at a time.
+    train_size : float or int
+        The share of the labelled samples that are trained on, at most 5,000; or their number.
+    each_helper : bool
+        Whether to go on until there is an answer for every helper, not just for all together.
+
+    Examples
+    --------
+    >>> Terms(at_least=2.0)
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.SettingsError: at_least=2.0 must lie between -1 and 1, as a difference in 'zero-one' loss does.
+    """
+
+    at_least: float = 0.0
+    alpha: float = 0.05
+    loss: SampleLoss = "zero-one"
+    block: int = 50
+    train_size: float = 0.5
+    each_helper: bool = False
+
+    def __post_init__(self) -> None:
+        most = greatest(self.loss)
+        if not -most < self.at_least < most:
+            raise SettingsError(
+                f"at_least={self.at_least!r} must lie between -{most:.3g} and {most:.3g}, as a difference in "
+                f"{self.loss!r} loss does."
+            )
+        if not 0.0 < self.alpha < 1.0:
+            raise SettingsError(f"alpha={self.alpha!r} must lie between 0 and 1. Use 0.05, say.")
+        if not isinstance(self.block, Integral) or self.block < 1:
+            raise SettingsError(f"block={self.block!r} must be a whole number of at least 1.")
+        share = not isinstance(self.train_size, Integral)
+        if not (0.0 < self.train_size < 1.0 if share else self.train_size >= 1):
+            raise SettingsError(
+                f"train_size={self.train_size!r} must be a share between 0 and 1, or a whole number of samples."
+            )

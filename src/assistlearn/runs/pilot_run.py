@@ -1,0 +1,157 @@
+"""A pilot over messages: train on a part of the samples, then open others, a block at a time, until there is an answer.
+
+The labels of the samples that are opened never leave the initiator: they are no part of the run that is trained. A
+helper is asked for its votes on a block only if the answer still needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+
+from assistlearn.alignment.matching import Rows
+from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes, winners
+from assistlearn.errors import RunError, SettingsError
+from assistlearn.evaluation.gains import Weighing
+from assistlearn.evaluation.pilot import drawn
+from assistlearn.evaluation.sample_loss import losses
+from assistlearn.evaluation.terms import Terms
+from assistlearn.events import Event, SamplesOpened
+from assistlearn.protocol.ledger_of_run import entries_of
+from assistlearn.runs.alignment import in_order_of_ids
+from assistlearn.runs.alone_run import alone_on
+from assistlearn.runs.matched_votes import voters
+from assistlearn.runs.open_run import OpenRun
+from assistlearn.runs.prediction import AgentVotes, Prediction, decided, own_votes
+from assistlearn.runs.settings import RunSettings
+from assistlearn.runs.training import train
+
+KEY = "pilot"
+"""Where the settings of a run have the terms of a pilot; those of any other run have no such key."""
+
+PURPOSE = "a pilot: whether assistance is worth it"
+"""What helpers are told where the initiator does not say what a pilot is for."""
+
+
+def terms_of(settings: RunSettings) -> Terms | None:
+    """Return what is asked of a pilot; None for a run that is none."""
+    said = settings.places.get(KEY)
+    try:
+        return None if said is None else Terms(**said)
+    except (TypeError, SettingsError) as error:
+        raise RunError(f"The terms of the pilot {settings.run!r} were changed or damaged: {error}") from None
+
+
+def asked(terms: Terms) -> dict[str, object]:
+    """Return what the settings of a pilot say of its terms."""
+    return {KEY: asdict(terms)}
+
+
+def pilot(run: OpenRun, terms: Terms) -> Iterator[Event]:
+    """Train, open samples and write the answer, from wherever the pilot was left, yielding what happens.
+
+    Parameters
+    ----------
+    run : OpenRun
+        The run, with all of the initiator's labels.
+    terms : Terms
+        What is asked.
+    """
+    parted = Parted.of(run, terms)
+    if run.folder.result() is None:
+        yield from train(parted.run)
+    if run.folder.worth() is None:
+        yield from _open(parted, terms)
+
+
+@dataclass(frozen=True)
+class Parted:
+    """The run as it is trained, with the labels of the samples to train on alone; and the others, to be opened.
+
+    Chance parts the samples in the order of their ids. Helpers are told the seed. From the order of a table that is
+    sorted by its labels they could tell the labels of the samples that they are asked about.
+
+    Attributes
+    ----------
+    run : OpenRun
+        The run, in which all labels but those to train on are hidden.
+    labels : ndarray
+        The label of each of the initiator's rows, as a position in the run's classes.
+    pool : ndarray of int
+        The initiator's rows that may be opened, in the order of opening.
+    n_training : int
+        How many samples are trained on.
+    """
+
+    run: OpenRun
+    labels: Codes
+    pool: Rows
+    n_training: int
+
+    @classmethod
+    def of(cls, run: OpenRun, terms: Terms) -> Parted:
+        """Part the labelled samples of a run."""
+        labels = run.table.labels
+        labelled = np.flatnonzero(labels >= 0)
+        labelled = labelled[in_order_of_ids(run.ids_at(labelled))]
+        names = np.array([str(name) for name in run.settings.classes])
+        training, pool = drawn(terms, names[labels[labelled]], run.settings.plan.seed)
+        hidden = np.full_like(labels, -1)
+        hidden[labelled[training]] = labels[labelled[training]]
+        parted = replace(run, table=replace(run.table, labels=hidden))
+        return cls(parted, labels, labelled[pool], len(training))
+
+
+def _open(parted: Parted, terms: Terms) -> Iterator[Event]:
+    """Open samples until the questions are answered, and write down what was found.
+
+    Where labels stay with the initiator, all samples are opened: when it stops would tell of them.
+    """
+    run = parted.run
+    all_of_them = run.settings.plan.make_method().keeps_labels
+    helpers = voters(run, parted.pool)
+    pool = parted.pool[helpers.kept]
+    alone = _losses(alone_on(run, pool), parted.labels[pool], terms)
+    own = own_votes(run, pool)
+    weighing, opened = Weighing(terms, run.settings.helpers), run.folder.opened()
+    for block in opened:  # before an interruption
+        weighing.hear(block)
+    while weighing.n_opened < len(pool) and (all_of_them or not weighing.answered):
+        start, stop = weighing.n_opened, min(weighing.n_opened + terms.block, len(pool))
+        mine = AgentVotes(own.known[start:stop], own.scores[start:stop], own.weight)
+        votes = {run.settings.initiator: mine} | {each.helper: each.ask(start, stop) for each in helpers.agents}
+        helped = _with_help(run, weighing, pool[start:stop], votes, parted.labels, terms)
+        block = np.array([alone[start:stop], *helped])
+        run.folder.write_opened(start // terms.block + 1, block)
+        weighing.hear(block)
+        look = weighing.gains()[0].path[-1]
+        event = SamplesOpened(look.n_opened, len(pool), look.mean, look.lower, look.upper)
+        run.log.append(event)
+        yield event
+    worth = weighing.worth(parted.n_training, len(pool), _bytes(run))
+    run.folder.write_worth(worth.to_dict())
+
+
+def _with_help(
+    run: OpenRun, weighing: Weighing, rows: Rows, votes: Mapping[str, AgentVotes], labels: Codes, terms: Terms
+) -> Iterator[Floats]:
+    """Yield the losses on some samples with the help of each of the sets of helpers, the others absent."""
+    for helpers in weighing.sets:
+        there = {name: votes[name] for name in run.settings.agents if name == run.settings.initiator or name in helpers}
+        yield _losses(decided(run, rows, there), labels[rows], terms)
+
+
+def _losses(prediction: Prediction, labels: Codes, terms: Terms) -> Floats:
+    return losses(terms.loss, labels, winners(prediction.scores), prediction.probabilities)
+
+
+def _bytes(run: OpenRun) -> dict[str, int]:
+    """Return how many bytes went to each helper and came from it."""
+    count = dict.fromkeys(run.settings.helpers, 0)
+    for entry in entries_of(run.ledger_path, run.name):
+        if entry.direction in ("sent", "received") and entry.peer in count:
+            count[entry.peer] += entry.bytes
+    return count

@@ -1,0 +1,134 @@
+"""A pilot's samples, its questions, and how their answers stand as samples are opened."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assistlearn.errors import SettingsError
+from assistlearn.evaluation.betting import ConfidenceSequence
+from assistlearn.evaluation.gains import Weighing, Worth
+from assistlearn.evaluation.pilot import MOST_OPENED, MOST_TRAINING, drawn
+from assistlearn.evaluation.sample_loss import losses
+from assistlearn.evaluation.terms import Terms
+
+
+@given(st.integers(20, 300), st.floats(0.2, 0.8), st.integers(0, 2**32 - 1))
+def test_samples_are_trained_on_or_may_be_opened_and_never_both(n, share, seed):
+    training, pool = drawn(Terms(train_size=share), np.zeros(n), seed)
+    assert len(training) == int(share * n)
+    assert sorted([*training, *pool]) == list(range(n))
+
+
+def test_who_is_trained_on_does_not_depend_on_the_labels():
+    labels = np.arange(200) % 2
+    same = [drawn(Terms(), order, seed=3) for order in (labels, np.sort(labels), labels[::-1])]
+    for training, pool in same[1:]:
+        assert training.tolist() == same[0][0].tolist()
+        assert pool.tolist() == same[0][1].tolist()
+
+
+def test_of_many_samples_a_bounded_number_is_trained_on_and_may_be_opened():
+    training, pool = drawn(Terms(), np.zeros(50_000), seed=0)
+    assert (len(training), len(pool)) == (MOST_TRAINING, MOST_OPENED)
+    assert len(drawn(Terms(train_size=6_000), np.zeros(50_000), seed=0)[0]) == 6_000
+
+
+def test_a_class_that_would_not_be_trained_on_is_named():
+    labels = np.array(["ill"] * 199 + ["dead"])
+    seed = next(s for s in range(99) if 199 not in np.random.RandomState([s, 5]).permutation(200)[:100])
+    with pytest.raises(SettingsError, match="None of the 100 samples to train on has the label dead; 1 of all 200"):
+        drawn(Terms(), labels, seed)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"at_least": 1.0}, {"at_least": float("nan")}, {"at_least": 5.0, "loss": "log"}, {"alpha": 0.0}),
+        *({"loss": "hinge"}, {"block": 0}, {"block": 2.5}, {"train_size": 1.0}, {"train_size": 0}),
+    ],
+)
+def test_terms_that_cannot_be_are_refused(wrong):
+    with pytest.raises(SettingsError, match=next(iter({*wrong} - {"loss"} or {"loss"}))):
+        Terms(**wrong)
+
+
+@pytest.mark.parametrize("size", [500, 1])
+def test_a_size_that_leaves_nothing_to_open_or_to_train_on_is_refused(size):
+    with pytest.raises(SettingsError, match="leaves"):
+        drawn(Terms(train_size=size if size > 1 else 0.001), np.zeros(500), 0)
+
+
+@pytest.mark.parametrize("n_helpers", [1, 2, 5])
+def test_the_risks_of_all_questions_add_up_to_the_risk_that_was_asked_for(n_helpers):
+    weighing = Weighing(Terms(alpha=0.1), [f"h{i}" for i in range(n_helpers)])
+    alphas = [gain.alpha for gain in weighing.gains()]
+    assert len(alphas) == (1 if n_helpers == 1 else n_helpers + 1)
+    np.testing.assert_allclose(sum(alphas), 0.1)
+
+
+def opened(rng: np.random.Generator, n: int, rates: list[float]) -> np.ndarray:
+    """0/1 losses with these error rates: of the initiator alone, and with each set of helpers."""
+    return (rng.random(n) < np.array(rates)[:, None]).astype(float)
+
+
+def test_every_question_has_the_limits_of_its_own_differences():
+    rng = np.random.default_rng(0)
+    weighing = Weighing(Terms(alpha=0.1), ["a", "b"])
+    blocks = [opened(rng, 50, [0.3, 0.2, 0.25, 0.3]) for _ in range(4)]
+    sequences = [ConfidenceSequence(alpha, -1.0, 1.0) for alpha in (0.05, 0.025, 0.025)]
+    for block in blocks:
+        weighing.hear(block)
+        for sequence, loss in zip(sequences, block[1:], strict=True):
+            sequence.hear(block[0] - loss)
+    for gain, sequence in zip(weighing.gains(), sequences, strict=True):
+        assert (gain.lower, gain.upper) == tuple(sequence.limits)
+        assert [look.n_opened for look in gain.path] == [50, 100, 150, 200]
+        assert gain.path[-1][1:] == (gain.mean, gain.lower, gain.upper)
+    worth = weighing.worth(n_training=200, n_pool=300)
+    assert (worth.n_opened, worth.n_closed) == (200, 100)
+    every = np.hstack(blocks)
+    np.testing.assert_allclose((worth.loss_alone, worth.loss_assisted), every[:2].mean(axis=1))
+    assert {*worth.helpers} == {"a", "b"}
+
+
+def test_the_answer_depends_on_the_gain_that_is_asked_for():
+    block = opened(np.random.default_rng(1), 600, [0.35, 0.2])
+    answers = {}
+    for at_least in (-0.1, 0.02, 0.15, 0.3):
+        weighing = Weighing(Terms(at_least=at_least), ["lab"])
+        weighing.hear(block)
+        answers[at_least] = weighing.gains()[0].answer
+    assert answers == {-0.1: "yes", 0.02: "yes", 0.15: "undecided", 0.3: "no"}
+
+
+def test_the_first_answer_stays_whatever_comes_later():
+    weighing = Weighing(Terms(each_helper=True), ["a", "b"])
+    weighing.hear(np.array([np.ones(50), np.zeros(50), np.zeros(50), np.ones(50)]))
+    assert not weighing.answered  # there is none about b yet
+    for _ in range(8):
+        weighing.hear(np.array([np.zeros(50), np.ones(50), np.ones(50), np.ones(50)]))
+    assert [gain.answer for gain in weighing.gains()] == ["yes", "yes", "no"]
+    assert weighing.answered
+
+
+def test_the_log_loss_of_a_hopeless_probability_is_bounded():
+    p = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    found = losses("log", np.array([0, 0, 1]), p.argmax(axis=1), p)
+    np.testing.assert_allclose(found, [0.0, np.log(100), np.log(2)])
+
+
+def test_what_was_found_can_be_written_down_and_read_back():
+    weighing = Weighing(Terms(), ["a", "b"])
+    weighing.hear(opened(np.random.default_rng(0), 50, [0.3, 0.2, 0.25, 0.3]))
+    worth = weighing.worth(10, 50, {"a": 100, "b": 200})
+    facts = json.loads(json.dumps(worth.to_dict()))
+    assert Worth.from_dict(facts) == worth
+    assert facts["answer"] == worth.answer == "undecided"
+    assert facts["each"]["a"]["lower"] == worth.helpers["a"].lower
+    assert facts["asked"]["at_least"] == 0.0
+    assert f"{worth.together.mean:+.3f}" in str(worth)
