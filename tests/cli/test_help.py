@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-
 import pytest
 
 import assistlearn as package
 from assistlearn.cli import app
-from tests.cli.program import assistlearn
+from tests.cli.program import assistlearn, modules_after
 
 COMMANDS = {
     "init": ["--example", "--json"],
@@ -49,11 +45,18 @@ def test_the_version_is_the_packages():
 
 
 def test_help_does_not_wait_for_the_heavy_packages():
-    ask = "import assistlearn.cli.program as p, sys, json; p.run(['--help']); print(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
-    loaded = set(json.loads(done.stdout.splitlines()[-1]))
+    loaded = modules_after("import assistlearn.cli.program as p; p.run(['--help'])")
     assert "assistlearn.cli.simulate" in loaded
     assert loaded.isdisjoint({"sklearn", "scipy", "polars", "pandas", "numpy", "xgboost", "matplotlib", "skops"})
+
+
+def test_an_agent_of_trees_does_not_wait_for_what_it_has_no_use_for_yet(agents):
+    loaded = modules_after(
+        "from assistlearn.reach.processes.agent_process import AgentService, holdings_of\n"
+        f"AgentService(holdings_of({str(agents[1])!r}))"
+    )
+    assert "sklearn.tree" in loaded
+    assert loaded.isdisjoint({"skops", "matplotlib", "xgboost", "duckdb", "nvflare", "dp_accounting", "typer"})
 
 
 def test_what_the_package_offers_is_imported_when_asked_for():
