@@ -22,6 +22,7 @@ ADDED_LATER: dict[str, Any] = {
     "epsilon": 1.0,
     "metric": "accuracy",
     "worse_agent": "keep",
+    "class_weight": None,
 }
 """Settings that the oldest runs do not have, and what they were trained with. Today's defaults do not matter here."""
 
