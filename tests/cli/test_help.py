@@ -51,12 +51,17 @@ def test_help_does_not_wait_for_the_heavy_packages():
 
 
 def test_an_agent_of_trees_does_not_wait_for_what_it_has_no_use_for_yet(agents):
-    loaded = modules_after(
-        "from assistlearn.reach.processes.agent_process import AgentService, holdings_of\n"
-        f"AgentService(holdings_of({str(agents[1])!r}))"
-    )
+    start = "from pathlib import Path\nfrom assistlearn.reach.processes import agent_process as p\n"
+    loaded = modules_after(f"{start}p.service_of(Path({str(agents[1])!r}))")
     assert "sklearn.tree" in loaded
     assert loaded.isdisjoint({"skops", "matplotlib", "xgboost", "duckdb", "nvflare", "dp_accounting", "typer"})
+
+
+def test_an_agent_whose_file_is_wrong_says_so_before_it_waits_for_scikit_learn(agents):
+    agents[1].write_text(agents[1].read_text() + "colour = 3\n")
+    start = "from assistlearn.reach.processes import agent_process as p\n"
+    loaded = modules_after(f"{start}assert p.main({str(agents[1])!r}, '0') == p.CANNOT_START")
+    assert loaded.isdisjoint({"sklearn", "scipy", "polars", "pandas", "skops"})
 
 
 def test_what_the_package_offers_is_imported_when_asked_for():

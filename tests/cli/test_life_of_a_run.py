@@ -7,11 +7,14 @@ import shutil
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from assistlearn.events import StopReason
 from tests.cli.program import Said, assistlearn, modules_after
 from tests.cli.small_agents import IDS, N_NEW, N_SAMPLES, NEW, lines_of, toml
 from tests.papers_settings import PAPERS_OPTIONS
+
+pytestmark = pytest.mark.usefixtures("forked_agents")
 
 ROUNDS = 2
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from tests.cli.program import assistlearn
 from tests.papers_settings import PAPERS, PAPERS_OPTIONS
+
+pytestmark = pytest.mark.usefixtures("forked_agents")
 
 ROUNDS = 3
 

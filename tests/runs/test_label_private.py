@@ -259,6 +259,7 @@ def files(folder: Path, labels: np.ndarray, sort: bool) -> list[Path]:
     return out
 
 
+@pytest.mark.usefixtures("forked_agents")
 def test_in_processes_too_other_labels_in_another_order_leave_every_byte_the_same(tmp_path):
     labels = load_wine(return_X_y=True)[1]
     told, sent = told_at_random(labels), []
