@@ -6,6 +6,7 @@ STAMP := $(VENV)/.installed
 JOBS ?= 2
 export OMP_NUM_THREADS ?= 1
 export MPLBACKEND := Agg
+unexport PYTHONDONTWRITEBYTECODE  # every agent of a test is a process; each would compile the package again
 
 .PHONY: help setup test lint types layers unit failures attacks coverage docs demo bench clean
 .PHONY: network-reach network-attacks network-site network-failures

@@ -1,4 +1,4 @@
-"""Hypothesis' profiles, and one network for all tests that need a real one: a relay and four sites."""
+"""Hypothesis' profiles, agents that start at once, and one network for all tests that need a real one."""
 
 from __future__ import annotations
 
@@ -20,6 +20,15 @@ settings.load_profile("assistlearn-ci" if os.environ.get("CI") else "assistlearn
 
 STARTING = 240.0
 """Seconds that all sites have to connect; a quiet machine needs fifteen, one that does much else may need minutes."""
+
+
+@pytest.fixture(scope="module")
+def forked_agents() -> Iterator[None]:
+    """Let agents' processes of a module's tests start at once (``tests.forked_agents``)."""
+    from tests.forked_agents import forked
+
+    with forked():
+        yield
 
 
 @pytest.fixture(scope="session")

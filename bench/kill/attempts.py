@@ -15,8 +15,10 @@ from pathlib import Path
 from assistlearn.errors import AssistLearnError
 from bench.kill.processes import NOBODY, PATIENCE, Strike
 
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(
+FORKS = multiprocessing.get_context("forkserver")
+"""Where processes are forked from one that has imported everything."""
+
+FORKS.set_forkserver_preload(
     [
         "bench.kill",
         "sklearn.tree",
@@ -40,7 +42,7 @@ class Attempt:
 
     def run(self) -> bool:
         """Return whether the work was done."""
-        process = _FORKS.Process(target=_quietly, args=(self.work, self.case, self.strike))
+        process = FORKS.Process(target=_quietly, args=(self.work, self.case, self.strike))
         process.start()
         if self.victim:
             process.join(self.delay)
@@ -83,7 +85,7 @@ def get_ready() -> None:
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parents[2]), *([before] if before else [])])
     try:
-        process = _FORKS.Process(target=int)
+        process = FORKS.Process(target=int)
         process.start()
         process.join()
     finally:

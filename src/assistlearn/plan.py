@@ -6,7 +6,7 @@ The estimator, the command line, run folders, messages and task files are made f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -18,6 +18,7 @@ from assistlearn.setting import (
     at_most,
     choice,
     one_of,
+    one_of_or_none,
     positive,
     positive_up_to_one,
     setting,
@@ -45,6 +46,7 @@ Loss = Literal["logistic", "exponential"]
 ScoreBits = Literal[0, 2, 3, 4, 8, 16, 32]
 Combine = Literal["sum", "learned", "auto", "stack", "offset"]
 FirstRound = Literal["in turn", "apart"]
+ClassWeight = Literal["balanced"]
 
 MAX_MODELS = 100
 """How many models another agent can be asked to boost by itself in one turn."""
@@ -60,6 +62,14 @@ LABEL_PRIVATE = "The label-private method"
 def _orders_of_runs() -> list[str]:
     """Return the orders that separate agents can follow: in the greedy one they would try models for each other."""
     return [name for name, order in ORDERS.items() if not isinstance(order, Greedy)]
+
+
+_class_weight_of_runs = one_of_or_none(lambda: get_args(ClassWeight))
+
+
+def _class_weight(value: Any) -> Complaint:
+    """Check that a value says how classes are weighed; a dict is held to the classes when these are known."""
+    return None if isinstance(value, Mapping) else _class_weight_of_runs(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +174,18 @@ class Plan:
         "are left out of the result (leave out), or count as any other's (keep); it is named either way.",
         lambda: get_args(WorseAgent),
         panel=SAMPLES,
+    )
+    class_weight: ClassWeight | Mapping[Any, float] | None = setting(
+        None,
+        "Let every class count as much as any other from the first turn on, however rare it is (balanced).",
+        _class_weight,
+        check_of_runs=_class_weight_of_runs,
+        choices=lambda: get_args(ClassWeight),
+        more="A sample then begins with ``n / (K * n_k)`` times its weight, where ``n_k`` of the ``n`` samples to "
+        "train on are of its class, one of ``K``; weights are added up in place of counting. Or a dict, from class to "
+        "factor; 1 for a class that it does not name.",
+        panel=SAMPLES,
+        metavar="HOW",
     )
     method: str = choice(
         "soft",

@@ -129,6 +129,21 @@ def one_of(choices: Callable[[], Sequence[Any]]) -> Callable[[Any], Complaint]:
     return check
 
 
+def one_of_or_none(choices: Callable[[], Sequence[Any]]) -> Callable[[Any], Complaint]:
+    """Return a check that a value is one of these, or None.
+
+    >>> one_of_or_none(lambda: ["balanced"])("even")
+    "is not known. Choose one of ['balanced'], or leave it out (None)."
+    """
+    listed = one_of(choices)
+
+    def check(value: Any) -> Complaint:
+        right = value is None or listed(value) is None
+        return None if right else f"is not known. Choose one of {list(choices())}, or leave it out (None)."
+
+    return check
+
+
 def whole(least: int, what: str = "", most: float = math.inf) -> Callable[[Any], Complaint]:
     """Return a check that a value is a whole number of at least, and at most, so many.
 

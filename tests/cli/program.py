@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import subprocess
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,3 +46,10 @@ def assistlearn(*arguments: object) -> Said:
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
         code = run([str(argument) for argument in arguments])
     return Said(code, out.getvalue(), err.getvalue())
+
+
+def modules_after(code: str) -> set[str]:
+    """Return the modules that a process of its own has imported once it has run this code."""
+    ask = f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout.splitlines()[-1]))

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import N_NEW, SECRET, toml
 from tests.papers_settings import PAPERS_OPTIONS
+
+pytestmark = pytest.mark.usefixtures("forked_agents")
 
 
 def sixtyfold(table: Path) -> None:
@@ -38,17 +41,16 @@ def test_a_column_in_another_unit_is_noticed_at_prediction(agents, tmp_path):
 
     lab.write_text(toml("lab", SECRET + 'moved_columns = "accept"\n'))
     log.unlink()
+    sixtyfold(tmp_path / "clinic.csv")
     accepted = assistlearn("predict", run, "--out", out, "--json")
     assert (accepted.code, accepted.json["absent"]) == (0, {})
     assert "column 'x0'" in log.read_text()
-
-    sixtyfold(tmp_path / "clinic.csv")
+    (warned,) = accepted.json["warnings"]
+    assert "column 'x0'" in warned
     own = assistlearn("predict", run, "--out", out)
     assert own.code == 0
     assert "Your own table has changed since training" in own.err
     assert "column 'x0'" in own.err
-    (warned,) = assistlearn("predict", run, "--out", out, "--json").json["warnings"]
-    assert "column 'x0'" in warned
 
 
 def test_an_unknown_wish_about_moved_columns_is_refused(agents):

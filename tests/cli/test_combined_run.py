@@ -7,6 +7,8 @@ import pytest
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import write_agents
 
+pytestmark = pytest.mark.usefixtures("forked_agents")
+
 OPTIONS = (
     "--method",
     "soft",

@@ -30,6 +30,8 @@ from assistlearn.runs.training import train
 from tests.cli.program import assistlearn
 from tests.papers_settings import PAPERS_OPTIONS
 
+pytestmark = pytest.mark.usefixtures("forked_agents")
+
 ROUNDS, SEED = 3, 11
 TREE = DecisionTreeClassifier(max_depth=3)
 LINEAR = LogisticRegression(max_iter=1000)

@@ -18,6 +18,8 @@ from tests.cli.program import assistlearn
 from tests.cli.small_agents import SECRET, toml, write_agents
 from tests.papers_settings import PAPERS_OPTIONS
 
+pytestmark = pytest.mark.usefixtures("forked_agents")
+
 ROUNDS = 6
 OPTIONS = ["--rounds", str(ROUNDS), *PAPERS_OPTIONS]
 PROGRAM = [sys.executable, "-c", "from assistlearn.cli import main; main()"]

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-
 import pytest
 
 import assistlearn as package
 from assistlearn.cli import app
-from tests.cli.program import assistlearn
+from tests.cli.program import assistlearn, modules_after
 
 COMMANDS = {
     "init": ["--example", "--json"],
@@ -50,11 +46,23 @@ def test_the_version_is_the_packages():
 
 
 def test_help_does_not_wait_for_the_heavy_packages():
-    ask = "import assistlearn.cli.program as p, sys, json; p.run(['--help']); print(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
-    loaded = set(json.loads(done.stdout.splitlines()[-1]))
+    loaded = modules_after("import assistlearn.cli.program as p; p.run(['--help'])")
     assert "assistlearn.cli.simulate" in loaded
     assert loaded.isdisjoint({"sklearn", "scipy", "polars", "pandas", "numpy", "xgboost", "matplotlib", "skops"})
+
+
+def test_an_agent_of_trees_does_not_wait_for_what_it_has_no_use_for_yet(agents):
+    start = "from pathlib import Path\nfrom assistlearn.reach.processes import agent_process as p\n"
+    loaded = modules_after(f"{start}p.service_of(Path({str(agents[1])!r}))")
+    assert "sklearn.tree" in loaded
+    assert loaded.isdisjoint({"skops", "matplotlib", "xgboost", "duckdb", "nvflare", "dp_accounting", "typer"})
+
+
+def test_an_agent_whose_file_is_wrong_says_so_before_it_waits_for_scikit_learn(agents):
+    agents[1].write_text(agents[1].read_text() + "colour = 3\n")
+    start = "from assistlearn.reach.processes import agent_process as p\n"
+    loaded = modules_after(f"{start}assert p.main({str(agents[1])!r}, '0') == p.CANNOT_START")
+    assert loaded.isdisjoint({"sklearn", "scipy", "polars", "pandas", "skops"})
 
 
 def test_what_the_package_offers_is_imported_when_asked_for():

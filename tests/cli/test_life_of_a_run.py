@@ -7,11 +7,14 @@ import shutil
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from assistlearn.events import StopReason
-from tests.cli.program import Said, assistlearn
+from tests.cli.program import Said, assistlearn, modules_after
 from tests.cli.small_agents import IDS, N_NEW, N_SAMPLES, NEW, lines_of, toml
 from tests.papers_settings import PAPERS_OPTIONS
+
+pytestmark = pytest.mark.usefixtures("forked_agents")
 
 ROUNDS = 2
 
@@ -24,6 +27,7 @@ def test_a_run_lives_from_simulate_to_forget(agents, tmp_path):
     assert trained.err == ""
     check_training(trained, run)
     check_result_for_people(run)
+    check_that_it_is_shown_and_audited_without_scikit_learn(agents, run)
     check_that_names_are_unique(agents, run)
     check_audit(agents, tmp_path)
     check_prediction(run, tmp_path)
@@ -59,6 +63,13 @@ def check_result_for_people(run: Path) -> None:
     again = assistlearn("simulate", "--resume", run)
     assert again.code == 0
     assert again.out.startswith(shown)
+
+
+def check_that_it_is_shown_and_audited_without_scikit_learn(agents: list[Path], run: Path) -> None:
+    commands = [["show", str(run)], ["audit", str(agents[1])]]
+    loaded = modules_after(f"import assistlearn.cli.program as p\nassert [p.run(c) for c in {commands!r}] == [0, 0]")
+    assert {"assistlearn.runs.folder", "assistlearn.protocol.ledger"} <= loaded
+    assert loaded.isdisjoint({"sklearn", "scipy", "pandas", "skops", "matplotlib"})
 
 
 def check_that_names_are_unique(agents: list[Path], run: Path) -> None:

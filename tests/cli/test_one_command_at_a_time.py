@@ -7,9 +7,13 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from tests.cli.program import assistlearn
 from tests.cli.test_trouble_with_agents import wait_until
 from tests.papers_settings import PAPERS_OPTIONS
+
+pytestmark = pytest.mark.usefixtures("forked_agents")
 
 PROGRAM = [sys.executable, "-c", "from assistlearn.cli import main; main()"]
 

@@ -18,6 +18,8 @@ from tests.cli.small_agents import LABEL, SECRET, toml
 from tests.cli.test_documentation import SECTIONS
 from tests.papers_settings import PAPERS_OPTIONS
 
+pytestmark = pytest.mark.usefixtures("forked_agents")
+
 N, N_NEW, ROUNDS = 500, 20, 5
 
 

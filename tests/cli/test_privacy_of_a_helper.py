@@ -9,6 +9,8 @@ import pytest
 from tests.cli.program import assistlearn
 from tests.papers_settings import PAPERS_OPTIONS
 
+pytestmark = pytest.mark.usefixtures("forked_agents")
+
 
 def owner_says(agent: Path, *lines: str) -> None:
     head = agent.read_text().split("[privacy]")[0]
@@ -17,7 +19,7 @@ def owner_says(agent: Path, *lines: str) -> None:
 
 def simulated(agents: list[Path], run: str, *options: object):
     return assistlearn(
-        "simulate", *agents, "--run", run, "--out", agents[0].parent / run, "--rounds", 3, *PAPERS_OPTIONS, *options
+        "simulate", *agents[:2], "--run", run, "--out", agents[0].parent / run, "--rounds", 3, *PAPERS_OPTIONS, *options
     )
 
 
@@ -25,7 +27,7 @@ def test_rules_are_kept_over_runs_and_shown(agents):
     owner_says(agents[1], "max_bits_per_sample = 5", "max_rounds = 2", "min_samples = 10", 'methods = ["ascii"]')
     assert simulated(agents, "first").code == 0
     shown = assistlearn("show", agents[0].parent / "first")
-    assert "lab sat 1 turn out, the first of them turn 8" in " ".join(shown.out.split())
+    assert "lab sat 1 turn out, the first of them turn 6" in " ".join(shown.out.split())
     assert "max_rounds, under [privacy]" in " ".join(shown.out.split())
     sat_out = assistlearn("show", agents[0].parent / "first", "--json").json["sat_out"]
     assert sat_out["lab"]["turns"] == 1

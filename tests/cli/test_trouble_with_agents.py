@@ -9,9 +9,13 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import SECRET, lines_of, toml
 from tests.papers_settings import PAPERS_OPTIONS
+
+pytestmark = pytest.mark.usefixtures("forked_agents")
 
 
 def simulate(agents: list[Path], *options: object):

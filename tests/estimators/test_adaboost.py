@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.utils.class_weight import compute_sample_weight
 
 from assistlearn import AssistedClassifier, StopReason
 from assistlearn.errors import AssistLearnWarning
@@ -124,6 +125,19 @@ def test_initial_weights_are_adaboosts():
     with np.errstate(divide="ignore"):  # AdaBoost takes the logarithm of a weight of zero
         theirs = AdaBoostClassifier(tree, n_estimators=N_ROUNDS, random_state=0).fit(X, y, sample_weight=weight)
     assert_same(alone(tree).fit(X, y, sample_weight=weight), theirs, X)
+
+
+@pytest.mark.parametrize(
+    ("data", "class_weight"), [(cancer, "balanced"), (wine, "balanced"), (cancer, {1: 0.1}), (wine, {0: 5.0, 2: 0.1})]
+)
+def test_weighted_classes_are_adaboosts_under_weighted_samples(data, class_weight):
+    X, y = data()
+    weight = compute_sample_weight(class_weight, y)
+    tree = DecisionTreeClassifier(max_depth=2)
+    theirs = AdaBoostClassifier(tree, n_estimators=N_ROUNDS, random_state=0).fit(X, y, sample_weight=weight)
+    ours = alone(tree, class_weight=class_weight).fit(X, y)
+    assert_same(ours, theirs, X)
+    assert alone(tree).fit(X, y).contributions_[0].model_weight != ours.contributions_[0].model_weight
 
 
 def test_a_hundred_rounds_are_adaboosts():

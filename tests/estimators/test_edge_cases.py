@@ -227,6 +227,13 @@ def test_weights_that_are_none_are_refused(weight):
         two().fit(np.random.RandomState(0).rand(4, 2), [0, 1, 0, 1], sample_weight=weight)
 
 
+@pytest.mark.parametrize("weight", [{0: -1.0}, {0: np.inf}, {0: 0.0, 1: 0.0}, {0: "much"}, {7: 1.0}, {0: None}])
+def test_class_weights_that_cannot_be_are_refused(weight):
+    X, y = np.random.RandomState(0).rand(4, 2), [0, 1, 0, 1]
+    with pytest.raises(SettingsError, match="class_weight="):
+        two(class_weight=weight).fit(X, y)
+
+
 def test_weights_on_the_hold_out_alone_are_refused():
     X, y = np.random.RandomState(0).rand(40, 2), np.tile([0, 1], 20)
     clf = two(DecisionTreeClassifier(max_depth=2), holdout=0.5).fit(X, y)

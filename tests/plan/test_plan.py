@@ -20,6 +20,7 @@ WRONG: dict[str, list[Any]] = {
     "weak_agent": ["cry", None, True],
     "holdout": [0.0, 1.0, -0.1, math.nan, "0.2", True, [0.2]],
     "patience": [0, 2.0, None],
+    "class_weight": ["even", "", True, 1, ["balanced"]],
     "reward": ["gold", 1, ["auto"]],
     "models_per_turn": [0, 1.5, True, "20"],
     "combine": ["mean", 0],
@@ -38,6 +39,7 @@ RIGHT: dict[str, list[Any]] = {
     "order": ["greedy", Strongest(), lambda round, agents, rng: agents],
     "n_rounds": [1, np.int64(3)],
     "holdout": [None, 0.2, np.float32(0.5)],
+    "class_weight": [None, "balanced", {"ill": 3.0}],
     "shrinkage": [1, 1.0, 1e-9],
     "score_bits": [4, np.int8(32)],
     "seed": [0, 2**32 - 1],
@@ -73,6 +75,11 @@ def test_folds_are_checked_where_they_matter_and_before_they_are_sent():
 def test_separate_agents_follow_no_order_that_needs_everybody_in_one_place(order):
     with pytest.raises(SettingsError, match=r"is not known. Choose one of \['chain', 'random', 'strongest'\]"):
         Plan(order=order).check_for_runs()
+
+
+def test_separate_agents_are_not_told_a_weight_for_each_class():
+    with pytest.raises(SettingsError, match=r"class_weight=\{'ill': 3.0\} is not known. Choose one of \['balanced'\]"):
+        Plan(class_weight={"ill": 3.0}).check_for_runs()
 
 
 def test_models_of_agents_that_boost_alone_cannot_be_compared():

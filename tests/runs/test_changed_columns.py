@@ -16,6 +16,8 @@ from tests.cli.program import assistlearn
 from tests.cli.small_agents import write_agents
 from tests.seams import toy_reach  # noqa: F401  agents in threads of this process
 
+pytestmark = pytest.mark.usefixtures("forked_agents")
+
 FOREST = '{ kind = "sklearn.ensemble.RandomForestClassifier", parameters = { n_estimators = 5 } }'
 
 

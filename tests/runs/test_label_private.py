@@ -71,7 +71,9 @@ def run_and_predict(made: Parties):
 
 
 @pytest.mark.parametrize("data", DATA)
-@pytest.mark.parametrize("options", [{}, {"holdout": 0.25, "order": "random"}], ids=["plain", "holdout"])
+@pytest.mark.parametrize(
+    "options", [{}, {"holdout": 0.25, "order": "random", "class_weight": "balanced"}], ids=["plain", "holdout"]
+)
 def test_other_true_labels_leave_every_byte_the_same_that_helpers_are_sent(tmp_path, data, options):
     labels = np.unique(DATA[data](return_X_y=True)[1], return_inverse=True)[1]
     told, sent, results = told_at_random(labels), [], []
@@ -118,7 +120,10 @@ def test_the_true_labels_are_not_what_helpers_are_told(tmp_path, data):
 
 
 @pytest.mark.parametrize("data", DATA)
-@pytest.mark.parametrize("options", [{}, {"holdout": 0.3}, {"score_bits": 8, "combine": "learned", "epsilon": 3.0}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"holdout": 0.3, "class_weight": "balanced"}, {"score_bits": 8, "combine": "learned", "epsilon": 3.0}],
+)
 def test_a_run_is_the_estimator_in_one_process_to_the_bit(tmp_path, data, options, monkeypatch):
     made = parties(tmp_path, DATA[data], **options)
     made.held = {}
@@ -254,6 +259,7 @@ def files(folder: Path, labels: np.ndarray, sort: bool) -> list[Path]:
     return out
 
 
+@pytest.mark.usefixtures("forked_agents")
 def test_in_processes_too_other_labels_in_another_order_leave_every_byte_the_same(tmp_path):
     labels = load_wine(return_X_y=True)[1]
     told, sent = told_at_random(labels), []

@@ -327,6 +327,7 @@ def test_a_crash_while_surplus_models_are_removed_leaves_none_that_votes(tmp_pat
 # -- real processes --
 
 
+@pytest.mark.usefixtures("forked_agents")
 def test_a_process_that_is_killed_is_left_out_and_votes_with_its_earlier_models_when_it_is_back(tmp_path):
     X, y = load_wine(return_X_y=True)
     files = []

@@ -29,6 +29,8 @@ from tests.cli.small_agents import LABEL, SECRET, toml, write_agents
 from tests.papers_settings import PAPERS
 from tests.seams import toy_reach  # noqa: F401  its line of registration
 
+pytestmark = pytest.mark.usefixtures("forked_agents")
+
 NAMES = ("clinic", "lab", "scans")
 
 

@@ -33,6 +33,8 @@ class AgentDescription:
         The column with the ids.
     label : str or None
         The column with the labels: the initiator's file names one, a helper's does not.
+    weight : str or None
+        The column with the weights of the samples, in an initiator's file; None where all count alike.
     features : FeatureChoice
         Which columns are features.
     learners : tuple of LearnerDescription
@@ -58,6 +60,7 @@ class AgentDescription:
     table: TableFile | TableQuery
     id: str
     label: str | None
+    weight: str | None
     features: FeatureChoice
     learners: tuple[LearnerDescription, ...]
     preprocessing: PreprocessingSettings
@@ -114,6 +117,7 @@ def _described(keys: AgentKeys, places: Places) -> AgentDescription:
         table=_table(keys, places.file.parent),
         id=keys.id,
         label=keys.label,
+        weight=keys.weight,
         features=keys.features,
         learners=_learners(keys.learner),
         preprocessing=keys.preprocessing,

@@ -36,7 +36,7 @@ class FeatureChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     include : tuple of str or None
-        None: every column but the ids and the label.
+        None: every column but the ids, the label and the weight.
     exclude : tuple of str
         Taken away from those included.
     """
@@ -70,6 +70,7 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     database: Path | None = None
     id: Annotated[Text, Meta(examples=["id"])]
     label: Text | None = None
+    weight: Text | None = None
     features: FeatureChoice = FeatureChoice()
     learner: Annotated[
         LearnerDescription | LearnerName | Annotated[tuple[LearnerDescription | LearnerName, ...], Meta(min_length=1)],
@@ -87,6 +88,8 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             raise WrongKeyError(
                 "label", f"label and id both name the column {self.label!r}. They must be different columns."
             )
+        if self.weight is not None:
+            self._check_weight()
         if self.label is None and self.privacy is not None and self.privacy.max_label_epsilon is not None:
             raise WrongKeyError(
                 "privacy",
@@ -97,6 +100,19 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             self._check_query()
         else:
             self._check_file()
+
+    def _check_weight(self) -> None:
+        if self.label is None:
+            raise WrongKeyError(
+                "weight",
+                f"weight names the column {self.weight!r}, but the file names no column with labels: only the "
+                "initiator's samples have weights. Remove the line from a helper's file.",
+            )
+        for key, column in (("id", self.id), ("label", self.label)):
+            if self.weight == column:
+                raise WrongKeyError(
+                    "weight", f"weight and {key} both name the column {column!r}. They must be different columns."
+                )
 
     def _check_query(self) -> None:
         if self.table is not None:

@@ -15,13 +15,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from sklearn.base import is_classifier, is_regressor
-
 from assistlearn.agent_files.agent_file import AgentDescription
 from assistlearn.agent_files.agent_keys import LearnerDescription
 from assistlearn.agent_files.suggestion import did_you_mean
 from assistlearn.errors import LearnerError
-from assistlearn.learners.best_of import BestOf
 
 INSTALL_LINES = {"xgboost": "install it: pip install 'assistlearn[xgboost]'"}
 
@@ -49,7 +46,11 @@ def make_learner(description: AgentDescription) -> Any:
     DecisionTreeClassifier(max_depth=3)
     """
     made = [_Maker(description, learner).make() for learner in description.learners]
-    return made[0] if len(made) == 1 else BestOf(made)
+    if len(made) == 1:
+        return made[0]
+    from assistlearn.learners.best_of import BestOf  # scikit-learn, too: slow to import
+
+    return BestOf(made)
 
 
 class _Maker:
@@ -146,6 +147,8 @@ class _Maker:
 
 
 def _what_is(learner: Any) -> str:
+    from sklearn.base import is_classifier, is_regressor
+
     if isinstance(learner, type):
         return "a class and not an instance of it"
     try:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from assistlearn.cli.output import Json, plain, say, say_json, say_table
+from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table
 from assistlearn.cli.told import told_in_words
 
 if TYPE_CHECKING:
     from assistlearn.agent_files import AgentDescription
     from assistlearn.service.holdings import Holdings
     from assistlearn.tables import AgentSummary
+    from assistlearn.tables.summary import WeightSummary
 
 NO_SECRET = (
     "No secret is named, so that samples can be matched by private set intersection only (simulate --align psi)."  # noqa: S105
@@ -96,6 +97,8 @@ def _show(summary: AgentSummary, limits: dict[str, Any] | None, privacy: dict[st
         say(f"prepared: {plain(step)}")
     if summary.classes is not None:
         say("labels: " + ", ".join(f"{plain(label)} ({count:,})" for label, count in summary.classes.items()))
+    if summary.weights is not None:
+        say(_in_words(summary.weights))
     view = Table("feature", "kind")
     view.add_column("missing", justify="right")
     view.add_column("different values", justify="right")
@@ -113,6 +116,11 @@ def _show(summary: AgentSummary, limits: dict[str, Any] | None, privacy: dict[st
     for note in summary.notes:
         say(f"[yellow]Note:[/] {plain(note)}")
     say("[green]All is well.[/]")
+
+
+def _in_words(weights: WeightSummary) -> str:
+    zero = f"; not trained on, with weight 0: {counted(weights.zero, 'row')}" if weights.zero else ""
+    return f"weights: column {plain(repr(weights.column))}, from {weights.least:g} to {weights.greatest:g}{zero}"
 
 
 def _show_limits(limits: dict[str, Any]) -> None:

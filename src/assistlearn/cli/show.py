@@ -68,10 +68,11 @@ def outcome(folder: RunFolder) -> dict[str, Any]:
 def show_result(folder: RunFolder) -> None:
     """Print a run's result for people."""
     from assistlearn.events import StopReason
-    from assistlearn.reach.opening import resuming
 
     settings, result = folder.settings(), folder.result()
     if result is None:
+        from assistlearn.reach.opening import resuming
+
         say(f"Run [bold]{plain(settings.run)}[/] is not finished: {counted(folder.n_turns, 'turn')} taken.")
         say("Go on with it: " + plain(resuming(folder)))
         return

@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
-from skops import io
 
 from assistlearn.combination.combination import Combination
 from assistlearn.combination.linear import Linear
@@ -161,10 +160,14 @@ def _check_models(kept: KeptCombination, source: str) -> None:
 
 
 def _kept_boosted(model: TreeCombination) -> KeptTrees:
+    from skops import io  # slow to import, and needed for trees alone
+
     return KeptTrees(list(model.agents), model.n_own, io.dumps(model.trees, compression=ZIP_DEFLATED))
 
 
 def _kept_own_trees(model: OwnTrees) -> KeptOwnTrees:
+    from skops import io
+
     return KeptOwnTrees(model.n_own, io.dumps(model.trees, compression=ZIP_DEFLATED))
 
 

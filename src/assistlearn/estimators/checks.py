@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
 from assistlearn.core.ignorance import Floats
@@ -50,6 +51,21 @@ def check_sample_weight(sample_weight: Any, X: Any) -> Floats | None:
     if not weight.sum() > 0.0:
         raise SettingsError("Every sample_weight is zero: there is nothing to learn from.")
     return weight
+
+
+def class_factors(class_weight: Mapping[Any, float], classes: Any, labels: Any) -> dict[int, float]:
+    """Return the factor of each class by its position among the classes.
+
+    >>> class_factors({"ill": 3.0}, np.array(["ill", "well"]), np.array(["well", "ill"]))
+    {0: 3.0, 1: 1.0}
+    """
+    try:
+        factors = compute_class_weight(dict(class_weight), classes=classes, y=labels).astype(float)
+    except (TypeError, ValueError) as error:
+        raise SettingsError(f"class_weight={class_weight!r} cannot be used: {error}") from None
+    if not ((factors >= 0.0) & np.isfinite(factors)).all() or not factors.any():
+        raise SettingsError(f"class_weight={class_weight!r} must have finite numbers from 0 on, and not 0 for all.")
+    return dict(enumerate(factors.tolist()))
 
 
 def find_columns(agents: Sequence[AgentSpec], X: Any, names: Sequence[str] | None) -> dict[str, Positions]:

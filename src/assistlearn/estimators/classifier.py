@@ -31,6 +31,7 @@ from assistlearn.estimators.checks import (
     AgentSpec,
     check_agents,
     check_sample_weight,
+    class_factors,
     find_columns,
     warn_large_epsilon,
     warn_nothing_learned,
@@ -123,7 +124,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     columns_ : dict of str to ndarray of int
         The positions of the columns each agent knows.
     class_prior_ : ndarray of shape (n_classes,)
-        The share of each class in the training samples, by weight.
+        The share of each class in the training samples, by ``sample_weight``.
 
     Notes
     -----
@@ -167,6 +168,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         patience: int = Plan.patience,
         metric: str = Plan.metric,
         worse_agent: str = Plan.worse_agent,
+        class_weight: str | Mapping[Any, float] | None = Plan.class_weight,
         reward: str | None = Plan.reward,
         cv: int = Plan.cv,
         loss: str = Plan.loss,
@@ -190,6 +192,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         self.patience = patience
         self.metric = metric
         self.worse_agent = worse_agent
+        self.class_weight = class_weight
         self.reward = reward
         self.cv = cv
         self.loss = loss
@@ -218,7 +221,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         y : array-like of shape (n_samples,)
             The labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            The initial ignorance, up to a factor.
+            The initial ignorance, up to a factor; ``class_weight`` multiplies it.
 
         Returns
         -------
@@ -265,6 +268,9 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     def _train(self, plan: Plan, X: Any, codes: Codes, weight: Floats | None) -> None:
         """Let the agents take their turns, and keep what is learned."""
         check_holdout(plan, codes)
+        if isinstance(plan.class_weight, Mapping):
+            by_position = class_factors(plan.class_weight, self.classes_, self.classes_[codes])
+            plan = replace(plan, class_weight=by_position)
         told = self._told_codes(plan, codes)
         names, n_classes, own = list(self.agents_), len(self.classes_), self._own_numbers(X, plan)
         made = set_up(plan, names, codes, codes, n_classes, weight, told, own)

@@ -52,6 +52,8 @@ def _type(name: str, annotation: Any) -> str:
     known = SETTINGS[name]
     if name == "order":
         return f"{{{', '.join(map(_shown, ORDERS))}}} or callable"
+    if name == "class_weight":
+        return f"{{{', '.join(map(_shown, known.choices() if known.choices else ()))}}} or dict"
     if known.choices is not None:
         return f"{{{', '.join(map(_shown, known.choices()))}}}"
     return str(annotation).replace(" | None", "")

@@ -1,11 +1,15 @@
 """How a private estimator is fitted under an ignorance: prepare once, refit every round."""
 
-from assistlearn.learners.best_of import BestOf
-from assistlearn.learners.hist import HistBoostClassifier, HistTreeClassifier
-from assistlearn.learners.honest import Honesty
-from assistlearn.learners.learner import Learner, Prepares
-from assistlearn.learners.model import Model
-from assistlearn.learners.together import AnswersTogether, Panel
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assistlearn.learners.best_of import BestOf
+    from assistlearn.learners.hist import HistBoostClassifier, HistTreeClassifier
+    from assistlearn.learners.honest import Honesty
+    from assistlearn.learners.learner import Learner, Prepares
+    from assistlearn.learners.model import Model
+    from assistlearn.learners.together import AnswersTogether, Panel
 
 __all__ = [
     "AnswersTogether",
@@ -18,3 +22,26 @@ __all__ = [
     "Panel",
     "Prepares",
 ]
+
+_HOMES = {
+    "AnswersTogether": "together",
+    "BestOf": "best_of",
+    "HistBoostClassifier": "hist",
+    "HistTreeClassifier": "hist",
+    "Honesty": "honest",
+    "Learner": "learner",
+    "Model": "model",
+    "Panel": "together",
+    "Prepares": "learner",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is asked for: whoever reads a run's result does not wait for scikit-learn."""
+    if name in _HOMES:
+        return getattr(import_module(f"assistlearn.learners.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'assistlearn.learners' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

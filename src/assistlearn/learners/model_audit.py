@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import BaggingClassifier
 
 from assistlearn.errors import UntrustedFileError
 
@@ -28,6 +27,8 @@ def audit(model: Any, source: str) -> None:
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> audit(DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]), "a file")
     """
+    from sklearn.ensemble import BaggingClassifier
+
     for part in _parts(model):
         n_columns = getattr(part, "n_features_in_", None)
         if hasattr(part, "check_kept"):  # a model whose trees are not scikit-learn's looks into them itself

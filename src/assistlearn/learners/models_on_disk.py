@@ -1,4 +1,7 @@
-"""Models on disk without pickle: read, audit, only then construct (skops)."""
+"""Models on disk without pickle: read, audit, only then construct (skops).
+
+skops imports every estimator of scikit-learn, so it is imported where the first model is read or written.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sklearn.pipeline import Pipeline
-from skops import io
-
 from assistlearn.errors import LearnerError, UntrustedFileError
-from assistlearn.learners.best_of import BestOf
 from assistlearn.learners.model import Model
 from assistlearn.learners.model_audit import AUDITED_TYPES, audit
 
@@ -43,6 +42,8 @@ def load_trusted(path: str | PathLike[str], trusted: Sequence[str], packages: Se
     packages : sequence of str, default=()
         Packages all of whose classes, but none of whose functions, are trusted.
     """
+    from skops import io
+
     found = set(io.get_untrusted_types(file=path))
     _refuse_unknown(found, trusted, packages, str(path))
     model = io.load(path, trusted=sorted(found))
@@ -55,6 +56,8 @@ def loads_trusted(data: bytes, source: str) -> Any:
 
     ``source`` is what errors call them.
     """
+    from skops import io
+
     try:
         found = set(io.get_untrusted_types(data=data))
         _refuse_unknown(found, (), (), source)
@@ -69,6 +72,8 @@ def loads_trusted(data: bytes, source: str) -> Any:
 
 def dump_model(model: Model, packages: Sequence[str] = ()) -> bytes:
     """Return a model as bytes, once it is sure that :func:`load_model` with these packages will take them."""
+    from skops import io
+
     content: bytes = io.dumps(model)
     unknown = _unknown(set(io.get_untrusted_types(data=content)), MODEL_TYPES, packages)
     if unknown:
@@ -125,6 +130,10 @@ def packages_of(estimator: Any) -> tuple[str, ...]:
 
 
 def _learners_in(estimator: Any) -> Iterator[Any]:
+    from sklearn.pipeline import Pipeline
+
+    from assistlearn.learners.best_of import BestOf
+
     if isinstance(estimator, Pipeline):
         for _, step in estimator.steps:
             yield from _learners_in(step)

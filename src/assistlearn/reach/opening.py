@@ -17,7 +17,7 @@ from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.folder_lock import locked
 from assistlearn.runs.forgetting import forget
 from assistlearn.runs.open_run import OpenRun, OwnTable, open_run
-from assistlearn.runs.own_table import codes_of
+from assistlearn.runs.own_table import codes_of, weights_of
 from assistlearn.service.agent_from_file import from_loaded
 from assistlearn.tables import LoadedAgent, load_agent
 
@@ -69,6 +69,7 @@ def with_own_table(
     rules = own.description.privacy
     table = OwnTable(
         codes_of(own.table, settings.classes),
+        weights_of(own.table),
         label=own.description.label or "",
         max_label_epsilon=None if rules is None else rules.max_label_epsilon,
     )

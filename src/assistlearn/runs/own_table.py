@@ -1,4 +1,4 @@
-"""The initiator's table in a run: its classes, its labels as codes, and the rows of ids."""
+"""The initiator's table in a run: its classes, its labels as codes, its weights, and the rows of ids."""
 
 from __future__ import annotations
 
@@ -32,6 +32,11 @@ def codes_of(table: Table, classes: Sequence[Any]) -> NDArray[Any]:
         return np.full(len(table), -1)
     place = {label: position for position, label in enumerate(classes)}
     return np.array([place.get(label, -1) for label in table.labels.to_list()], dtype=np.int64)
+
+
+def weights_of(table: Table) -> NDArray[Any] | None:
+    """Return each row's weight; None where all count alike. Rows without a label may have none, and get 0."""
+    return None if table.weights is None else table.weights.fill_null(0.0).to_numpy()
 
 
 def rows_of(ids: Ids, table_ids: pl.Series) -> NDArray[Any]:

@@ -23,6 +23,7 @@ ADDED_LATER: dict[str, Any] = {
     "metric": "accuracy",
     "worse_agent": "keep",
     "calibrate": "none",
+    "class_weight": None,
 }
 """Settings that the oldest runs do not have, and what they were trained with. Today's defaults do not matter here."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.core import RunState
+from assistlearn.core.balance import balanced, weighted_by_class
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
@@ -23,6 +24,7 @@ from assistlearn.session.evaluating import Evaluating
 from assistlearn.session.holdout import HoldoutVotes, split
 
 Positions = NDArray[np.intp]
+Values = TypeVar("Values", Codes, Floats | None)
 
 
 @dataclass(frozen=True)
@@ -150,15 +152,10 @@ def set_up(
         The initiator's own columns as numbers, where a combination may look at them.
     """
     training, aside = split_of(plan, labels)
-    if weights is not None and training is not None and not weights[training].sum() > 0.0:
-        raise SettingsError(
-            f"holdout={plan.holdout} leaves {len(training)} samples to train on, all of them with no weight. "
-            "Hold out less, or give more samples a sample_weight."
-        )
+    own_weights = _starting_weights(plan, _at(labels, training), n_classes, _at(weights, training))
     initiator = agents[0]
     methods = {name: (plan.at_home() if name == initiator else plan).make_method() for name in agents}
     n_training = len(labels) if training is None else len(training)
-    own_weights = weights if weights is None or training is None else weights[training]
     true = _at(codes, training)
     heard = true if told is None else _at(told, training)
     rng = np.random.RandomState([plan.seed, 3])
@@ -178,16 +175,39 @@ def set_up(
 def _holdout(
     plan: Plan, codes: Codes, n_classes: int, aside: Positions, weights: Floats | None, own: Floats | None
 ) -> HoldOut:
-    """Return what the hold-out samples will tell."""
+    """Return what the hold-out samples will tell; it is by their own weights, whatever the plan weighs classes by."""
+    theirs = None if weights is None else weights[aside]
+    if theirs is not None and not theirs.sum() > 0.0:
+        raise SettingsError(
+            f"holdout={plan.holdout} holds out {len(aside)} samples, all of them with no weight, which tell nothing. "
+            "Hold out more, or give more samples a weight."
+        )
     return HoldOut(
         codes[aside],
         n_classes,
         plan.patience,
         plan.make_method(),
         plan.metric,
-        None if weights is None else weights[aside],
+        theirs,
         None if own is None else own[aside],
     )
+
+
+def _starting_weights(plan: Plan, labels: Codes, n_classes: int, weights: Floats | None) -> Floats | None:
+    """Return the weights that the samples to train on begin with; None where all are equal.
+
+    The order of the classes must not matter, so it is the labels that are counted, and not the secret codes.
+    """
+    if isinstance(plan.class_weight, Mapping):  # by the position of the class
+        factors = np.array([plan.class_weight.get(position, 1.0) for position in range(n_classes)])
+        weights = weighted_by_class(labels, factors, weights)
+    if weights is not None and not weights.sum() > 0.0:
+        why = "The run" if plan.holdout is None else f"holdout={plan.holdout}"
+        raise SettingsError(
+            f"{why} leaves {len(labels)} samples to train on, all of them with no weight. Hold out less, or give more "
+            "samples a weight."
+        )
+    return balanced(labels, n_classes, weights) if plan.class_weight == "balanced" else weights
 
 
 def _states(
@@ -201,8 +221,9 @@ def _states(
     return own | {name: methods[name].start(n_training, n_classes) for name in helpers}
 
 
-def _at(codes: Codes, training: Positions | None) -> Codes:
-    return codes if training is None else codes[training]
+def _at(values: Values, training: Positions | None) -> Values:
+    """Return the values of the samples to train on."""
+    return values if values is None or training is None else values[training]
 
 
 def check_holdout(plan: Plan, labels: Codes) -> None:

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from assistlearn import storage
 from assistlearn.errors import AssistLearnError, ProtocolError, RunError, TableChangedError
-from assistlearn.learners import Model
+from assistlearn.learners.model import Model
 from assistlearn.learners.models_on_disk import dump_model, load_model
 from assistlearn.protocol.codec import decode_kept
 from assistlearn.storage.file_digests import REMEDY, FileDigests

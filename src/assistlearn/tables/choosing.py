@@ -14,7 +14,7 @@ from assistlearn.tables.schema import Schema
 def choose_features(names: Sequence[str], description: AgentDescription) -> list[str]:
     """Return the feature columns, in the order of the table.
 
-    Patterns never take the id and label columns; to name one of them outright is an error.
+    Patterns never take the id, label and weight columns; to name one of them outright is an error.
 
     Examples
     --------
@@ -26,10 +26,11 @@ def choose_features(names: Sequence[str], description: AgentDescription) -> list
     ['x0', 'x2']
     """
     _require_column(description.id, names, description, "id")
-    if description.label is not None:
-        _require_column(description.label, names, description, "label")
+    for key, column in (("label", description.label), ("weight", description.weight)):
+        if column is not None:
+            _require_column(column, names, description, key)
     choice = description.features
-    free = [name for name in names if name not in (description.id, description.label)]
+    free = [name for name in names if name not in (description.id, description.label, description.weight)]
     included = free
     if choice.include is not None:
         _refuse_reserved(choice.include, description)
@@ -68,7 +69,7 @@ def require_trained(schema: Schema, names: Sequence[str], description: AgentDesc
     Features are found by name: the order of the columns, and what others there are, does not matter.
     """
     _require_column(description.id, names, description, "id")
-    for key, column in (("id", description.id), ("label", description.label)):
+    for key, column in (("id", description.id), ("label", description.label), ("weight", description.weight)):
         if column in schema.names:
             raise ColumnsError(
                 f"{description.places(key)}: {key} = {column!r} names a column that the models were trained with as a "
@@ -93,7 +94,8 @@ def _require_column(wanted: str, names: Sequence[str], description: AgentDescrip
 
 
 def _refuse_reserved(include: Sequence[str], description: AgentDescription) -> None:
-    for column, what in ((description.label, "label"), (description.id, "id")):
+    reserved = ((description.label, "label"), (description.id, "id"), (description.weight, "weight"))
+    for column, what in reserved:
         if column in include:
             raise ColumnsError(
                 f"{description.places('features', 'include')}: {column!r} is the {what} column and cannot be a feature "

@@ -15,6 +15,7 @@ from assistlearn.tables.label_column import labels_as_before, settle_labels, typ
 from assistlearn.tables.schema import Column, Kind, LabelType, Schema
 from assistlearn.tables.source import open_source
 from assistlearn.tables.table import Table
+from assistlearn.tables.weight_column import settle_weights
 
 
 def read_table(description: AgentDescription, *, schema: Schema | None = None) -> Table:
@@ -26,8 +27,8 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
         The agent's file.
     schema : Schema, optional
         That of training, to read rows for prediction: the features have the same names, order and types, wherever they
-        stand in the table, or there is an error; labels are read where there are any. By default the features are those
-        that the agent's file chooses, and their kinds are found from the table.
+        stand in the table, or there is an error; labels are read where there are any, weights never. By
+        default the features are those that the agent's file chooses, and their kinds are found from the table.
 
     Returns
     -------
@@ -36,7 +37,7 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
     """
     source = open_source(description)
     names = source.names()
-    label = description.label
+    label, weight = description.label, description.weight
     if schema is None:
         features = choose_features(names, description)
         as_category = description.preprocessing.as_category
@@ -45,11 +46,12 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
         require_trained(schema, names, description)
         features, codes = schema.names, schema.categories
         label = label if label in names and schema.label_type is not None else None
-    labels = [] if label is None else [label]
-    frame = source.read([description.id, *features, *labels], [description.id, *codes, *labels])
+        weight = None
+    labels, weights = ([] if name is None else [name] for name in (label, weight))
+    frame = source.read([description.id, *features, *labels, *weights], [description.id, *codes, *labels])
     if frame.is_empty():
         raise TableError(f"{description.table} has columns but not a single row. Fill it, or correct the query.")
-    return _Reading(description, source.from_text, frame, codes).table(schema, label)
+    return _Reading(description, source.from_text, frame, codes).table(schema, label, weight)
 
 
 class _Reading:
@@ -65,15 +67,16 @@ class _Reading:
         self._ids_read = frame.drop_in_place(description.id)
         self._read = {name: self._cleaned(frame.drop_in_place(name)) for name in frame.columns}
 
-    def table(self, schema: Schema | None, label: str | None) -> Table:
+    def table(self, schema: Schema | None, label: str | None, weight: str | None) -> Table:
         ids = self._ids()
         labels = None if label is None else self._labels(label, None if schema is None else schema.label_type)
+        weights = None if weight is None or labels is None else self._weights(weight, labels)
         left_out: tuple[str, ...] = ()
         if schema is None:
             left_out = self._without_values()
             schema = Schema(self._columns(left_out), None if labels is None else type_of_labels(labels))
         features = pl.DataFrame([self._feature(column) for column in schema.columns])
-        return Table(self._name, ids, features, schema, labels, left_out)
+        return Table(self._name, ids, features, schema, labels, left_out, weights)
 
     def _ids(self) -> pl.Series:
         ids = self._ids_read
@@ -115,6 +118,9 @@ class _Reading:
                 "label can be predicted, but there must be some with a label to train on."
             )
         return settle_labels(labels, self._from_text, self._name)
+
+    def _weights(self, name: str, labels: pl.Series) -> pl.Series:
+        return settle_weights(self._read.pop(name), labels, self._from_text, self._name)
 
     def _without_values(self) -> tuple[str, ...]:
         """Return the columns that cannot teach anything; some learners fail on them."""

@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from assistlearn.agent_files.suggestion import listed
 from assistlearn.tables.loading import LoadedAgent
 from assistlearn.tables.schema import Column, Kind
+from assistlearn.tables.table import Table
 
 STAYS = (
     "the table: no value, no column's name or type, not how many columns there are",
@@ -26,6 +27,7 @@ LEAVES = (
     "the run holds out",
 )
 LEAVES_HELPER = ("in prediction: for every sample asked for, one score per class",)
+LEAVES_WEIGHTS = ("once: the weight of every shared sample (with the method label-private, it stays here)",)
 LEAVES_INITIATOR = (
     "once: the label of every shared sample, as a number under a secret permutation of the classes (with the method "
     "label-private, one that chance has changed)",
@@ -41,6 +43,16 @@ class ColumnSummary:
     kind: str
     missing: float
     distinct: int
+
+
+@dataclass(frozen=True)
+class WeightSummary:
+    """The weights of the rows that have a label: the column, the least, the greatest, and how many are 0."""
+
+    column: str
+    least: float
+    greatest: float
+    zero: int
 
 
 @dataclass(frozen=True)
@@ -61,6 +73,8 @@ class AgentSummary:
         The share of all feature values that are missing.
     classes : dict from str to int, or None
         How often each label occurs, rows without one left out; None at a helper.
+    weights : WeightSummary or None
+        The samples' weights; None where all count alike.
     preprocessing : tuple of str
         What is done to the columns before the learner sees them.
     leaves, stays : tuple of str
@@ -80,6 +94,7 @@ class AgentSummary:
     kinds: dict[str, int]
     missing: float
     classes: dict[str, int] | None
+    weights: WeightSummary | None
     preprocessing: tuple[str, ...]
     leaves: tuple[str, ...]
     stays: tuple[str, ...]
@@ -115,12 +130,26 @@ def describe(agent: LoadedAgent, now: dt.datetime) -> AgentSummary:
         kinds={str(kind): kinds.count(kind) for kind in Kind if kind in kinds},
         missing=sum(column.missing for column in columns) / len(columns),
         classes=None if labels is None else _counts(labels),
+        weights=_weights(table),
         preprocessing=tuple(_steps(agent.estimator)),
-        leaves=LEAVES + (LEAVES_INITIATOR if description.is_initiator else LEAVES_HELPER),
+        leaves=_leaves(table),
         stays=STAYS,
         notes=tuple(_notes(agent, columns, now)),
         fingerprint=table.fingerprint,
     )
+
+
+def _leaves(table: Table) -> tuple[str, ...]:
+    if table.labels is None:
+        return LEAVES + LEAVES_HELPER
+    return LEAVES + LEAVES_INITIATOR + (() if table.weights is None else LEAVES_WEIGHTS)
+
+
+def _weights(table: Table) -> WeightSummary | None:
+    if table.weights is None or table.labels is None:
+        return None
+    used = table.weights.filter(table.labels.is_not_null()).to_numpy()
+    return WeightSummary(table.weights.name, float(used.min()), float(used.max()), int((used == 0.0).sum()))
 
 
 def _column(column: Column, values: pl.Series) -> ColumnSummary:

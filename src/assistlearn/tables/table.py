@@ -1,4 +1,4 @@
-"""An agent's table in memory: ids, features and, at the initiator, labels."""
+"""An agent's table in memory: ids, features and, at the initiator, labels and perhaps weights."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ class Table:
         Whole numbers, booleans or text, missing where a row is not to be trained on; None at a helper.
     left_out : tuple of str
         Columns that would have been features, but have no value in any row.
+    weights : Series or None
+        Floats from 0 on, missing only where a row has no label; None where all rows count alike.
     """
 
     source: str
@@ -37,12 +39,13 @@ class Table:
     schema: Schema
     labels: pl.Series | None = None
     left_out: tuple[str, ...] = ()
+    weights: pl.Series | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of ids, features and labels: another one means another table, or another order of its rows."""
-        labels = [] if self.labels is None else [self.labels]
-        return fingerprint([self.ids, *self.features.iter_columns(), *labels])
+        """A digest of ids, features, labels and weights: another one means another table, or order of its rows."""
+        beside = [column for column in (self.labels, self.weights) if column is not None]
+        return fingerprint([self.ids, *self.features.iter_columns(), *beside])

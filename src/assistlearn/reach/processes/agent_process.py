@@ -6,18 +6,21 @@ import socket
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from assistlearn.agent_files import load_description
 from assistlearn.errors import AssistLearnError
 from assistlearn.reach.framing import receive, send
 from assistlearn.reach.processes.process_transport import CANNOT_START
-from assistlearn.service.agent_from_file import holdings_of
-from assistlearn.service.service import AgentService
+
+if TYPE_CHECKING:
+    from assistlearn.service.service import AgentService
 
 
 def main(file: str, descriptor: str) -> int:
     """Answer requests until nobody asks any more; return the exit code."""
     try:
-        service = AgentService(holdings_of(Path(file)))
+        service = service_of(Path(file))
     except AssistLearnError as error:
         sys.stderr.write(f"{error}\n")
         return CANNOT_START
@@ -25,6 +28,16 @@ def main(file: str, descriptor: str) -> int:
         while (request := receive(end)) is not None:
             send(end, service.answer(request))
     return 0
+
+
+def service_of(file: Path) -> AgentService:
+    """Return the service of an agent's file, which is read first: what is wrong in it is said at once."""
+    description = load_description(file)
+    from assistlearn.service.agent_from_file import from_loaded
+    from assistlearn.service.service import AgentService
+    from assistlearn.tables import load_agent
+
+    return AgentService(from_loaded(load_agent(description)))
 
 
 if __name__ == "__main__":

@@ -30,6 +30,29 @@ LAST_WORDS = 2_000
 """How many characters of a dead process's log an error shows."""
 
 
+def start(file: Path, descriptor: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start the process of an agent's file.
+
+    Parameters
+    ----------
+    file : path
+        The agent's TOML file.
+    descriptor : int
+        Of the socket on which it answers; it inherits this one and no other.
+    log : file
+        Where its words go.
+    """
+    return subprocess.Popen(  # noqa: S603  our own module, on a file that the user named
+        [sys.executable, "-m", "assistlearn.reach.processes.agent_process", str(file), str(descriptor)],
+        pass_fds=[descriptor],
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        process_group=0,
+    )
+
+
 class ProcessTransport:
     """Starts a process for each agent and carries messages to and from them.
 
@@ -93,22 +116,7 @@ class _Process:
         self._socket, theirs = socket.socketpair()
         self._socket.settimeout(max(timeout, STARTING))
         with theirs:
-            command = [
-                sys.executable,
-                "-m",
-                "assistlearn.reach.processes.agent_process",
-                str(file),
-                str(theirs.fileno()),
-            ]
-            self._process = subprocess.Popen(  # noqa: S603  our own module, on a file that the user named
-                command,
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=self._log,
-                stderr=self._log,
-                env=os.environ | {"PYTHONUNBUFFERED": "1"},
-                process_group=0,
-            )
+            self._process = start(file, theirs.fileno(), self._log)
 
     @property
     def pid(self) -> int:
