@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from multiprocessing.reduction import DupFd
@@ -39,9 +39,11 @@ def _ready() -> None:
 class ForkedAgent:
     """A process, with what a transport needs of ``Popen``."""
 
-    def __init__(self, file: Path, descriptor: int, log: IO[bytes]) -> None:
+    def __init__(
+        self, file: Path, descriptor: int, log: IO[bytes], be: Callable[[str, int], int] | None = None
+    ) -> None:
         inherited = Inherited(descriptor), Inherited(log.fileno())
-        self._process = FORKS.Process(target=be_the_agent, args=(str(file), *inherited))
+        self._process = FORKS.Process(target=be_the_agent, args=(str(file), *inherited, be or be_honest))
         self._process.start()
         self.terminate, self.kill = self._process.terminate, self._process.kill
 
@@ -72,8 +74,12 @@ def arrived(sent: Any) -> int:
     return number
 
 
-def be_the_agent(file: str, descriptor: int, log: int) -> None:
+def be_the_agent(file: str, descriptor: int, log: int, be: Callable[[str, int], int]) -> None:
     os.setpgid(0, 0)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    sys.exit(agent_process.main(file, str(descriptor)))
+    sys.exit(be(file, descriptor))
+
+
+def be_honest(file: str, descriptor: int) -> int:
+    return agent_process.main(file, str(descriptor))

@@ -116,6 +116,10 @@ class AgentGoneError(UnreachableError):
         self.reason = reason
 
 
+class DoubtedError(AgentGoneError):
+    """An agent is not believed, and the run goes on without it: nothing that it has said counts."""
+
+
 class NetworkError(AssistLearnError, ConnectionError):
     """The network between organisations does not work: relay, certificates, kits, jobs."""
 

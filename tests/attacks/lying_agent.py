@@ -1,19 +1,16 @@
-"""A helper that knows the labels of the training samples, and claims what it likes; also as a process of its own.
+"""A helper that knows the labels of the training samples, and claims what it likes, in a process of its own.
 
-    python -m tests.attacks.lying_agent KIND agent.toml FD
-
-is an agent's process (:mod:`assistlearn.reach.processes.agent_process`) that lies. What it says of its model weight
-follows from what it claims, so that no arithmetic finds it.
+What it says of its model weight follows from what it claims, so that no arithmetic finds it.
 """
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 
 from assistlearn.agents import Agent, Answer, Turn
+from assistlearn.reach.processes import agent_process
 from assistlearn.service import part
 
 KINDS = ("knows the labels", "knows the labels and guesses", "guesses")
@@ -34,11 +31,7 @@ class LyingAgent(Agent):
         reward = method.reward(self._said(claimed, method, n_classes), codes, samples.held, n_classes)
         verdict = method.judge(state, reward, state.ignorance(), samples.held)
         if self._candidate is None or verdict.useless:
-            return (
-                Answer(honest.reward, honest.verdict, honest.holdout)
-                if honest.verdict.useless
-                else self._sit_out(state, method)
-            )
+            return self._sit_out(state, method)
         self._candidate = type(self._candidate)(turn.round, verdict.model_weight, self._candidate.model)
         if keep:
             self.keep_candidate()
@@ -69,8 +62,7 @@ def lying(kind: str) -> type[LyingAgent]:
     return type("LyingAgent", (LyingAgent,), {"kind": kind})
 
 
-if __name__ == "__main__":
-    from assistlearn.reach.processes.agent_process import main
-
-    part.Agent = lying(sys.argv[1])
-    sys.exit(main(*sys.argv[2:]))
+def be_a_liar(kind: str, file: str, descriptor: int) -> int:
+    """Be an agent's process that lies."""
+    part.Agent = lying(kind)
+    return agent_process.main(file, str(descriptor))

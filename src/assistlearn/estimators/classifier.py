@@ -304,8 +304,8 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         self.report_ = session.report
         honest = session.honest_scores(self.n_rounds_)
         self.calibration_ = None if honest is None else honest.calibration()
-        if session.report is not None and session.report.left_out:
-            self._leave_out(session.report.left_out)
+        if session.report is not None:
+            self._leave_out(session.report)
 
     def _fresh_agent(self, plan: Plan) -> Agent:
         """Return the initiator once more, untrained."""
@@ -322,10 +322,11 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             found.append(LocalParticipant(agent, made.states[name], made.methods[name], **more))
         return found
 
-    def _leave_out(self, names: Sequence[str]) -> None:
+    def _leave_out(self, report: Report) -> None:
         """Leave agents out of the result: their models do not vote."""
-        for name in names:
-            logger.warning("Agent %r makes the result worse on the hold-out samples, and is left out of it.", name)
+        for name in report.left_out:
+            why = "makes the result worse on the hold-out samples" if name in report.worse else self.left_[name]
+            logger.warning("Agent %r is left out of the result: %s.", name, why)
             del self.agents_[name], self.columns_[name]
         self.contributions_ = tuple(c for c in self.contributions_ if c.agent in self.agents_)
 

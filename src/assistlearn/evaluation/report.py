@@ -35,7 +35,7 @@ class Report:
     worse : list of str
         Helpers without whom the result is better, beyond chance.
     left_out : list of str
-        Those of them that were left out of the result.
+        Who was left out of the result: those of them, as the plan has it, and agents that were not believed.
     """
 
     n_samples: int

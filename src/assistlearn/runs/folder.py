@@ -149,9 +149,10 @@ class RunFolder:
         """How many turns are done."""
         return len(list((self.path / "turns").glob("*.msg")))
 
-    def leave(self, agent: str, turn: int, reason: str) -> None:
-        """Remember that the run goes on without an agent from this turn on."""
-        storage.write_json(self.path / "left.json", self.left() | {agent: {"turn": turn, "reason": reason}})
+    def leave(self, agent: str, turn: int, reason: str, doubted: bool = False) -> None:
+        """Remember that the run goes on without an agent from this turn on: it was gone, or is not believed."""
+        known = {"turn": turn, "reason": reason} | ({"doubted": True} if doubted else {})
+        storage.write_json(self.path / "left.json", self.left() | {agent: known})
 
     def left(self) -> dict[str, Any]:
         """Return the agents that the run went on without: from which turn on, and why."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 
 from assistlearn.agents import Answer, Turn
 from assistlearn.core import Contribution
-from assistlearn.errors import AgentGoneError, ProtocolError, RunError, UnreachableError
+from assistlearn.errors import AgentGoneError, DoubtedError, ProtocolError, RunError, UnreachableError
 from assistlearn.protocol import Encoded
 from assistlearn.protocol.codec import kept_now
 from assistlearn.runs.folder import RunFolder
@@ -55,7 +55,7 @@ class RecordedParticipant:
         """Return the agent's answer: the one that is kept, or a new one, which is kept as it came."""
         left = self._folder.left().get(self.name)
         if left is not None and turn.number >= left["turn"]:
-            raise AgentGoneError(self.name, left["reason"])
+            raise (DoubtedError if left.get("doubted") else AgentGoneError)(self.name, left["reason"])
         past = self._folder.turn(turn.number)
         if past is not None:
             return self._replay(turn, past)
@@ -68,8 +68,8 @@ class RecordedParticipant:
             raise AgentGoneError(self.name, str(error)) from None
         reason = self._doubt(answer)
         if reason:  # the turn is another agent's now, so that its answer is not kept
-            self._folder.leave(self.name, turn.number, reason)
-            raise AgentGoneError(self.name, reason)
+            self._folder.leave(self.name, turn.number, reason, doubted=True)
+            raise DoubtedError(self.name, reason)
         self._folder.write_turn(turn.number, content)
         return answer
 

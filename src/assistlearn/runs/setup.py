@@ -105,7 +105,8 @@ class SetUp:
         """
         if self.holdout is None:
             return None
-        return Evaluating(self.holdout, agents, alone, order, plan.worse_agent == "leave out", plan.seed)
+        leave_out = plan.worse_agent == "leave out"
+        return Evaluating(self.holdout, agents, alone, order, leave_out, plan.calibrates, plan.seed)
 
     def calibrating(self, plan: Plan, codes: Codes, n_classes: int) -> Calibrating | None:
         """Return what the probabilities are calibrated by; None where they are not. ``codes`` are of all samples."""

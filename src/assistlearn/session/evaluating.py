@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from assistlearn.combination import Combination
+from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.evaluation.report import Decided, Report, compare
+from assistlearn.evaluation.score_calibration import cross_fitted, fit_calibration
 from assistlearn.evaluation.shares import Estimate, GainShares, shares_of_decisions, shares_of_sum
 from assistlearn.session.holdout import HoldOut, HoldoutVotes
 
@@ -36,6 +39,8 @@ class Evaluating:
         The class code of each class, where codes are secret; a report goes by classes.
     leave_out : bool
         Whether helpers that make the result worse are left out of it.
+    calibrates : bool
+        Whether probabilities are calibrated on these samples. They are then judged as calibrated on others of them.
     seed : int
         Of what is drawn for intervals.
     """
@@ -45,31 +50,32 @@ class Evaluating:
     alone: Callable[[int], HoldoutVotes]
     order: Codes | None = None
     leave_out: bool = True
+    calibrates: bool = False
     seed: int = 0
 
-    def report(self, n_rounds: int, n_models: int, learned: Combination | None) -> Report:
-        """Return what the hold-out samples say of the first ``n_rounds`` rounds, which have so many models."""
+    def report(self, n_rounds: int, n_models: int, learned: Combination | None, doubted: Sequence[str] = ()) -> Report:
+        """Return what the hold-out samples say of the first ``n_rounds`` rounds, which have so many models.
+
+        Nothing that an agent has said counts which they contradict.
+        """
         heard = self.holdout.votes_of(n_rounds, learned)
-        worse, left_out = self._worse(heard)
+        worse, left_out = self._worse(heard, doubted)
         kept = heard.of([agent for agent in self.agents if agent not in left_out])
-        alone = self.alone(max(n_models, 1)).decided(self.holdout.shape)
-        order = np.arange(self.holdout.n_classes) if self.order is None else self.order
-        codes = np.argsort(order)[self.holdout.codes]
-        assisted, alone = _in_order(self._decided(kept), order), _in_order(alone, order)
-        found = compare(codes, assisted, alone, self.holdout.weights, self.seed)
+        alone = self._decided(self.alone(max(n_models, 1)))
+        found = compare(self._codes, self._decided(kept), alone, self.holdout.weights, self.seed)
         return Report(
             models_alone=n_models, shares=self._shares(kept, left_out), worse=worse, left_out=left_out, **found
         )
 
-    def _worse(self, heard: HoldoutVotes) -> tuple[list[str], list[str]]:
-        """Return who makes the result worse, and who of them is left out: the worst first, as long as there is one."""
-        left_out: list[str] = []
+    def _worse(self, heard: HoldoutVotes, doubted: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Return who makes the result worse, and who is left out: the worst first, as long as there is one."""
+        left_out = list(doubted)
         while True:
             staying = heard.of([agent for agent in self.agents if agent not in left_out])
             harm = {helper: _harm(each) for helper, each in self._dropped(staying).items()}
             worse = sorted((helper for helper in harm if harm[helper] > 0.0), key=lambda helper: -harm[helper])
             if not worse or not self.leave_out:
-                return [*left_out, *worse], left_out
+                return [*left_out[len(doubted) :], *worse], left_out
             left_out.append(worse[0])
 
     def _dropped(self, heard: HoldoutVotes) -> dict[str, Estimate]:
@@ -80,31 +86,46 @@ class Evaluating:
         return {helper: self._loss_without(helper, heard) for helper in helpers}
 
     def _loss_without(self, helper: str, heard: HoldoutVotes) -> Estimate:
-        others = {*heard.scores} - {helper}
-        codes, weights = self.holdout.codes, self.holdout.weights
-        return shares_of_decisions([helper], lambda it: self._decided(heard, others | it), codes, weights).loss
+        others, weights = {*heard.scores} - {helper}, self.holdout.weights
+        return shares_of_decisions([helper], lambda it: self._decided(heard.of(others | it)), self._codes, weights).loss
 
     def _shares(self, heard: HoldoutVotes, left_out: Sequence[str]) -> GainShares | None:
-        helpers = [agent for agent in self.agents[1:] if agent not in left_out]
-        codes, weights = self.holdout.codes, self.holdout.weights
-        if len(codes) < LEAST_SAMPLES or not helpers:
+        """Return every helper's share; one calibration serves all sets of them."""
+        helpers, weights = [agent for agent in self.agents[1:] if agent not in left_out], self.holdout.weights
+        if len(self._codes) < LEAST_SAMPLES or not helpers:
             return None
+        whole = self._uncalibrated(heard)
+        calibration = fit_calibration(whole.total, self._codes, weights) if self.calibrates else None
         if heard.adds_up:
             silent = np.zeros(self.holdout.shape)
-            own, *scores = (heard.scores.get(agent, silent) for agent in (self.agents[0], *helpers))
-            return shares_of_sum(own, dict(zip(helpers, scores, strict=True)), codes, weights, seed=self.seed)
-        initiator = {self.agents[0]}
-        return shares_of_decisions(
-            helpers, lambda there: self._decided(heard, initiator | there), codes, weights, seed=self.seed
-        )
+            named = {agent: self._in_order(heard.scores.get(agent, silent)) for agent in (self.agents[0], *helpers)}
+            own = named.pop(self.agents[0])
+            return shares_of_sum(own, named, self._codes, weights, calibration=calibration, seed=self.seed)
 
-    def _decided(self, heard: HoldoutVotes, agents: Container[str] | None = None) -> Decided:
-        return (heard if agents is None else heard.of(agents)).decided(self.holdout.shape)
+        def decide(there: frozenset[str]) -> Decided:
+            found = self._uncalibrated(heard.of({self.agents[0]} | there))
+            return found if calibration is None else Decided(found.total, calibration.probabilities(found.total))
 
+        return shares_of_decisions(helpers, decide, self._codes, weights, seed=self.seed)
 
-def _in_order(decided: Decided, order: Codes) -> Decided:
-    """Return what is decided with the classes in their own order; rows are summed as elsewhere."""
-    return Decided(*(np.ascontiguousarray(each[:, order]) for each in decided))
+    def _decided(self, heard: HoldoutVotes) -> Decided:
+        """Return what is decided; probabilities are calibrated by other samples than they are of."""
+        found = self._uncalibrated(heard)
+        if not self.calibrates:
+            return found
+        return Decided(found.total, cross_fitted(found.total, self._codes, self.holdout.weights))
+
+    def _uncalibrated(self, heard: HoldoutVotes) -> Decided:
+        return Decided(*map(self._in_order, heard.decided(self.holdout.shape)))
+
+    def _in_order(self, table: Floats) -> Floats:
+        """Return a table of a column for each class code with the classes in their own order."""
+        return table if self.order is None else np.ascontiguousarray(table[:, self.order])
+
+    @cached_property
+    def _codes(self) -> Codes:
+        """The positions of the samples' classes."""
+        return self.holdout.codes if self.order is None else np.argsort(self.order)[self.holdout.codes]
 
 
 def _harm(dropped: Estimate) -> float:

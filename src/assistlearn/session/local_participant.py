@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assistlearn.agents import Agent, Answer, Turn
 from assistlearn.core import Contribution, RunState
-from assistlearn.errors import AgentGoneError
+from assistlearn.errors import DoubtedError
 from assistlearn.methods.method import Method
 
 
@@ -43,7 +43,7 @@ class LocalParticipant:
         answer = self.agent.take_turn(turn, state, self.method, keep=False)
         reason = self.doubt(answer)
         if reason:
-            raise AgentGoneError(self.name, reason)
+            raise DoubtedError(self.name, reason)
         return answer
 
     def hear(self, contribution: Contribution, answer: Answer, step: float) -> None:

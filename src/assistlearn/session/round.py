@@ -12,7 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from assistlearn.agents import Answer, Turn
 from assistlearn.core import Contribution
 from assistlearn.core.quantise import right
-from assistlearn.errors import AgentGoneError
+from assistlearn.errors import AgentGoneError, DoubtedError
 from assistlearn.events import AgentLeft, Event, TurnFinished
 from assistlearn.orders import Greedy, checked, order_of
 from assistlearn.session.combining import Told
@@ -116,6 +116,8 @@ class Round:
                 return _best(chosen, turn, self._session.n_jobs)
             except AgentGoneError as gone:
                 del present[gone.agent]
+                if isinstance(gone, DoubtedError):
+                    self._session.doubted.append(gone.agent)
                 yield AgentLeft(turn.number, turn.round, gone.agent, gone.reason)
         return None
 

@@ -62,6 +62,8 @@ class Session:
         All turns so far.
     order_rng : RandomState
         The chance of the order.
+    doubted : list of str
+        Agents that the hold-out samples contradict.
     report : Report or None
         What the hold-out samples say of the result; None before the end, and without any.
     """
@@ -84,6 +86,7 @@ class Session:
         self.combining = combining
         self.evaluating = evaluating
         self.calibrating = calibrating
+        self.doubted: list[str] = []
         self.report: Report | None = None
         self.present = {participant.name: participant for participant in participants}
         self.history: list[TurnFinished] = []
@@ -150,7 +153,7 @@ class Session:
         n_models = sum(each is not None and each.round <= n_rounds for each in made)
         yield AloneBegan(n_models)
         learned = None if self.combining is None else self.combining.final
-        self.report = self.evaluating.report(n_rounds, n_models, learned)
+        self.report = self.evaluating.report(n_rounds, n_models, learned, self.doubted)
         facts = asdict(self.report)
         yield ResultJudged(**{field.name: facts[field.name] for field in fields(ResultJudged)})
 
