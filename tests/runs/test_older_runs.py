@@ -23,7 +23,8 @@ def write(folder: RunFolder, settings: object) -> None:
 
 @pytest.mark.parametrize("method", ["ascii", "soft"])
 def test_what_older_runs_did_not_say_is_as_it_was_then(tmp_path, method):
-    folder = three_agents(tmp_path, n_rounds=1, method=method).leader().folder
+    then = {"method": method, "worse_agent": "keep", "calibrate": "none"}
+    folder = three_agents(tmp_path, n_rounds=1, **then).leader().folder
     before = folder.settings()
     facts = settings_of(folder)
     write(folder, {name: value for name, value in facts.items() if name not in {*ADDED_LATER, "reach"}})

@@ -45,7 +45,7 @@ class EventLog:
     >>> log = EventLog()
     >>> log.listen(print)
     >>> log.append(RoundFinished(round=1, holdout_accuracy=None))
-    RoundFinished(round=1, holdout_accuracy=None, loss=None, error=None)
+    RoundFinished(round=1, holdout_accuracy=None, loss=None, error=None, metric=None)
     """
 
     def __init__(self, path: Path | None = None, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
