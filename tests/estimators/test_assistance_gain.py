@@ -14,7 +14,14 @@ from assistlearn.errors import SettingsError
 pytestmark = pytest.mark.filterwarnings("ignore:No agent knows")
 
 TREE = DecisionTreeClassifier(max_depth=2)
-SETTINGS = {"method": "soft", "reward": "auto", "combine": "learned", "n_rounds": 1, "random_state": 0}
+SETTINGS = {
+    "method": "soft",
+    "reward": "auto",
+    "combine": "learned",
+    "models_per_turn": 2,
+    "n_rounds": 1,
+    "random_state": 0,
+}
 
 
 def problem(n: int = 600, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -25,7 +25,7 @@ from assistlearn.service.service import AgentService
 from tests.runs.parties import Parties
 
 TREE = DecisionTreeClassifier(max_depth=2)
-SETTINGS = {"method": "soft", "reward": "auto", "combine": "learned", "n_rounds": 1}
+SETTINGS = {"method": "soft", "reward": "auto", "combine": "learned", "n_rounds": 1, "models_per_turn": 2}
 
 
 def parties(folder: Path, data: Any = load_breast_cancer, **more: Any) -> Parties:
