@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from multiprocessing.context import ForkServerContext
 from multiprocessing.reduction import DupFd
 from pathlib import Path
 from typing import IO, Any
@@ -25,15 +26,17 @@ from bench.kill.attempts import FORKS, get_ready
 @contextmanager
 def forked() -> Iterator[None]:
     """Let agents' processes be forked while this is open."""
-    _ready()
+    forks()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(process_transport, "start", ForkedAgent)
         yield
 
 
 @cache
-def _ready() -> None:
+def forks() -> ForkServerContext:
+    """Return where processes come from that are forked from one that has imported everything."""
     get_ready()
+    return FORKS
 
 
 class ForkedAgent:
@@ -43,7 +46,7 @@ class ForkedAgent:
         self, file: Path, descriptor: int, log: IO[bytes], be: Callable[[str, int], int] | None = None
     ) -> None:
         inherited = Inherited(descriptor), Inherited(log.fileno())
-        self._process = FORKS.Process(target=be_the_agent, args=(str(file), *inherited, be or be_honest))
+        self._process = forks().Process(target=be_the_agent, args=(str(file), *inherited, be or be_honest))
         self._process.start()
         self.terminate, self.kill = self._process.terminate, self._process.kill
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import time
 from datetime import UTC, datetime, timedelta
@@ -24,6 +23,7 @@ from assistlearn.service import service as service_module
 from assistlearn.service.agent_from_file import gate
 from assistlearn.service.store import RunStore
 from tests.attacks.attack import attack
+from tests.forked_agents import forks
 from tests.service.owned_lab import BANK, PEOPLE, SHOP, Lab, initiator_of, opening, refused, turn
 
 GUESSES = [f"p-{i:05d}" for i in range(100_000)]
@@ -90,9 +90,8 @@ def open_many(home: Path, start: object, letter: str, opened: object) -> None:
     "one is refused: both count in one ledger, in turn",
 )
 def test_two_processes_do_not_both_get_the_last_run(tmp_path):
-    spawn = multiprocessing.get_context("spawn")
-    start, opened = spawn.Barrier(2), spawn.Queue()
-    jobs = [spawn.Process(target=open_many, args=(tmp_path, start, letter, opened)) for letter in "ab"]
+    start, opened = forks().Barrier(2), forks().Queue()
+    jobs = [forks().Process(target=open_many, args=(tmp_path, start, letter, opened)) for letter in "ab"]
     for job in jobs:
         job.start()
     assert sum(opened.get(timeout=60) for _ in jobs) == 5

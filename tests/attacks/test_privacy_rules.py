@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 from pathlib import Path
@@ -17,6 +16,7 @@ from assistlearn.service.privacy.standing import told_at
 from assistlearn.service.privacy.told_book import ToldBook
 from assistlearn.service.store import RunStore
 from tests.attacks.attack import attack
+from tests.forked_agents import forks
 from tests.service.owned_lab import BANK, CODES, PEOPLE, Lab, refused
 
 
@@ -134,10 +134,9 @@ def killed_at(home: Path, step: str) -> None:
     "counted once, and never answered without being counted",
 )
 def test_a_kill_loses_no_count_and_counts_nothing_twice(tmp_path):
-    spawn = multiprocessing.get_context("spawn")
     lab_with(tmp_path, max_bits_per_sample=3).ready()
     for step in ("uncounted", "counted", "counted"):
-        job = spawn.Process(target=killed_at, args=(tmp_path, step))
+        job = forks().Process(target=killed_at, args=(tmp_path, step))
         job.start()
         job.join(60)
         assert job.exitcode == -signal.SIGKILL

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from assistlearn.errors import LedgerError
 from assistlearn.protocol import Ledger
 from assistlearn.protocol.ledger import FIRST, read, verify
+from tests.forked_agents import forks
 
 START = datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
 shared_folder = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -300,8 +300,7 @@ def write_many(path: Path, n_entries: int) -> None:
 
 def test_processes_that_write_at_the_same_time_wait_for_each_other(tmp_path):
     path = tmp_path / "ledger.jsonl"
-    spawn = multiprocessing.get_context("spawn")
-    writers = [spawn.Process(target=write_many, args=(path, 20)) for _ in range(3)]
+    writers = [forks().Process(target=write_many, args=(path, 20)) for _ in range(3)]
     for writer in writers:
         writer.start()
     for writer in writers:

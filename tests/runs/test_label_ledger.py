@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import multiprocessing
 import os
 import stat
 
@@ -13,6 +12,7 @@ import pytest
 from assistlearn.alignment import Ids
 from assistlearn.errors import RefusedError, RunError
 from assistlearn.runs.label_ledger import NAME, LabelLedger
+from tests.forked_agents import forks
 
 N = 400
 CLASSES = ["ill", "well", "unsure"]
@@ -105,6 +105,6 @@ def _tell(home) -> list[int]:
 
 
 def test_two_runs_at_the_same_time_tell_the_same(tmp_path):
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
+    with forks().Pool(2) as pool:
         one, other = pool.map(_tell, [tmp_path, tmp_path])
     assert one == other

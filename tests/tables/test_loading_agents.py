@@ -129,12 +129,14 @@ def test_loading_writes_nothing(write_agent, tmp_path):
 
 def test_files_are_read_without_duckdb(write_agent):
     path = write_agent("id,x\na,1\n")
-    code = (
-        "import sys; sys.modules['duckdb'] = None; from assistlearn.tables import load_agent; load_agent(sys.argv[1])"
-    )
-    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+    read = path.rename(path.with_name("file.toml"))
     asked = write_agent(query='"select 1 as id, 2 as x"', table=None)
-    failed = subprocess.run([sys.executable, "-c", code, str(asked)], capture_output=True, text=True)
+    code = (
+        "import sys; sys.modules['duckdb'] = None; from assistlearn.tables import load_agent\n"
+        "load_agent(sys.argv[1]); print('read'); load_agent(sys.argv[2])"
+    )
+    failed = subprocess.run([sys.executable, "-c", code, str(read), str(asked)], capture_output=True, text=True)
+    assert failed.stdout == "read\n"
     assert "MissingExtraError: A table from a query needs DuckDB: pip install 'assistlearn[duckdb]'" in failed.stderr
 
 
