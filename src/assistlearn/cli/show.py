@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from assistlearn.cli.holdout_report import show_report
 from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table, size
-from assistlearn.cli.report import show_report
 from assistlearn.cli.worth_report import show_pilot
 
 if TYPE_CHECKING:

@@ -106,7 +106,7 @@ class SetUp:
         if self.holdout is None:
             return None
         leave_out = plan.worse_agent == "leave out"
-        return Evaluating(self.holdout, agents, alone, order, leave_out, plan.calibrates, plan.seed)
+        return Evaluating(self.holdout, agents, alone, plan.seed, order, leave_out, plan.calibrates)
 
     def calibrating(self, plan: Plan, codes: Codes, n_classes: int) -> Calibrating | None:
         """Return what the probabilities are calibrated by; None where they are not. ``codes`` are of all samples."""

@@ -35,23 +35,23 @@ class Evaluating:
         All of them, the initiator first.
     alone : callable
         Trains the initiator alone with so many models at the most, and returns its hold-out samples' votes.
+    seed : int
+        Of what is drawn for intervals.
     order : ndarray of int, optional
         The class code of each class, where codes are secret; a report goes by classes.
     leave_out : bool
         Whether helpers that make the result worse are left out of it.
     calibrates : bool
         Whether probabilities are calibrated on these samples. They are then judged as calibrated on others of them.
-    seed : int
-        Of what is drawn for intervals.
     """
 
     holdout: HoldOut
     agents: Sequence[str]
     alone: Callable[[int], HoldoutVotes]
+    seed: int
     order: Codes | None = None
     leave_out: bool = True
     calibrates: bool = False
-    seed: int = 0
 
     def report(self, n_rounds: int, n_models: int, learned: Combination | None, doubted: Sequence[str] = ()) -> Report:
         """Return what the hold-out samples say of the first ``n_rounds`` rounds, which have so many models.

@@ -16,6 +16,7 @@ from assistlearn.core.votes import Codes
 from assistlearn.evaluation.metrics import METRICS, answers_of
 from assistlearn.evaluation.report import Decided
 from assistlearn.methods.method import HoldoutAnswer, Method
+from assistlearn.plan import Plan
 
 Rows = NDArray[np.intp]
 
@@ -104,7 +105,7 @@ class HoldOut:
         How many rounds without a better result end the training.
     method : Method
         How models vote, and how the agents' votes are put together.
-    metric : str, default="accuracy"
+    metric : str
         What is to become better: a name in :data:`~assistlearn.evaluation.metrics.METRICS`.
     weights : ndarray of shape (n_holdout,), optional
         How much each sample counts; equal by default.
@@ -125,7 +126,7 @@ class HoldOut:
         n_classes: int,
         patience: int,
         method: Method,
-        metric: str = "accuracy",
+        metric: str = Plan.metric,
         weights: Floats | None = None,
         own: Floats | None = None,
     ) -> None:
