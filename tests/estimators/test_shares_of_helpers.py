@@ -93,7 +93,7 @@ def test_a_subset_shares_its_own_gain():
 def identical_and_noise(order, seed):
     """Return the shares of two helpers with the same columns and of one with noise, beside a weak initiator."""
     X, y = make_classification(
-        2_400, 8, n_informative=8, n_redundant=0, n_classes=2, class_sep=0.7, random_state=seed, shuffle=False
+        1_200, 8, n_informative=8, n_redundant=0, n_classes=2, class_sep=0.7, random_state=seed, shuffle=False
     )
     X = np.hstack([X, np.random.default_rng(seed).normal(size=(len(y), 4))])
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=seed)
@@ -103,14 +103,15 @@ def identical_and_noise(order, seed):
         ("same", TREE, slice(2, 8)),
         ("noise", TREE, [8, 9, 10, 11]),
     ]
-    clf = AssistedClassifier(agents, order=order, method="soft", reward="auto", n_rounds=20, random_state=seed)
+    summed = {"method": "soft", "reward": "out-of-fold", "combine": "sum", "models_per_turn": 1}
+    clf = AssistedClassifier(agents, order=order, n_rounds=6, random_state=seed, **summed)
     return {share.helper: share for share in clf.fit(X_train, y_train).shares(X_test, y_test).helpers}
 
 
 def test_in_random_order_identical_helpers_have_equal_shares_and_noise_has_none():
-    """In the mean of five problems. An interval has 1.96 standard errors to either side."""
-    found = [identical_and_noise("random", seed) for seed in range(5)]
+    """In the mean of eight problems: in a single one either may have been first when it counted. An interval has 1.96 standard errors to either side."""
+    found = [identical_and_noise("random", seed) for seed in range(8)]
     apart = [each["one"].loss.value - each["same"].loss.value for each in found]
     errors = [np.hypot(each["one"].loss.error, each["same"].loss.error) for each in found]
     assert abs(np.mean(apart)) < 1.96 * np.mean(errors)
-    assert sum(abs(noise.value) <= 1.96 * noise.error for noise in (each["noise"].loss for each in found)) >= 4
+    assert sum(abs(noise.value) <= 1.96 * noise.error for noise in (each["noise"].loss for each in found)) >= 7

@@ -149,3 +149,9 @@ def test_out_of_fold_probabilities_tell_the_loss_on_fresh_samples():
         fresh_loss.append(log_loss(truth, calibration.probabilities(fresh), labels=known))
     assert np.mean(seen) < np.mean(fresh_loss)
     assert abs(np.mean(told) - np.mean(fresh_loss)) < 0.05
+
+
+def test_samples_of_no_weight_leave_the_formula_as_it_is_up_to_the_flat_sample():
+    logs, codes = drawn(30, 3, 10)
+    said = fit_calibration(logs, codes, np.zeros(30)).probabilities(logs)
+    assert np.isfinite(said).all()

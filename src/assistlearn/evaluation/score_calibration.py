@@ -114,7 +114,8 @@ def fit_calibration(
     """
     n_samples, n_classes = total.shape
     counts = np.ones(n_samples) if weights is None else np.asarray(weights, dtype=np.float64)
-    counts = counts * (counts.sum() / (counts @ counts))  # as many samples as would tell as much
+    if counts.any():
+        counts = counts * (counts.sum() / (counts @ counts))  # as many samples as would tell as much
     size = float(np.abs(total).mean()) or 1.0
     lesson = _Lesson(
         np.ascontiguousarray(total / size),
