@@ -112,7 +112,7 @@ def test_every_setting_of_a_run_is_a_key_of_the_page_on_deployment_with_its_defa
         shown |= zip(names, default.split(", ") if len(names) > 1 else [default], strict=False)
     for name in (name for name, known in SETTINGS.items() if known.runs):
         default = SETTINGS[name].goes_with_method or DEFAULTS_OF_RUNS.get(name, getattr(Plan, name))
-        assert shown[key_of(name)].strip("`").strip('"') == str(default), name
+        assert shown[key_of(name)].strip("`").strip('"') == ("none" if default is None else str(default)), name
 
 
 def test_a_word_of_the_glossary_has_one_meaning():

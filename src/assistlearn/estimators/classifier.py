@@ -107,6 +107,8 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         ``method="ensemble"``, the average over the agents.
     holdout_scores_ : list of float
         The accuracy on the hold-out samples after each round; empty without ``holdout``.
+    holdout_metrics_ : list of float or None
+        The ``metric`` on the hold-out samples after each round; None where it is not defined.
     report_ : Report or None
         What the hold-out samples say of the result: every metric with help and alone, with the differences and their
         95 % intervals, the confusion matrix, and who helped how much; None without ``holdout``.
@@ -246,6 +248,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         self.agents_ = {name: Agent(name, estimator, honesty) for name, estimator, _ in agents}
         self.contributions_: tuple[Contribution, ...] = ()
         self.holdout_scores_: list[float] = []
+        self.holdout_metrics_: list[float | None] = []
         self.round_losses_: list[float] = []
         self.combination_: Combination | None = None
         self.calibration_: ScoreCalibration | None = None
@@ -369,7 +372,8 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             for event in events:
                 log.append(event)
         self.n_rounds_, self.stop_reason_ = learned.n_rounds, learned.stop_reason
-        self.holdout_scores_, self.round_losses_ = learned.holdout_scores, learned.losses
+        self.holdout_scores_, self.holdout_metrics_ = learned.holdout_scores, learned.metrics
+        self.round_losses_ = learned.losses
         self.left_ = learned.left
         self.contributions_ = tuple(c for c in learned.contributions if c.round <= self.n_rounds_)
         for agent in self.agents_.values():

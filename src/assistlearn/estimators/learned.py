@@ -18,6 +18,8 @@ class Learned:
         The kept models of all rounds.
     holdout_scores : list of float
         The accuracy on the hold-out samples after each round.
+    metrics : list of float or None
+        The metric that decides when to stop, after each round.
     losses : list of float
         The loss of the combination after each round.
     left : dict of str to str
@@ -28,6 +30,7 @@ class Learned:
 
     contributions: list[Contribution] = field(default_factory=list)
     holdout_scores: list[float] = field(default_factory=list)
+    metrics: list[float | None] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
     left: dict[str, str] = field(default_factory=dict)
     n_rounds: int = 0
@@ -40,6 +43,7 @@ class Learned:
                 self.contributions.append(contribution)
             case RoundFinished():
                 self.holdout_scores += [] if event.holdout_accuracy is None else [event.holdout_accuracy]
+                self.metrics += [] if event.holdout_accuracy is None else [event.metric]
                 self.losses += [] if event.loss is None else [event.loss]
             case AgentLeft():
                 self.left[event.agent] = event.reason

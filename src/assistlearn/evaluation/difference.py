@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +48,7 @@ def differences(
     *,
     predicted: tuple[Codes | None, Codes | None] = (None, None),
     seed: int = 0,
+    only: Sequence[str] = tuple(METRICS),
 ) -> dict[str, Difference | None]:
     """Return, for every metric, by how much the assisted answers differ from those alone, on the same samples.
 
@@ -67,6 +69,8 @@ def differences(
         The classes that are answered, assisted and alone; the likeliest by default.
     seed : int
         Of the samples that are drawn.
+    only : sequence of str
+        Which metrics; all by default.
 
     Returns
     -------
@@ -84,10 +88,11 @@ def differences(
     """
     one, other = (answers_of(codes, said, weights, own) for said, own in zip((assisted, alone), predicted, strict=True))
     if len(one.codes) < 2:
-        return dict.fromkeys(METRICS)
-    drawn = [metric for metric in METRICS.values() if metric.name not in _MEANS and metric.is_defined(one)]
+        return dict.fromkeys(only)
+    asked = {name: METRICS[name] for name in only}
+    drawn = [metric for metric in asked.values() if metric.name not in _MEANS and metric.is_defined(one)]
     samples = resampled(one, other, [metric.name for metric in drawn], seed) if drawn else {}
-    return {name: _difference(metric, one, other, samples.get(name)) for name, metric in METRICS.items()}
+    return {name: _difference(metric, one, other, samples.get(name)) for name, metric in asked.items()}
 
 
 def _difference(metric: Metric, one: Answers, other: Answers, drawn: Floats | None) -> Difference | None:

@@ -62,6 +62,8 @@ class Metric:
         Returns it, given :class:`Answers`.
     needs_every_class : bool
         Whether it is defined only where every class occurs among the samples.
+    of_probabilities : bool
+        Whether it judges probabilities as such, and not just their order.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Metric:
     larger_is_better: bool
     compute: Callable[[Answers], float]
     needs_every_class: bool = False
+    of_probabilities: bool = False
 
     def of(self, answers: Answers) -> float | None:
         """Return the figure; None where it is not defined."""
@@ -218,8 +221,8 @@ def _each_against_the_rest(score: Callable[..., Any], answers: Answers) -> float
 _ALL = (
     Metric("accuracy", "accuracy", True, _accuracy),
     Metric("balanced_accuracy", "balanced accuracy", True, _balanced_accuracy),
-    Metric("log_loss", "log loss", False, _log_loss),
-    Metric("brier", "Brier score", False, _brier),
+    Metric("log_loss", "log loss", False, _log_loss, of_probabilities=True),
+    Metric("brier", "Brier score", False, _brier, of_probabilities=True),
     Metric("roc_auc", "ROC AUC", True, _roc_auc, needs_every_class=True),
     Metric("average_precision", "average precision", True, _average_precision, needs_every_class=True),
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes, winners
 from assistlearn.evaluation.difference import Difference, differences
-from assistlearn.evaluation.metrics import confusion, measure, recalls
+from assistlearn.evaluation.metrics import METRICS, confusion, measure, recalls
 from assistlearn.evaluation.shares import GainShares
 
 
@@ -52,10 +53,15 @@ class Report:
 
 
 class Decided(NamedTuple):
-    """What is decided about samples: total scores and class probabilities, each ``n x K``."""
+    """What is decided about samples: total scores and class probabilities, each ``n x K``.
+
+    ``calibrated`` are probabilities that other samples have calibrated, where there are such. They go by several
+    calibrations, so that samples are not ranked by them.
+    """
 
     total: Floats
     probabilities: Floats
+    calibrated: Floats | None = None
 
 
 def compare(codes: Codes, assisted: Decided, alone: Decided, weights: Floats | None, seed: int) -> dict[str, Any]:
@@ -63,13 +69,39 @@ def compare(codes: Codes, assisted: Decided, alone: Decided, weights: Floats | N
     n_classes = assisted.total.shape[1]
     answered = winners(assisted.total), winners(alone.total)
     tables = [confusion(codes, each, n_classes, weights) for each in answered]
-    said = assisted.probabilities, alone.probabilities
     return {
         "n_samples": len(codes),
-        "assisted": measure(codes, said[0], weights, answered[0]),
-        "alone": measure(codes, said[1], weights, answered[1]),
-        "differences": differences(codes, *said, weights, predicted=answered, seed=seed),
+        "assisted": _figures(assisted, lambda said: measure(codes, said, weights, answered[0])),
+        "alone": _figures(alone, lambda said: measure(codes, said, weights, answered[1])),
+        "differences": _differences(codes, assisted, alone, weights, answered, seed),
         "confusion": tables[0].tolist(),
         "recalls": recalls(tables[0]),
         "recalls_alone": recalls(tables[1]),
     }
+
+
+def _figures(decided: Decided, judge: Callable[[Floats], dict[str, Any]]) -> dict[str, Any]:
+    """Return figures of calibrated probabilities, and of others where samples are ranked."""
+    found = judge(decided.probabilities)
+    if decided.calibrated is None:
+        return found
+    calibrated = judge(decided.calibrated)
+    return {name: calibrated[name] if METRICS[name].of_probabilities else found[name] for name in found}
+
+
+def _differences(
+    codes: Codes,
+    assisted: Decided,
+    alone: Decided,
+    weights: Floats | None,
+    answered: tuple[Codes, Codes],
+    seed: int,
+) -> dict[str, Difference | None]:
+    found = differences(codes, assisted.probabilities, alone.probabilities, weights, predicted=answered, seed=seed)
+    if assisted.calibrated is None or alone.calibrated is None:
+        return found
+    by_chance = [name for name, metric in METRICS.items() if metric.of_probabilities]
+    calibrated = differences(
+        codes, assisted.calibrated, alone.calibrated, weights, predicted=answered, seed=seed, only=by_chance
+    )
+    return found | calibrated

@@ -191,6 +191,7 @@ def _holdout(
         plan.metric,
         theirs,
         None if own is None else own[aside],
+        plan.calibrates,
     )
 
 

@@ -87,7 +87,12 @@ class Evaluating:
 
     def _loss_without(self, helper: str, heard: HoldoutVotes) -> Estimate:
         others, weights = {*heard.scores} - {helper}, self.holdout.weights
-        return shares_of_decisions([helper], lambda it: self._decided(heard.of(others | it)), self._codes, weights).loss
+
+        def decide(there: frozenset[str]) -> tuple[Floats, Floats]:
+            found = self._decided(heard.of(others | there))
+            return found.total, found.probabilities if found.calibrated is None else found.calibrated
+
+        return shares_of_decisions([helper], decide, self._codes, weights).loss
 
     def _shares(self, heard: HoldoutVotes, left_out: Sequence[str]) -> GainShares | None:
         """Return every helper's share; one calibration serves all sets of them."""
@@ -102,9 +107,9 @@ class Evaluating:
             own = named.pop(self.agents[0])
             return shares_of_sum(own, named, self._codes, weights, calibration=calibration, seed=self.seed)
 
-        def decide(there: frozenset[str]) -> Decided:
+        def decide(there: frozenset[str]) -> tuple[Floats, Floats]:
             found = self._uncalibrated(heard.of({self.agents[0]} | there))
-            return found if calibration is None else Decided(found.total, calibration.probabilities(found.total))
+            return found.total, found.probabilities if calibration is None else calibration.probabilities(found.total)
 
         return shares_of_decisions(helpers, decide, self._codes, weights, seed=self.seed)
 
@@ -113,10 +118,11 @@ class Evaluating:
         found = self._uncalibrated(heard)
         if not self.calibrates:
             return found
-        return Decided(found.total, cross_fitted(found.total, self._codes, self.holdout.weights))
+        return found._replace(calibrated=cross_fitted(found.total, self._codes, self.holdout.weights))
 
     def _uncalibrated(self, heard: HoldoutVotes) -> Decided:
-        return Decided(*map(self._in_order, heard.decided(self.holdout.shape)))
+        found = heard.decided(self.holdout.shape)
+        return Decided(self._in_order(found.total), self._in_order(found.probabilities))
 
     def _in_order(self, table: Floats) -> Floats:
         """Return a table of a column for each class code with the classes in their own order."""

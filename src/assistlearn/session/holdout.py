@@ -15,6 +15,7 @@ from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.evaluation.metrics import METRICS, answers_of
 from assistlearn.evaluation.report import Decided
+from assistlearn.evaluation.score_calibration import cross_fitted
 from assistlearn.methods.method import HoldoutAnswer, Method
 from assistlearn.plan import Plan
 
@@ -111,6 +112,9 @@ class HoldOut:
         How much each sample counts; equal by default.
     own : ndarray of shape (n_holdout, n_columns), optional
         The initiator's own columns, as numbers, where a combination may look at them.
+    calibrates : bool, default=False
+        Whether probabilities will be calibrated on these samples. A metric of probabilities then goes by such as other
+        hold-out samples than their own have calibrated.
 
     Attributes
     ----------
@@ -129,6 +133,7 @@ class HoldOut:
         metric: str = Plan.metric,
         weights: Floats | None = None,
         own: Floats | None = None,
+        calibrates: bool = False,
     ) -> None:
         self.codes = codes
         self.n_classes = n_classes
@@ -138,6 +143,7 @@ class HoldOut:
         self._method = method
         self._metric = METRICS[metric]
         self._own = own
+        self._calibrates = calibrates and self._metric.of_probabilities
         self._heard: list[Heard] = []
         self._scores: dict[str, Floats] = {}
         self._model_weights: dict[str, float] = {}
@@ -155,9 +161,10 @@ class HoldOut:
         A metric that is not defined, as a class does not occur, is None, and never better than another.
         """
         self._round += 1
-        said = HoldoutVotes(self._scores, self._model_weights, self._method, learned, self._own)
-        decided = said.decided(self.shape)
-        answers = answers_of(self.codes, decided.probabilities, self.weights, votes.winners(decided.total))
+        heard = HoldoutVotes(self._scores, self._model_weights, self._method, learned, self._own)
+        decided = heard.decided(self.shape)
+        said = cross_fitted(decided.total, self.codes, self.weights) if self._calibrates else decided.probabilities
+        answers = answers_of(self.codes, said, self.weights, votes.winners(decided.total))
         measured = self._metric.of(answers)
         if self.best_round == 0 or (measured is not None and self._is_better(measured)):
             self._best = measured
