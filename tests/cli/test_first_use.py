@@ -42,9 +42,10 @@ def test_three_commands_lead_from_nothing_to_predictions(tmp_path):
     assert RunFolder(tmp_path / "demo" / "run").settings().plan == recommended
     assert "assistlearn predict demo/run --out predictions.csv" in trained.stdout
     assert trained.stderr == ""
-    accuracy = re.search(r"hold-out samples, after \d+ rounds?: ([\d.]+)%", trained.stdout)
+    accuracy = re.search(r"after \d+ rounds?: accuracy ([\d.]+)% with help, ([\d.]+)% alone", trained.stdout)
     assert accuracy is not None
     assert float(accuracy[1]) > 90.0
+    assert float(accuracy[1]) > float(accuracy[2])
     predicted = shell(predict, tmp_path)
     assert "69 samples predicted, in demo/predictions.csv." in predicted.stdout
     assert predicted.stderr == ""
