@@ -20,6 +20,8 @@ from assistlearn.runs.folder import RunFolder
 from tests.cli.program import Said, assistlearn
 from tests.cli.small_agents import write_agents
 
+pytestmark = pytest.mark.usefixtures("forked_agents")
+
 BLOCK = 9
 
 
@@ -29,7 +31,7 @@ def agents(tmp_path_factory) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def broken_off(agents) -> tuple[Path, Said, Said]:
+def broken_off(agents, forked_agents) -> tuple[Path, Said, Said]:
     """A pilot that was interrupted after its first block: where it is, what was said, and what show says of it."""
     folder = agents[0].parent / "pilot"
     with pytest.MonkeyPatch.context() as patch:
@@ -87,7 +89,8 @@ def test_the_answer_is_that_of_the_estimator(agents, finished):
     parts = [(name, stump, [2 * i, 2 * i + 1]) for i, name in enumerate(("clinic", "lab", "scans"))]
     recommended = {"method": "soft", "reward": "auto", "combine": "auto", "models_per_turn": 20, "n_rounds": 1}
     clf = AssistedClassifier(parts, **recommended, random_state=0)
-    y = tables[0]["ill"].to_numpy()[labelled].astype(str)
+    codes = dict(zip(("no", "yes"), RunFolder(folder).permutation(), strict=True))  # so that ties fall the same way
+    y = np.array([codes[label] for label in tables[0]["ill"].drop_nulls()])
     here = assistance_gain(clf, X, y, at_least=0.9, block=BLOCK, random_state=0)
     assert here.answer == there.answer == "no"
     assert here.together.path == there.together.path

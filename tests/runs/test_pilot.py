@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier, assistance_gain
 from assistlearn.alignment import Ids
+from assistlearn.errors import RunError
 from assistlearn.evaluation.gains import Worth
 from assistlearn.evaluation.terms import Terms
 from assistlearn.events import SamplesOpened
@@ -203,3 +204,11 @@ def test_where_labels_stay_with_the_initiator_helpers_are_asked_the_same_whateve
     assert worth.together.path[0].upper < 0.5  # it was clear at once
     assert worth.n_closed == 0
     assert [(v.start, v.stop) for name, v in transport.votes if name == "lab"] == [(0, 100), (100, 200), (200, 285)]
+
+
+def test_where_all_must_hold_a_sample_and_none_is_left_to_open_that_is_said(tmp_path):
+    made = parties(tmp_path, overlap="intersection")
+    order = np.random.RandomState([7, 5]).permutation(len(made.X))
+    made.held = {"lab": np.isin(np.arange(len(made.X)), order[: len(made.X) // 2])}  # those to train on
+    with pytest.raises(RunError, match="None of the 285 samples that may be opened is known to all helpers"):
+        found(made, Terms())

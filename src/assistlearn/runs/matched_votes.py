@@ -96,6 +96,11 @@ def voters(run: OpenRun, rows: Rows) -> Voters:
     kept = np.ones(len(rows), dtype=bool)
     if run.settings.plan.overlap == "intersection":
         kept = np.logical_and.reduce([each.held for each in agents])
+    if not kept.any():
+        raise RunError(
+            f"None of the {len(rows):,} samples that may be opened is known to all helpers: they can tell nothing. "
+            "Use overlap 'abstain', or more samples."
+        )
     for each in agents:
         each.settle(kept)
     return Voters(agents, kept)
