@@ -109,7 +109,10 @@ def identical_and_noise(order, seed):
 
 
 def test_in_random_order_identical_helpers_have_equal_shares_and_noise_has_none():
-    """In the mean of eight problems: in a single one either may have been first when it counted. An interval has 1.96 standard errors to either side."""
+    """In the mean of eight problems: in a single one either may have been first when it counted.
+
+    An interval has 1.96 standard errors to either side.
+    """
     found = [identical_and_noise("random", seed) for seed in range(8)]
     apart = [each["one"].loss.value - each["same"].loss.value for each in found]
     errors = [np.hypot(each["one"].loss.error, each["same"].loss.error) for each in found]
