@@ -27,7 +27,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "ascii": {"method": "ascii"},
     "simple": {"method": "simple"},
     "ensemble": {"method": "ensemble"},
-    "soft": {"method": "soft", "reward": "auto"},
+    "soft": {"method": "soft", "reward": "auto", "combine": "sum", "models_per_turn": 1},
     "combined": {"method": "soft", "reward": "auto", "combine": "auto", "models_per_turn": 20},
     "label-private": {"method": "label-private", "models_per_turn": 20},
 }

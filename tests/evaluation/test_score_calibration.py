@@ -15,11 +15,13 @@ from sklearn.metrics import log_loss
 
 from assistlearn.core.votes import winners
 from assistlearn.evaluation.score_calibration import (
+    OUT_OF_FOLD,
     ScoreCalibration,
     _Lesson,
     cross_fitted,
     expected_calibration_error,
     fit_calibration,
+    in_words,
 )
 
 classes = st.integers(2, 5)
@@ -155,3 +157,13 @@ def test_samples_of_no_weight_leave_the_formula_as_it_is_up_to_the_flat_sample()
     logs, codes = drawn(30, 3, 10)
     said = fit_calibration(logs, codes, np.zeros(30)).probabilities(logs)
     assert np.isfinite(said).all()
+
+
+def test_words_say_by_what_and_why_not():
+    calibration = fit_calibration(*drawn(30, 3, 11), fitted_to=OUT_OF_FOLD)
+    assert (
+        in_words(calibration, wanted=True, learned=False)
+        == "calibrated by the out-of-fold votes on 30 training samples"
+    )
+    assert "learned combination" in in_words(None, wanted=True, learned=True)
+    assert "as was asked for" in in_words(None, wanted=False, learned=False)

@@ -163,6 +163,36 @@ class _Lesson:
         return float(loss), slope
 
 
+def in_words(calibration: ScoreCalibration | None, *, wanted: bool, learned: bool) -> str:
+    """Return what became of probabilities, to follow "probabilities:".
+
+    Parameters
+    ----------
+    calibration : ScoreCalibration or None
+        What a run or an estimator has.
+    wanted : bool
+        Whether the plan asks for one.
+    learned : bool
+        Whether there is a learned combination.
+
+    Examples
+    --------
+    >>> in_words(ScoreCalibration((0.5, 0.5), (0.0, 0.0), HOLDOUT, 85), wanted=True, learned=False)
+    'calibrated by the votes on 85 hold-out samples'
+    >>> in_words(None, wanted=True, learned=False)
+    'not calibrated, as there are no votes on samples that no model has seen; hold some out'
+    """
+    if calibration is not None and calibration.fitted_to == HOLDOUT:
+        return f"calibrated by the votes on {calibration.n_samples} hold-out samples"
+    if calibration is not None:
+        return f"calibrated by the out-of-fold votes on {calibration.n_samples} training samples"
+    if learned:
+        return "those of the learned combination, which was fitted to votes on samples that no model has seen"
+    if not wanted:
+        return "not calibrated, as was asked for"
+    return "not calibrated, as there are no votes on samples that no model has seen; hold some out"
+
+
 def cross_fitted(total: Floats, codes: Codes, weights: Floats | None = None, n_folds: int = 5) -> Floats:
     """Return calibrated probabilities of these very samples, each by a calibration that was not fitted to it.
 
