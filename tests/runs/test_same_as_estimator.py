@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
@@ -91,6 +94,9 @@ def test_model_weights_and_scores_are_bit_identical(tmp_path, data, learners, op
     assert [c["agent"] for c in result["contributions"]] == [c.agent for c in clf.contributions_]
     assert result["stop_reason"] == clf.stop_reason_.name
     assert ScoreCalibration.from_json(result["calibration"]) == clf.calibration_
+    report = None if clf.report_ is None else json.loads(json.dumps(asdict(clf.report_)))
+    assert result["evaluation"] == report
+    assert (report is not None) == ("holdout" in options)
     honest = "holdout" in options or options.get("reward") == "out-of-fold"
     assert (clf.calibration_ is not None) == (honest and "combine" not in options)
     ids = made.holdings("clinic").ids
