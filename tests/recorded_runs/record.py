@@ -86,7 +86,8 @@ def of_flare(name: str, folder: Path, network: Any) -> dict[str, Any]:
     kits = {"site": str(network.kit("clinic")), "admin": str(network.kit("admin"))}
     values = {"run": "recorded", "agent": str(folder / "clinic.toml"), "helpers": ["lab", "scans"]} | kits
     lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
-    lines += ["[training]", *(f"{key} = {json.dumps(value)}" for key, value in (PAPERS_OF_RUNS | FLARE[name]).items())]
+    settings = PAPERS_OF_RUNS | {"calibrate": "none"} | FLARE[name]
+    lines += ["[training]", *(f"{key} = {json.dumps(value)}" for key, value in settings.items())]
     (folder / "task.toml").write_text("\n".join(lines) + "\n")
     with without_chance():
         said = assistlearn("train", folder / "task.toml", "--out", folder / "run", "--json")
