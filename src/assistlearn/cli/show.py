@@ -14,6 +14,7 @@ from assistlearn.cli.output import Json, counted, plain, say, say_json, say_tabl
 from assistlearn.cli.worth_report import show_pilot
 
 if TYPE_CHECKING:
+    from assistlearn.plan import Plan
     from assistlearn.runs.folder import RunFolder
     from assistlearn.runs.round_prices import RoundPrice
 
@@ -97,8 +98,17 @@ def show_result(folder: RunFolder) -> None:
         how = "simulate --holdout 0.2; in a task: holdout = 0.2 under [training]"
         say(f"There are no hold-out samples to tell the accuracy of all together ({plain(how)}).")
     _show_labels(folder)
+    say(f"Probabilities: {_probabilities(settings.plan, result)}.")
     _show_combination(folder, result)
     say_table(_traffic(result))
+
+
+def _probabilities(plan: Plan, result: dict[str, Any]) -> str:
+    """Return what became of the probabilities, in words."""
+    from assistlearn.evaluation.score_calibration import ScoreCalibration, in_words
+
+    calibration = ScoreCalibration.from_json(result.get("calibration"))
+    return in_words(calibration, wanted=plan.calibrates, learned=result.get("combination") is not None)
 
 
 def _show_labels(folder: RunFolder) -> None:

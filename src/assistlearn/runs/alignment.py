@@ -27,7 +27,8 @@ def align(run: OpenRun) -> Rows:
     if rows is not None:
         return rows
     labelled = np.flatnonzero(run.table.labels >= 0)
-    if run.settings.plan.make_method().keeps_labels:
+    plan = run.settings.plan
+    if plan.make_method().keeps_labels or plan.holdout is not None:
         labelled = labelled[in_order_of_ids(run.ids_at(labelled))]
     ids = run.ids_at(labelled)
     matchings = {name: Matching(run, name, ids, "train") for name in run.settings.helpers}
@@ -49,8 +50,8 @@ def align(run: OpenRun) -> Rows:
 def in_order_of_ids(ids: Ids) -> Rows:
     """Return the positions of ids in the order of their texts.
 
-    A table may be sorted by its labels. Where these are to stay with the initiator, the order in which it asks about
-    people must not tell of them.
+    A table may be sorted by its labels. Where these are to stay with the initiator, all of them or those of hold-out
+    samples, the order in which it asks about people must not tell of them.
     """
     return ids.take(np.arange(len(ids))).arg_sort().to_numpy().astype(np.int64)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from assistlearn.agents import Agent, TrainingSamples
@@ -32,6 +32,8 @@ class Alone:
         As in :func:`~assistlearn.runs.setup.set_up`, of all samples.
     own : ndarray or None
         Its columns as numbers, where a combination may look at them.
+    holdout_words : sequence of int
+        As in :func:`~assistlearn.runs.setup.set_up`: the same samples are held out.
     """
 
     plan: Plan
@@ -42,11 +44,13 @@ class Alone:
     n_classes: int
     weights: Floats | None
     own: Floats | None
+    holdout_words: Sequence[int] = ()
 
     def __call__(self, n_models: int) -> HoldoutVotes:
         """Train with so many models at the most, and return the votes on the hold-out samples."""
         plan, name = replace(self.plan.at_home(), n_rounds=n_models, order="chain"), self.agent.name
-        made = set_up(plan, [name], self.labels, self.codes, self.n_classes, self.weights, own=self.own)
+        task = self.labels, self.codes, self.n_classes, self.weights
+        made = set_up(plan, [name], *task, own=self.own, holdout_words=self.holdout_words)
         assert made.holdout is not None, "there is nothing to compare on"
         self.agent.begin(self.samples(), made.seeds[name])
         combining = made.combining(plan, [name], self.codes, self.n_classes, self.own)

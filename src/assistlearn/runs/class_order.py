@@ -53,6 +53,19 @@ def secret_order(key: bytes, fingerprint: str, seed: int, n_classes: int) -> lis
     return sorted(range(n_classes), key=lot)
 
 
+def secret_words(key: bytes, fingerprint: str, seed: int) -> list[int]:
+    """Return secret numbers from which is drawn who is held out.
+
+    A helper knows the labels of training samples, who is held out, and the seed of the run. Were who is held out drawn
+    from that seed, class by class, it could work out the labels of the others. The numbers are too many to be guessed.
+
+    >>> secret_words(b"known to the initiator alone", "a table", 0)[:2]
+    [3765555809, 842490401]
+    """
+    drawn = hmac.digest(key, f"hold-out {fingerprint} {seed}".encode(), hashlib.sha256)
+    return [int.from_bytes(drawn[place : place + 4], "big") for place in range(0, len(drawn), 4)]
+
+
 def own_key(home: Path) -> bytes:
     """Return the key that an initiator keeps in its folder; draw it the first time."""
     path = home / KEY_FILE

@@ -10,7 +10,7 @@ from assistlearn.agent_files import AgentDescription
 from assistlearn.alignment.cipher import require_library
 from assistlearn.errors import RunError, SettingsError
 from assistlearn.plan import Plan
-from assistlearn.runs.class_order import own_key, secret_order
+from assistlearn.runs.class_order import own_key, secret_order, secret_words
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.folder_lock import locked
 from assistlearn.runs.own_table import classes_of
@@ -68,12 +68,13 @@ def write_run(
     )
     # Where labels stay with the initiator, not even the order of their codes may follow from them.
     known_by = "" if plan.make_method().keeps_labels else table.fingerprint
-    order = secret_order(own_key(initiator.models), known_by, plan.seed, len(classes))
+    key = own_key(initiator.models)
+    order, words = secret_order(key, known_by, plan.seed, len(classes)), secret_words(key, known_by, plan.seed)
     folder.path.mkdir(parents=True, exist_ok=True)
     with locked(folder.path, alone=True):
         if folder.exists:  # another command has begun one in the meantime
             raise RunError(f"{folder.path} holds a run already. Name another folder (--out).")
-        folder.write_settings(settings, order)
+        folder.write_settings(settings, order, words)
 
 
 def _check_labels(initiator: AgentDescription, plan: Plan) -> None:

@@ -3,7 +3,7 @@
 ::
 
     settings.json         what was agreed on: agents, method, rounds, seed, classes, how samples are matched
-    secret.json           the secret permutation of the class codes (never sent)
+    secret.json           the secret permutation of the class codes, and of who is held out (never sent)
     samples.npy           the initiator's rows that take part
     told.npy              the class codes that helpers are told, where the true ones stay with the initiator
     held.npy              which of them each helper holds, a bit each
@@ -21,6 +21,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -77,9 +78,10 @@ class RunFolder:
         """Whether a run lives here."""
         return (self.path / "settings.json").exists()
 
-    def write_settings(self, settings: RunSettings, permutation: list[int]) -> None:
+    def write_settings(self, settings: RunSettings, permutation: list[int], holdout_words: Sequence[int] = ()) -> None:
         """Write what was agreed on, and the secret."""
-        self._files.write({self.path / "secret.json": storage.json_bytes({"permutation": permutation})})
+        secret = {"permutation": permutation, "holdout": [*holdout_words]}
+        self._files.write({self.path / "secret.json": storage.json_bytes(secret)})
         storage.write_json(self.path / "settings.json", settings.to_dict())
 
     def settings(self) -> RunSettings:
@@ -91,6 +93,12 @@ class RunFolder:
         if not isinstance(facts, dict):
             raise RunError(f"{path} is not a JSON object. It was changed or damaged.")
         return RunSettings.from_dict(facts, str(path))
+
+    def holdout_words(self) -> list[int]:
+        """Return the secret numbers from which is drawn who is held out; none in runs where the seed decides it."""
+        path = self.path / "secret.json"
+        words: list[int] = storage.json_of(self._files.read(path), path).get("holdout", [])
+        return words
 
     def permutation(self) -> list[int]:
         """Return the secret permutation: the code that stands for each class."""

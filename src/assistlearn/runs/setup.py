@@ -129,6 +129,7 @@ def set_up(
     weights: Floats | None = None,
     told: Codes | None = None,
     own: Floats | None = None,
+    holdout_words: Sequence[int] = (),
 ) -> SetUp:
     """Return what a session begins with.
 
@@ -139,7 +140,7 @@ def set_up(
     agents : sequence of str
         Their names, the initiator first.
     labels : ndarray of shape (n_samples,)
-        The position of each sample's class in the order of the classes: the seed alone decides who is held out.
+        The position of each sample's class in the order of the classes: it is these that hold-out samples are drawn by.
     codes : ndarray of shape (n_samples,)
         The class codes of the run; the same, or under a secret permutation.
     n_classes : int
@@ -151,8 +152,10 @@ def set_up(
         are not looked at: nobody is told them.
     own : ndarray of shape (n_samples, n_columns), optional
         The initiator's own columns as numbers, where a combination may look at them.
+    holdout_words : sequence of int, optional
+        Secret numbers from which is drawn who is held out; by default the seed of the plan decides it.
     """
-    training, aside = split_of(plan, labels)
+    training, aside = split_of(plan, labels, holdout_words)
     own_weights = _starting_weights(plan, _at(labels, training), n_classes, _at(weights, training))
     initiator = agents[0]
     methods = {name: (plan.at_home() if name == initiator else plan).make_method() for name in agents}
@@ -237,11 +240,11 @@ def check_holdout(plan: Plan, labels: Codes) -> None:
         )
 
 
-def split_of(plan: Plan, labels: Codes) -> tuple[Positions, Positions] | tuple[None, None]:
+def split_of(plan: Plan, labels: Codes, words: Sequence[int] = ()) -> tuple[Positions, Positions] | tuple[None, None]:
     """Return the positions of the samples to train on, and of the hold-out samples; None and None without any."""
     if plan.holdout is None:
         return None, None
     if plan.make_method().keeps_labels:
         labels = np.zeros_like(labels)  # who is held out must not tell of the labels
-    training, aside = split(labels, plan.holdout, np.random.RandomState([plan.seed, 2]))
+    training, aside = split(labels, plan.holdout, np.random.RandomState([*words] or [plan.seed, 2]))
     return (training, aside) if len(aside) else (None, None)  # a run that was begun so goes on so

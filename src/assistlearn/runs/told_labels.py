@@ -29,7 +29,7 @@ def told_labels(run: OpenRun, rows: Rows) -> Codes | None:
     """
     plan, table = run.settings.plan, run.table
     ledger = LabelLedger(run.holdings.home, table.label, run.settings.classes)
-    training, _ = split_of(plan, table.labels[rows])
+    training, _ = split_of(plan, table.labels[rows], run.folder.holdout_words())
     told_rows = rows if training is None else rows[training]
     if not plan.make_method().keeps_labels:
         if ledger.exists:  # what was kept back so far is told now, and the ledger has to know

@@ -66,7 +66,8 @@ def train(run: OpenRun) -> Iterator[Event]:
     weights = None if run.table.weights is None else run.table.weights[rows]
     plan, agents = run.settings.plan, run.settings.agents
     own = OwnNumbers.of(run).at(rows)
-    made = set_up(plan, agents, labels, codes, n_classes, weights, told_labels(run, rows), own)
+    words = run.folder.holdout_words()
+    made = set_up(plan, agents, labels, codes, n_classes, weights, told_labels(run, rows), own, words)
     _check_release(run, n_classes)
     n_holdout = 0 if made.aside is None else len(made.aside)
     logged = [recorded.event for recorded in read(run.folder.events, strict=False)]
@@ -75,7 +76,9 @@ def train(run: OpenRun) -> Iterator[Event]:
     _begin(run, len(rows), n_classes, made)
     participants = _participants(run, made, n_classes, len(rows))
     combining = made.combining(plan, agents, codes, n_classes, own)
-    alone = Alone(plan, _own_agent(run), lambda: _own_samples(run, rows, made), labels, codes, n_classes, weights, own)
+    alone = Alone(
+        plan, _own_agent(run), lambda: _own_samples(run, rows, made), labels, codes, n_classes, weights, own, words
+    )
     session = Session(
         plan,
         participants,
