@@ -343,9 +343,9 @@ class LiveInitiator:
         method = method_named(begin.method, msgspec.structs.asdict(begin))
         self._reply = b""
         self._lab = Correspondent("lab", self)
-        codes = unpack_codes(begin.labels, begin.n_samples, begin.n_classes)
-        aside = np.zeros(len(codes), bool) if begin.holdout is None else unpack_bits(begin.holdout, len(codes))
-        task = ToldTask(codes[~aside], begin.n_classes, int(aside.sum()))
+        n = begin.n_samples
+        n_aside = 0 if begin.holdout is None else int(unpack_bits(begin.holdout, n).sum())
+        task = ToldTask(unpack_codes(begin.labels, n - n_aside, begin.n_classes), begin.n_classes, n_aside)
         self._participant = RemoteParticipant(self._lab, begin.run, method, task)
         self._aligner = HashInitiator(Ids([f"p-{i:04d}" for i in range(178)]), SECRET, "lab", Minimum(0, 0.0))
         self._aligner.start()

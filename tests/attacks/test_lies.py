@@ -23,7 +23,6 @@ from assistlearn.protocol.arrays import (
     Bits,
     pack_bits,
     pack_codes,
-    unpack_bits,
     unpack_codes,
 )
 from assistlearn.protocol.levels import Levels, pack_levels, plain_levels
@@ -198,8 +197,7 @@ def test_hold_out_answers_that_are_too_loud_are_refused(tmp_path):
 def test_rewards_that_are_too_loud_are_refused(tmp_path):
     def louder(reply: m.TurnTaken) -> m.TurnTaken:
         begin = decode(next((tmp_path / "lab").rglob("begin.msg")).read_bytes())
-        codes = unpack_codes(begin.labels, begin.n_samples, N_CLASSES)
-        reward = unpack_reward(reply.reward, codes[~unpack_bits(begin.holdout, len(codes))], N_CLASSES)
+        reward = unpack_reward(reply.reward, unpack_codes(begin.labels, N, N_CLASSES), N_CLASSES)
         return replace(reply, reward=plain_levels(reward.levels, reward.bits, 100.0 * reward.scale))
 
     refuse_turn(tmp_path, louder, "at the most", method="soft")

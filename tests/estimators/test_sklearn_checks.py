@@ -79,7 +79,7 @@ REASONS = {
 }
 
 CLASS_WEIGHTS = {
-    "default": "Of these samples .82 and .84 are given to the class that counts, and .87 are asked for; "
+    "default of the paper": "Of these samples .82 and .84 are given to the class that counts, and .87 are asked for; "
     "AdaBoostClassifier gives it as many under the same weights.",
     "ensemble with neighbours": "Neighbours take no weights: rows are drawn by weight, but some of every class.",
 }

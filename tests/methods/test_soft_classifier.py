@@ -174,7 +174,10 @@ REASON = "The cap on a model's weight counts samples, and folds are dealt by sam
 
 def expected_failures(clf: AssistedClassifier) -> dict[str, str]:
     kinds = ["dense", "sparse"] if clf.__sklearn_tags__().input_tags.sparse else ["dense"]
-    return {f"check_sample_weight_equivalence_on_{kind}_data": REASON for kind in kinds}
+    found = {f"check_sample_weight_equivalence_on_{kind}_data": REASON for kind in kinds}
+    if clf.reward == "in-sample":
+        found["check_class_weight_classifiers"] = "Of the samples .87 are asked for; in two rounds it is fewer."
+    return found
 
 
 @pytest.mark.filterwarnings("ignore::assistlearn.errors.AssistLearnWarning")

@@ -10,9 +10,11 @@ import pytest
 
 from assistlearn.alignment import Ids
 from assistlearn.events import (
+    AloneBegan,
     Answered,
     Asked,
     Predicted,
+    ResultJudged,
     RoundFinished,
     RunFinished,
     RunForgotten,
@@ -34,7 +36,7 @@ def test_the_log_tells_the_whole_life_of_a_run_in_order(tmp_path):
     leader = parties.leader()
     events = list(leader.train())
     folder = leader.folder
-    assert of(folder, (TurnFinished, RoundFinished, RunFinished)) == events
+    assert of(folder, (TurnFinished, RoundFinished, AloneBegan, ResultJudged, RunFinished)) == events
     n = len(parties.X)
     held = int(np.count_nonzero(parties.held["lab"]))
     assert of(folder, SamplesMatched) == [SamplesMatched("lab", n, held), SamplesMatched("scans", n, n)]
@@ -122,7 +124,7 @@ def test_a_result_whose_log_is_lost_does_not_claim_that_nothing_was_held_out(tmp
     leader = three_agents(tmp_path, n_rounds=2, holdout=0.2, patience=9).leader()
     events = list(leader.train())
     scores = [event.holdout_accuracy for event in events if isinstance(event, RoundFinished)]
-    assert "Accuracy of all together on the hold-out samples" in assistlearn("show", leader.folder.path).out
+    assert "hold-out samples, whose labels helpers were not told" in assistlearn("show", leader.folder.path).out
     assert assistlearn("show", leader.folder.path, "--json").json["holdout_accuracy"] == scores
     lines = leader.folder.events.read_text().splitlines(keepends=True)
     first = next(line for line in lines if '"RoundFinished"' in line)
@@ -130,5 +132,5 @@ def test_a_result_whose_log_is_lost_does_not_claim_that_nothing_was_held_out(tmp
     assert assistlearn("show", leader.folder.path, "--json").json["holdout_accuracy"] == [None, scores[1]]
     leader.folder.events.unlink()
     shown = assistlearn("show", leader.folder.path).out
-    assert "The accuracy on the hold-out samples is not known" in shown
+    assert "hold-out samples, whose labels helpers were not told" in shown  # the result has it, too
     assert "There are no hold-out samples" not in shown

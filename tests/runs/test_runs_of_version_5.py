@@ -1,4 +1,4 @@
-"""Runs with hold-out samples and weights that a release with version 5 of the protocol has stored.
+"""Runs with hold-out samples that a release with version 5 of the protocol has stored.
 
 ``kept/version-5.tar.gz`` was written by that release, with the agents below: of a hard and a soft method, a finished
 run with its votes, and one that was interrupted after three turns; and the results of the finished ones. Helpers were
@@ -36,8 +36,7 @@ def kept(tmp_path) -> Path:
 
 def parties(folder: Path) -> Parties:
     X, y = (values[::2] for values in load_wine(return_X_y=True))
-    options = {"weights": np.where(np.arange(len(X)) % 3 == 0, 2.0, 1.0)}
-    return Parties(folder, AGENTS, X, y, options, {"lab": np.arange(len(X)) % 5 != 0})
+    return Parties(folder, AGENTS, X, y, {}, {"lab": np.arange(len(X)) % 5 != 0})
 
 
 def test_what_is_kept_told_helpers_the_labels_of_hold_out_samples_and_what_is_sent_now_does_not(kept):
@@ -45,7 +44,7 @@ def test_what_is_kept_told_helpers_the_labels_of_hold_out_samples_and_what_is_se
     assert {type(decode_kept(task)) for task in tasks} == {BeginOfVersion5}
     assert {decode_kept(task).labels.n for task in tasks} == {89}
     sent = [as_sent_now(task).message for task in tasks]
-    assert {(task.labels.n, task.weights.n, task.n_samples) for task in sent} == {(67, 67, 89)}
+    assert {(task.labels.n, task.n_samples) for task in sent} == {(66, 89)}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -105,15 +105,16 @@ class Lab:
     ) -> Any:
         """Set the task."""
         n_classes = int(codes.max()) + 1
+        training = np.ones(n, dtype=bool) if aside is None else ~aside
         return self.ask(
             m.Begin(
                 run=run,
                 n_samples=n,
                 n_classes=n_classes,
-                labels=pack_codes(np.resize(codes, n), n_classes),
+                labels=pack_codes(np.resize(codes, n)[training], n_classes),
                 seed=3,
                 turn_seeds=5,
-                weights=None if weights is None else pack_numbers(weights),
+                weights=None if weights is None else pack_numbers(weights[training]),
                 holdout=None if aside is None else pack_bits(aside),
                 **Plan(**(PAPERS | plan)).told(),
             )

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes, winners
@@ -112,6 +111,8 @@ def fit_calibration(
     >>> fit_calibration(too_sure, codes).probabilities(np.array([[-10.0, 10.0]])).round(2)
     array([[0.25, 0.75]])
     """
+    from scipy.optimize import minimize  # `show` reads calibrations, and should start at once
+
     n_samples, n_classes = total.shape
     counts = np.ones(n_samples) if weights is None else np.asarray(weights, dtype=np.float64)
     if counts.any():
