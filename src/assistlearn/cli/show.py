@@ -37,7 +37,7 @@ def show(
 ) -> None:
     """Show a run: who contributed what, why it stopped, how good it is, and how many bytes it took."""
     from assistlearn.runs.folder import RunFolder
-    from assistlearn.runs.pilot_run import terms_of
+    from assistlearn.runs.pilot_terms import terms_of
 
     folder = RunFolder(run)
     is_pilot = terms_of(folder.settings()) is not None

@@ -91,7 +91,7 @@ def _terms(at_least: float, alpha: float, loss: str, block: int, share: float, e
 def _new_pilot(files: list[Path], name: str, folder: Path, terms: Terms, changed: dict[str, Any]) -> RunFolder:
     """Create a pilot: of agents' files here, or of a task's file over a network."""
     from assistlearn.plan import Plan
-    from assistlearn.runs.pilot_run import asked
+    from assistlearn.runs.pilot_terms import asked
 
     if not files:
         raise SettingsError(

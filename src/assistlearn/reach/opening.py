@@ -18,6 +18,7 @@ from assistlearn.runs.folder_lock import locked
 from assistlearn.runs.forgetting import forget
 from assistlearn.runs.open_run import OpenRun, OwnTable, open_run
 from assistlearn.runs.own_table import codes_of, weights_of
+from assistlearn.runs.pilot_terms import terms_of
 from assistlearn.service.agent_from_file import from_loaded
 from assistlearn.tables import LoadedAgent, load_agent
 
@@ -85,7 +86,7 @@ def train(folder: RunFolder, log: EventLog | None = None, timeout: float = TIMEO
 
 def pilot(folder: RunFolder, log: EventLog | None = None, timeout: float = TIMEOUT) -> Iterator[Event]:
     """Make a pilot from wherever it was left, yielding what happens; see :func:`follow`."""
-    terms = pilot_run.terms_of(folder.settings())
+    terms = terms_of(folder.settings())
     if terms is None:
         raise SettingsError(f"{folder.path} is no pilot, but a run that can be gone on with: {resuming(folder)}")
     with opened_run(folder, training=True, log=log, timeout=timeout) as (run, _):
@@ -143,4 +144,4 @@ def check_command(folder: RunFolder, command: str) -> None:
 
 def _command_of(folder: RunFolder) -> str:
     settings = folder.settings()
-    return "worth" if pilot_run.terms_of(settings) is not None else reach_named(settings.reach).command
+    return "worth" if terms_of(settings) is not None else reach_named(settings.reach).command

@@ -7,14 +7,13 @@ helper is asked for its votes on a block only if the answer still needs it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from assistlearn.alignment.matching import Rows
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes, winners
-from assistlearn.errors import RunError, SettingsError
 from assistlearn.evaluation.gains import Weighing
 from assistlearn.evaluation.pilot import drawn
 from assistlearn.evaluation.sample_loss import losses
@@ -26,28 +25,10 @@ from assistlearn.runs.alone_run import alone_on
 from assistlearn.runs.matched_votes import voters
 from assistlearn.runs.open_run import OpenRun
 from assistlearn.runs.prediction import AgentVotes, Prediction, decided, own_votes
-from assistlearn.runs.settings import RunSettings
 from assistlearn.runs.training import train
-
-KEY = "pilot"
-"""Where the settings of a run have the terms of a pilot; those of any other run have no such key."""
 
 PURPOSE = "a pilot: whether assistance is worth it"
 """What helpers are told where the initiator does not say what a pilot is for."""
-
-
-def terms_of(settings: RunSettings) -> Terms | None:
-    """Return what is asked of a pilot; None for a run that is none."""
-    said = settings.places.get(KEY)
-    try:
-        return None if said is None else Terms(**said)
-    except (TypeError, SettingsError) as error:
-        raise RunError(f"The terms of the pilot {settings.run!r} were changed or damaged: {error}") from None
-
-
-def asked(terms: Terms) -> dict[str, object]:
-    """Return what the settings of a pilot say of its terms."""
-    return {KEY: asdict(terms)}
 
 
 def pilot(run: OpenRun, terms: Terms) -> Iterator[Event]:
