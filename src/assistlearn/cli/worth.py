@@ -102,9 +102,15 @@ def _new_pilot(files: list[Path], name: str, folder: Path, terms: Terms, changed
         from assistlearn.reach.processes import reach_processes
 
         return reach_processes.create_run(folder, name, files, _plan(Plan(), changed), **asked(terms))
+    from assistlearn.agent_files.toml_file import read_toml
     from assistlearn.reach.flare import reach_flare
     from assistlearn.reach.flare.task_file import load_task
 
+    if "learner" in read_toml(files[0], "task")[1]:
+        raise SettingsError(
+            f"{files[0]} is an agent's file. Name its helpers' files, too, for a pilot on this machine; or a task's "
+            "file, for one over a network."
+        )
     plan = _plan(load_task(files[0]).plan, changed)
     return reach_flare.create_run(folder, name, files[0], plan, **asked(terms))
 
