@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ TREE = '{ kind = "sklearn.tree.DecisionTreeClassifier", parameters = { max_depth
 HARD = ["--method", "simple", "--reward", "out-of-fold", "--rounds", 4]
 SOFT = ["--method", "soft", "--reward", "out-of-fold", "--combine", "sum", "--models-per-turn", 1, "--rounds", 3]
 LEARNED = ["--method", "soft", "--combine", "learned", "--models-per-turn", 1, "--rounds", 2]
+NUMBERS = count()
 PAPER = ["--method", "ascii", "--rounds", 4]
 """The paper's method: rewards are on samples that models were fitted to, so that a good one proves nothing."""
 
@@ -52,7 +54,8 @@ def trained(folder: Path, files: list[Path], options: list[Any], monkeypatch: An
 
     with monkeypatch.context() as patch:
         patch.setattr(process_transport, "start", start)
-        done = assistlearn("simulate", *files, "--out", folder, "--holdout", 0.3, "--seed", 1, *options, "--json")
+        own = ("--out", folder, "--run", f"run-{next(NUMBERS)}")  # an agent knows a name once only
+        done = assistlearn("simulate", *files, *own, "--holdout", 0.3, "--seed", 1, *options, "--json")
     assert done.code == 0, done.err
     return done.json | {"words": assistlearn("show", folder).out}
 
