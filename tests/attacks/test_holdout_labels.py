@@ -14,7 +14,7 @@ from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.setup import split_of
 from tests.attacks.attack import attack
 from tests.cli.program import assistlearn
-from tests.cli.small_agents import N_NEW, N_SAMPLES, write_agents
+from tests.cli.small_agents import N_NEW, N_SAMPLES, know_the_key, write_agents
 
 pytestmark = pytest.mark.usefixtures("forked_agents")
 
@@ -77,6 +77,7 @@ def test_the_seed_of_a_run_does_not_tell_the_labels_of_hold_out_samples():
 )
 def test_the_order_of_a_table_does_not_tell_the_labels_of_hold_out_samples(tmp_path):
     files = write_agents(tmp_path)
+    know_the_key(files[0])
     header, *lines = (tmp_path / "clinic.csv").read_text().splitlines()
     by_label = sorted(lines, key=lambda line: line.rsplit(",", 1)[1])
     (tmp_path / "clinic.csv").write_text("\n".join([header, *by_label]) + "\n")

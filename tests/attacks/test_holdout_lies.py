@@ -16,7 +16,7 @@ from assistlearn.reach.processes import process_transport
 from tests.attacks.attack import attack
 from tests.attacks.lying_agent import KINDS, be_a_liar
 from tests.cli.program import assistlearn
-from tests.cli.small_agents import LABEL, SECRET, toml
+from tests.cli.small_agents import LABEL, SECRET, know_the_key, toml
 from tests.forked_agents import ForkedAgent
 
 pytestmark = pytest.mark.usefixtures("forked_agents")
@@ -42,7 +42,9 @@ def files(tmp_path_factory) -> list[Path]:
         pl.DataFrame(table).write_csv(folder / f"{name}.csv")
         (folder / f"{name}.toml").write_text(toml(name, SECRET + (LABEL if name == "clinic" else ""), TREE))
     (folder / "shared.key").write_text("0123456789abcdef0123456789abcdef\n")
-    return [folder / f"{name}.toml" for name in ("clinic", "lab", "scans")]
+    found = [folder / f"{name}.toml" for name in ("clinic", "lab", "scans")]
+    know_the_key(found[0])
+    return found
 
 
 def trained(folder: Path, files: list[Path], options: list[Any], monkeypatch: Any, lie: str = "") -> dict[str, Any]:

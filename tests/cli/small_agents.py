@@ -7,6 +7,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from assistlearn.agent_files import load_description
+from assistlearn.runs.class_order import KEY_FILE
+
 N_SAMPLES, N_NEW = 80, 8
 IDS = [f"p-{i:03d}" for i in range(N_SAMPLES)]
 NEW = IDS[-N_NEW:]
@@ -41,6 +44,13 @@ def write_agents(folder: Path) -> list[Path]:
         (folder / f"{name}.toml").write_text(toml(name, SECRET + (LABEL if name == "clinic" else "")))
     (folder / "shared.key").write_text("0123456789abcdef0123456789abcdef\n")
     return [folder / f"{name}.toml" for name in ("clinic", "lab", "scans")]
+
+
+def know_the_key(initiator: Path) -> None:
+    """Let who is held out, and the order of the classes, be the same in every run of a test."""
+    home = load_description(initiator).models
+    home.mkdir(parents=True, exist_ok=True)
+    (home / KEY_FILE).write_text("0123456789abcdef" * 4 + "\n")
 
 
 def lines_of(path: Path) -> list[str]:
