@@ -43,14 +43,16 @@ def learner(estimator: Any) -> str:
 
 def three_ways(made: Organisations, run: str, tables: dict[str, pl.DataFrame], method: str, **options: Any) -> None:
     """Assert that network, processes on this machine, and estimator agree; the initiator's labels are in ``y``."""
+    if "holdout" in options:  # samples are sent in the order of their ids then
+        tables[INITIATOR] = tables[INITIATOR].sort(pl.col("id").cast(pl.String))
     learners = dict(zip(tables, [TREE, FOREST, TREE, TREE], strict=False))
     for name, table in tables.items():
         made.write(name, table, "y" if name == INITIATOR else None, learner(learners[name]))
     task = made.task(run, list(tables)[1:], method=method, rounds=ROUNDS, seed=SEED, **options)
     folder = reach_flare.create_run(made.folder / run, run, task)
-    if (
-        "holdout" in options
-    ):  # drawn class by class, in the order of the classes, which an estimator fitted to codes has not
+    if "holdout" in options:
+        # drawn class by class, in the order of the classes, which an estimator fitted to codes has not; and by the
+        # seed, not by a secret
         folder.write_settings(folder.settings(), list(range(len(folder.settings().classes))))
     with opened_run(folder, training=True) as (open_run, own):
         list(train(open_run))
