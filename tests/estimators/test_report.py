@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
@@ -9,6 +11,12 @@ from sklearn.metrics import accuracy_score, confusion_matrix, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
+from assistlearn.agents import Agent
+from assistlearn.cli.holdout_report import TITLES
+from assistlearn.estimators import classifier
+from assistlearn.evaluation.metrics import METRICS
+from assistlearn.plan import Metric
+from tests.attacks.lying_agent import lying
 
 TREE = DecisionTreeClassifier(max_depth=2)
 METHODS = {
@@ -92,3 +100,25 @@ def test_the_metric_decides_which_round_is_the_best(metric):
     assert len(heard) == 6
     best = np.argmin(heard) if metric == "log_loss" else np.argmax(heard)
     assert clf.n_rounds_ == best + 1
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_agent_that_is_not_believed_leaves_whether_turns_are_taken_side_by_side_or_not(monkeypatch, n_jobs):
+    def made(name, *more):
+        return (lying("knows the labels and guesses") if name == "lab" else Agent)(name, *more)
+
+    monkeypatch.setattr(classifier, "Agent", made)
+    X, y = load_breast_cancer(return_X_y=True)
+    agents = [("clinic", TREE, slice(0, 10)), ("lab", TREE, slice(10, 20)), ("scans", TREE, slice(20, 30))]
+    settings = {"method": "ensemble", "reward": "out-of-fold", "n_rounds": 2, "holdout": 0.3, "random_state": 0}
+    clf = AssistedClassifier(agents, n_jobs=n_jobs, **settings).fit(X, y)
+    assert (list(clf.left_), clf.report_.left_out, list(clf.agents_)) == (["lab"], ["lab"], ["clinic", "scans"])
+    assert [(c.turn, c.round, c.agent) for c in clf.contributions_][:3] == [
+        (1, 1, "clinic"),
+        (2, 1, "scans"),
+        (3, 2, "clinic"),
+    ]
+
+
+def test_the_plan_the_report_and_what_people_read_name_the_same_metrics():
+    assert set(get_args(Metric)) == set(METRICS) == set(TITLES)

@@ -277,8 +277,11 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         told = self._told_codes(plan, codes)
         names, n_classes, own = list(self.agents_), len(self.classes_), self._own_numbers(X, plan)
         made = set_up(plan, names, codes, codes, n_classes, weight, told, own)
+        held = {}
         for name, agent in self.agents_.items():
-            agent.begin(self._samples_of(name, X, made), made.seeds[name])
+            samples = self._samples_of(name, X, made)
+            held[name] = samples.held
+            agent.begin(samples, made.seeds[name])
         combining = made.combining(plan, names, codes, n_classes, own)
         alone = Alone(
             plan,
@@ -292,7 +295,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         )
         session = Session(
             plan,
-            self._participants(plan, X, made),
+            self._participants(plan, held, made),
             made.states,
             made.holdout,
             self.n_jobs,
@@ -315,12 +318,11 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         name, estimator, _ = check_agents(self.agents)[0]
         return Agent(name, estimator, Honesty(plan.honest_reward, plan.cv, self.n_jobs, plan.models_per_turn))
 
-    def _participants(self, plan: Plan, X: Any, made: SetUp) -> list[LocalParticipant]:
+    def _participants(self, plan: Plan, held: Mapping[str, Bools | None], made: SetUp) -> list[LocalParticipant]:
         """Return the agents as the session sees them; the first is believed, as it is the initiator itself."""
         initiator, found = next(iter(self.agents_)), []
         for name, agent in self.agents_.items():
-            held = self._samples_of(name, X, made).held if self.missing_agent == "abstain" else None
-            doubt = None if name == initiator else doubt_of(plan, made.holdout, held)
+            doubt = None if name == initiator else doubt_of(plan, made.holdout, held[name])
             more = {} if doubt is None else {"doubt": doubt}
             found.append(LocalParticipant(agent, made.states[name], made.methods[name], **more))
         return found

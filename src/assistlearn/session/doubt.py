@@ -15,6 +15,7 @@ import numpy as np
 
 from assistlearn.agents import Answer
 from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.evaluation.difference import mean_and_error
 from assistlearn.methods.method import Method
 from assistlearn.plan import Plan
 from assistlearn.session.holdout import HoldOut
@@ -27,6 +28,9 @@ one bit two were, and none by the second."""
 LEAST = 0.05
 """And by how much at the least, as a share of what guessing would lose: where there are very many samples, small
 differences between those of training and the others are no lies."""
+
+HALF_A_SAMPLE = 0.5
+"""What a mean may be off by beside its standard error, so that none wrong among few does not pass for certainty."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,5 @@ class _Mean:
         n = len(there)
         if n < 2:
             return cls(n, 0.0, math.inf)
-        # half a sample more of either kind, so that none wrong among few does not pass for certainty
-        spread = float(there.var(ddof=1)) + 0.25 * float(np.ptp(there) > 0.0) / n
-        return cls(n, float(there.mean()), math.sqrt(spread / n))
+        mean, error = mean_and_error(there, np.ones(n))
+        return cls(n, mean, math.hypot(error, HALF_A_SAMPLE / n))

@@ -76,7 +76,10 @@ class Round:
         names = [name for (name,) in planned]
         if len(set(names)) < len(names):
             return iter(planned), iter(())
-        return iter(planned), self._side_by_side(names)
+        try:
+            return iter(planned), self._side_by_side(names)
+        except AgentGoneError:  # whose turn is the next agent's then: they are taken one after the other
+            return iter(planned), iter(())
 
     def _turns(self) -> Iterator[Sequence[str]]:
         """Yield, turn by turn, who may have it: one agent, or several of whom the best is taken."""
