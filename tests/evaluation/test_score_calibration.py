@@ -82,7 +82,7 @@ def test_thirty_samples_do_hardly_any_harm_to_probabilities_that_are_right():
         said = fit_calibration(1.5 * logs, codes).probabilities(1.5 * fresh)  # 3 / 2: the formula has 2 / 3
         losses.append(log_loss(truth, said) / log_loss(truth, softmax(fresh)))
     assert np.mean(losses) < 1.1
-    assert max(losses) < 1.35
+    assert max(losses) < 1.4
 
 
 def test_samples_that_are_all_right_do_not_make_it_certain():
@@ -111,7 +111,7 @@ def test_equal_weights_are_no_weights_and_uneven_ones_count_as_fewer_samples():
     assert fit_calibration(logs, codes, np.full(60, 7.0)).factors == pytest.approx(fit_calibration(logs, codes).factors)
     few = np.where(np.arange(60) < 20, 1.0, 1e-9)
     one, other = fit_calibration(logs, codes, few), fit_calibration(logs[:20], codes[:20])
-    assert one.probabilities(logs) == pytest.approx(other.probabilities(logs), abs=0.03)
+    assert one.probabilities(logs) == pytest.approx(other.probabilities(logs), abs=0.05)
 
 
 def test_the_slope_is_that_of_the_loss():
@@ -126,6 +126,12 @@ def test_a_calibration_is_kept_as_plain_numbers_to_the_bit():
     calibration = fit_calibration(*drawn(100, 3, 7))
     assert ScoreCalibration.from_json(json.loads(json.dumps(asdict(calibration)))) == calibration
     assert ScoreCalibration.from_json(None) is None
+
+
+def test_a_calibration_that_was_kept_before_there_was_a_correction_has_none():
+    kept = asdict(fit_calibration(*drawn(100, 3, 7)))
+    del kept["sureness"]
+    assert ScoreCalibration.from_json(kept).sureness == (0.0, 0.0, 0.0)
 
 
 def test_probabilities_that_are_drawn_from_have_no_calibration_error():

@@ -18,6 +18,7 @@ from assistlearn.core.votes import probabilities, winners
 from assistlearn.errors import SettingsError
 from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.evaluation.shares import shares_of_decisions, shares_of_sum
+from assistlearn.evaluation.sureness import UNCHANGED
 
 
 def scores_of_agents(n_helpers, n_classes, seed, n=60):
@@ -165,11 +166,12 @@ def _same_helpers(seed, n=100):
 @settings(max_examples=40, deadline=None)
 @given(problems)
 def test_calibrated_losses_are_shared_as_any_others(problem):
-    """Factors and offsets are wild here, so that the winner has to be held above other classes, and the truth."""
+    """All numbers are wild here, so that the winner has to be held above other classes, and the truth."""
     own, scores, codes, weights = scores_of_agents(*problem)
     rng = np.random.default_rng(problem[-1])
     wild = tuple(rng.uniform(0.2, 2.0, own.shape[1])), tuple(rng.normal(0.0, 2.0, own.shape[1]))
-    calibration = ScoreCalibration(*wild, "", 1)
+    sureness = UNCHANGED if problem[-1] % 2 else tuple(rng.normal(0.0, [1.0, 0.3, 0.3]))
+    calibration = ScoreCalibration(*wild, "", 1, sureness)
     alone, assisted = (figures(own, scores, codes, weights, names, calibration.probabilities) for names in ((), scores))
     found = shares_of_sum(own, scores, codes, weights, calibration=calibration)
     assert found.loss.value == pytest.approx(alone[0] - assisted[0], abs=1e-11)

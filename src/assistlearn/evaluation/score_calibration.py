@@ -1,19 +1,22 @@
 r"""Probabilities one can use: scores are rescaled so that what is said to be sure is as often right.
 
 Each class has a factor and an offset, :math:`p \propto \exp(a_k f_k + b_k)`, fitted to scores of samples that no model
-has seen. The class with the most votes stays the likeliest: no other may come above it. One temperature for all classes
-was worse: some classes are answered too boldly, others too shyly (``bench/calibration``).
+has seen. With more than two classes :mod:`assistlearn.evaluation.sureness` then puts right how sure the winner is. The
+class with the most votes stays the likeliest: no other may come above it. One temperature for all classes was worse:
+some classes are answered too boldly, others too shyly (``bench/calibration``).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from assistlearn.core.ignorance import Floats
+from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.votes import Codes, winners
+from assistlearn.evaluation.sureness import UNCHANGED, fit_sureness, lowering, odds_and_lead
 
 FLAT = 1.0
 """Samples that count beside the real ones, and are of every class alike: they keep probabilities away from 0 and 1."""
@@ -43,12 +46,15 @@ class ScoreCalibration:
         Which scores: :data:`HOLDOUT` or :data:`OUT_OF_FOLD`.
     n_samples : int
         How many.
+    sureness : tuple of float
+        What is changed of how sure the winner is then, as in :func:`~assistlearn.evaluation.sureness.lowering`.
     """
 
     factors: tuple[float, ...]
     offsets: tuple[float, ...]
     fitted_to: str
     n_samples: int
+    sureness: tuple[float, float, float] = UNCHANGED
 
     @classmethod
     def from_json(cls, kept: dict[str, Any] | None) -> ScoreCalibration | None:
@@ -56,7 +62,8 @@ class ScoreCalibration:
         if kept is None:
             return None
         factors, offsets = tuple(map(float, kept["factors"])), tuple(map(float, kept["offsets"]))
-        return cls(factors, offsets, str(kept["fitted_to"]), int(kept["n_samples"]))
+        offset, by_odds, by_lead = map(float, kept.get("sureness", UNCHANGED))
+        return cls(factors, offsets, str(kept["fitted_to"]), int(kept["n_samples"]), (offset, by_odds, by_lead))
 
     def probabilities(self, total: Floats) -> Floats:
         """Return class probabilities.
@@ -71,11 +78,9 @@ class ScoreCalibration:
         >>> ScoreCalibration((0.5, 0.5), (0.0, 0.0), HOLDOUT, 100).probabilities(np.array([[2.0, -2.0]])).round(2)
         array([[0.88, 0.12]])
         """
-        said = self.exponents(total)
-        first, rows = winners(total), np.arange(len(total))
-        said -= said[rows, first][:, np.newaxis]
-        np.minimum(said, -BEHIND, out=said)
-        said[rows, first] = 0.0
+        said = self._behind(total)
+        if self.sureness != UNCHANGED and len(said):
+            _hold(np.subtract(said, lowering(*odds_and_lead(said), self.sureness)[:, np.newaxis], out=said), total)
         np.exp(said, out=said)
         said /= said.sum(axis=1, keepdims=True)
         return said
@@ -84,6 +89,19 @@ class ScoreCalibration:
         """Return what the probabilities are exponentials of, before the winner is held above all others."""
         found: Floats = total * np.array(self.factors) + np.array(self.offsets)
         return found
+
+    def _behind(self, total: Floats) -> Floats:
+        """Return the exponents relative to the winner's, which nobody comes above."""
+        found = self.exponents(total)
+        found -= found[np.arange(len(total)), winners(total)][:, np.newaxis]
+        return _hold(found, total)
+
+
+def _hold(behind: Floats, total: Floats) -> Floats:
+    """Let the class with the most votes stay the likeliest; in place."""
+    np.minimum(behind, -BEHIND, out=behind)
+    behind[np.arange(len(total)), winners(total)] = 0.0
+    return behind
 
 
 def fit_calibration(
@@ -111,12 +129,26 @@ def fit_calibration(
     >>> fit_calibration(too_sure, codes).probabilities(np.array([[-10.0, 10.0]])).round(2)
     array([[0.25, 0.75]])
     """
-    from scipy.optimize import minimize  # `show` reads calibrations, and should start at once
-
     n_samples, n_classes = total.shape
     counts = np.ones(n_samples) if weights is None else np.asarray(weights, dtype=np.float64)
     if counts.any():
         counts = counts * (counts.sum() / (counts @ counts))  # as many samples as would tell as much
+    factors, offsets = _by_class(total, codes, counts)
+    found = ScoreCalibration(factors, offsets, fitted_to, n_samples)
+    if n_classes == 2 or n_samples < 2:
+        return found
+    behind = np.empty_like(total)
+    for held in _folds(codes):
+        made = ScoreCalibration(*_by_class(total[~held], codes[~held], counts[~held]), fitted_to, n_samples)
+        behind[held] = made._behind(total[held])
+    return replace(found, sureness=fit_sureness(behind, winners(total) == codes, counts))
+
+
+def _by_class(total: Floats, codes: Codes, counts: Floats) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return a factor and an offset for each class."""
+    from scipy.optimize import minimize  # `show` reads calibrations, and should start at once
+
+    n_samples, n_classes = total.shape
     size = float(np.abs(total).mean()) or 1.0
     lesson = _Lesson(
         np.ascontiguousarray(total / size),
@@ -126,7 +158,7 @@ def fit_calibration(
     found = minimize(lesson.loss_and_slope, np.zeros(1 + 2 * n_classes), jac=True, method="L-BFGS-B").x
     factors = np.exp(np.clip(found[0] + found[1 : 1 + n_classes], -MOST_LOG, MOST_LOG)) / size
     offsets = found[1 + n_classes :]
-    return ScoreCalibration(tuple(factors.tolist()), tuple(offsets.tolist()), fitted_to, n_samples)
+    return tuple(factors.tolist()), tuple(offsets.tolist())
 
 
 MOST_LOG = 30.0
@@ -194,7 +226,15 @@ def in_words(calibration: ScoreCalibration | None, *, wanted: bool, learned: boo
     return "not calibrated, as there are no votes on samples that no model has seen; hold some out"
 
 
-def cross_fitted(total: Floats, codes: Codes, weights: Floats | None = None, n_folds: int = 5) -> Floats:
+def _folds(codes: Codes, n_folds: int = 5) -> Iterator[Bools]:
+    """Yield which samples are in each fold. They follow from the order of the samples alone."""
+    folds = np.empty(len(codes), dtype=np.intp)
+    folds[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % n_folds
+    for fold in np.unique(folds):
+        yield folds == fold
+
+
+def cross_fitted(total: Floats, codes: Codes, weights: Floats | None = None) -> Floats:
     """Return calibrated probabilities of these very samples, each by a calibration that was not fitted to it.
 
     They tell honestly how good calibrated probabilities are. Folds have the same share of every class, and follow from
@@ -207,12 +247,9 @@ def cross_fitted(total: Floats, codes: Codes, weights: Floats | None = None, n_f
     """
     if len(codes) < 2:
         return fit_calibration(total, codes, weights).probabilities(total)
-    folds = np.empty(len(codes), dtype=np.intp)
-    folds[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % n_folds
     said = np.empty_like(total)
-    for fold in np.unique(folds):
-        held, rest = folds == fold, folds != fold
-        found = fit_calibration(total[rest], codes[rest], None if weights is None else weights[rest])
+    for held in _folds(codes):
+        found = fit_calibration(total[~held], codes[~held], None if weights is None else weights[~held])
         said[held] = found.probabilities(total[held])
     return said
 

@@ -12,6 +12,7 @@ from assistlearn.core.votes import Codes
 from assistlearn.evaluation.difference import LEAST
 from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.evaluation.shapley import coefficients
+from assistlearn.evaluation.sureness import SUREST, UNCHANGED, lowering
 
 CELLS = 2**15
 """Sets times samples that are in memory at a time: a quarter of a megabyte, which stays in a processor's cache."""
@@ -44,6 +45,7 @@ class SumsOfSets:
         self._votes = [_ahead(each, codes, others) for each in (own, *scores)]
         self._exponents: list[Floats] | None = None
         self._factor = (n_classes - 1) / n_classes
+        self._sureness = UNCHANGED if calibration is None else calibration.sureness
         if calibration is not None:
             scaled = [calibration.exponents(own), *(each * np.array(calibration.factors) for each in scores)]
             self._exponents = [_ahead(each, codes, others) for each in scaled]
@@ -98,6 +100,8 @@ class SumsOfSets:
             _hold_winner(exponents, gaps, right)
         else:
             _hold_winner_of_two(exponents[0], right)
+        if self._sureness != UNCHANGED:
+            return np.minimum(_losses(exponents, right, self._sureness), MOST_LOSS), right
         np.minimum(exponents, FARTHEST, out=exponents)
         np.exp(exponents, out=exponents)
         loss = exponents[0]
@@ -130,6 +134,24 @@ def _hold_winner(exponents: Floats, gaps: Floats, right: Floats) -> None:
     top *= 1.0 - right
     exponents -= np.minimum(top, 0.0)
     np.minimum(exponents, np.maximum(top, 0.0, out=top), out=exponents)
+
+
+def _losses(exponents: Floats, right: Floats, sureness: tuple[float, float, float]) -> Floats:
+    """Return the losses once the winner's sureness is corrected; exponents are relative to the true class, and held."""
+    first, second = np.zeros_like(right), np.full_like(right, -np.inf)  # the highest and the next, the true one's 0 too
+    for each in exponents:
+        np.maximum(second, np.minimum(first, each), out=second)
+        np.maximum(first, each, out=first)
+    others = np.exp(-first) - 1.0  # of the true class and the winner
+    for each in exponents:
+        others += np.exp(each - first)
+    lower = lowering(-np.log(np.maximum(others, np.exp(-SUREST))), first - second, sureness)
+    of_truth = np.minimum(-first - lower, 0.0)
+    total = 1.0 + np.exp(of_truth) - np.exp(np.minimum(-lower, 0.0))
+    for each in exponents:
+        total += np.exp(np.minimum(each - first - lower, 0.0))
+    losses: Floats = np.log(total) - (1.0 - right) * of_truth
+    return losses
 
 
 def _hold_winner_of_two(exponents: Floats, right: Floats) -> None:
