@@ -3,7 +3,8 @@
 Two helpers have the same columns, a third has noise. Under *chain* the first of the two speaks first in every round,
 and leaves less to gain for the second; under *random* neither does so more often. Printed are the mean shares of the
 log loss, how often the interval of the difference of the two equal helpers holds 0, and how often the noise's own
-interval does. Then the seconds that twelve helpers and 10,000 samples take.
+interval does: of single runs, and of the mean of several with different seeds (``mean_shares``). Before that, the
+seconds that twelve helpers and 10,000 samples take.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sklearn.datasets import load_digits, make_classification
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn import AssistedClassifier, SharesDisplay
+from assistlearn import AssistedClassifier, SharesDisplay, mean_shares
 from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.evaluation.shares import GainShare, shares_of_sum
 
@@ -32,7 +33,7 @@ METHODS = {
 """The paper's method is calibrated by hold-out samples: else shares are of losses that are too large to mean much."""
 
 
-def shares(method: str, order: str, seed: int, n_test: int) -> dict[str, GainShare]:
+def shares(method: str, order: str, seed: int, n_test: int, n_runs: int) -> dict[str, GainShare]:
     X, y = make_classification(
         1_200 + n_test, 8, n_informative=8, n_redundant=0, n_classes=2, class_sep=0.7, random_state=seed, shuffle=False
     )
@@ -41,17 +42,23 @@ def shares(method: str, order: str, seed: int, n_test: int) -> dict[str, GainSha
     tree = DecisionTreeClassifier(max_depth=3)
     columns = {"own": slice(0, 2), "one": slice(2, 8), "same": slice(2, 8), "noise": slice(8, 12)}
     agents = [(name, tree, part) for name, part in columns.items()]
-    clf = AssistedClassifier(agents, order=order, n_rounds=20, random_state=seed, worse_agent="keep", **METHODS[method])
-    return {share.helper: share for share in clf.fit(X_train, y_train).shares(X_test, y_test).helpers}
+    settings = {"order": order, "n_rounds": 20, "worse_agent": "keep", **METHODS[method]}
+    found = [
+        AssistedClassifier(agents, random_state=1_000 * run + seed, **settings)
+        .fit(X_train, y_train)
+        .shares(X_test, y_test)
+        for run in range(n_runs)
+    ]
+    return {share.helper: share for share in (found[0] if n_runs == 1 else mean_shares(found)).helpers}
 
 
-def orders(n_seeds: int, n_test: int) -> None:
+def orders(n_seeds: int, n_test: int, n_runs: int) -> None:
     print(f"{n_seeds} problems, {n_test} test samples each")
-    print("| method | order | one | same | one - same | noise | equal within the interval | noise's interval holds 0 |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("| method | order | runs | one | same | one - same | noise | equal within the interval | noise holds 0 |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for method in METHODS:
-        for order in ("chain", "random"):
-            found = [shares(method, order, seed, n_test) for seed in range(n_seeds)]
+        for order, runs in (("chain", 1), ("random", 1), ("random", n_runs)):
+            found = [shares(method, order, seed, n_test, runs) for seed in range(n_seeds)]
             values = np.array([[each[name].loss.value for each in found] for name in ("one", "same", "noise")])
             one, same, noise = values
             apart = f"{np.mean(one - same):.3f} ± {np.std(one - same, ddof=1) / np.sqrt(n_seeds):.3f}"
@@ -59,7 +66,7 @@ def orders(n_seeds: int, n_test: int) -> None:
             none = sum(abs(each["noise"].loss.value) <= HALF_INTERVAL * each["noise"].loss.error for each in found)
             cells = [f"{one.mean():.3f}", f"{same.mean():.3f}", apart, f"{noise.mean():.3f}"]
             cells += [f"{equal} of {n_seeds}", f"{none} of {n_seeds}"]
-            print(f"| {method} | {order} | {' | '.join(cells)} |", flush=True)
+            print(f"| {method} | {order} | {runs} | {' | '.join(cells)} |", flush=True)
 
 
 def _within(one: GainShare, other: GainShare) -> bool:
@@ -98,10 +105,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--test", type=int, default=300)
+    parser.add_argument("--runs", type=int, default=5, help="of which the mean is taken")
     parser.add_argument("--picture", type=Path, help="only draw the picture of the page on shares")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     if asked.picture is not None:
         sys.exit(picture(asked.picture))
     speed()
-    orders(asked.seeds, asked.test)
+    orders(asked.seeds, asked.test, asked.runs)

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from assistlearn.core import Contribution
     from assistlearn.display import AssistanceDisplay, SharesDisplay, WorthDisplay
     from assistlearn.estimators import AssistedClassifier, assistance_gain, load, save
+    from assistlearn.evaluation.mean_shares import mean_shares
     from assistlearn.events import StopReason
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "WorthDisplay",
     "assistance_gain",
     "load",
+    "mean_shares",
     "save",
 ]
 __version__ = "0.1.0"
@@ -31,6 +33,7 @@ _HOMES = {
     "WorthDisplay": "display",
     "assistance_gain": "estimators",
     "load": "estimators",
+    "mean_shares": "evaluation.mean_shares",
     "save": "estimators",
 }
 _LAYERS = ("core", "display", "errors", "estimators", "events", "learners", "methods", "session")
