@@ -1,8 +1,8 @@
 """Does the report tell the truth? ``python -m bench.report_bias``.
 
 Hold-out samples decide when training stops and whether a helper is left out, and then say how good the result is.
-Made-up problems have 10,000 further samples that took part in nothing. They tell by how much the report is too good, and
-how often its 95 % intervals of the gains in accuracy and log loss hold the gains on those samples.
+Made-up problems have 10,000 further samples that took part in nothing. They tell by how much the report is too good,
+and how often its 95 % intervals of the gains in accuracy and log loss hold the gains on those samples.
 """
 
 from __future__ import annotations
