@@ -246,6 +246,11 @@ def test_a_schema_survives_json():
     assert Schema.from_dict(json.loads(json.dumps(GOOD.to_dict()))) == GOOD
 
 
+def test_the_plain_values_of_a_schema_are_those_that_come_back_from_a_file():
+    """A table whose columns are the same is told by this; it would be read once more for every prediction."""
+    assert json.loads(json.dumps(GOOD.to_dict())) == GOOD.to_dict()
+
+
 @pytest.mark.parametrize(
     ("damage", "said"),
     [

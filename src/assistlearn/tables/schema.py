@@ -81,8 +81,8 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return [column.name for column in self.columns if column.kind is Kind.CATEGORY]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for JSON."""
-        plain: dict[str, Any] = msgspec.to_builtins(self)
+        """Return it as plain values, the same as those that JSON gives back."""
+        plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
         return plain
 
     @classmethod
