@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from assistlearn.pages.view import Exchange, MessageRow
+from assistlearn.pages.view import MessageRow, Traffic
 from assistlearn.protocol.entries import Entry
 
 PLACES = (
@@ -44,17 +44,17 @@ class Exchanged:
                 found.append(MessageRow("sent" if direction == "sent" else "received", type_, messages, n_bytes))
         return tuple(sorted(found, key=lambda row: (row.direction == "received", _place(row.type), row.type)))
 
-    def exchanges(self, helpers: Sequence[str], turns: dict[str, int], n_samples: int | None) -> tuple[Exchange, ...]:
+    def exchanges(self, helpers: Sequence[str], turns: dict[str, int], n_samples: int | None) -> tuple[Traffic, ...]:
         """Return what was exchanged with each helper; ``turns`` are those that each has taken."""
         return tuple(self._exchange(helper, turns.get(helper, 0), n_samples or 0) for helper in helpers)
 
-    def _exchange(self, helper: str, turns: int, n_samples: int) -> Exchange:
+    def _exchange(self, helper: str, turns: int, n_samples: int) -> Traffic:
         rows = self.rows_of(helper)
         bits = [
             8 * sum(row.bytes for row in rows if row.type == type_) / (turns * n_samples) if turns * n_samples else None
             for type_ in ("take-turn", "turn-taken")
         ]
-        return Exchange(helper, rows, turns, *bits)
+        return Traffic(helper, rows, turns, *bits)
 
 
 def _place(type_: str) -> int:

@@ -9,11 +9,11 @@ from typing import Any
 from assistlearn.evaluation.gains import LOSS_WORDS
 from assistlearn.events import CombinationLearned, ResultJudged, RunFinished, StopReason
 from assistlearn.pages.view import (
-    Answer,
     Between,
     Compared,
     Confusion,
     GainRow,
+    Headline,
     Reliability,
     ShareRow,
     Verdict,
@@ -82,23 +82,23 @@ class Judged:
             gains=self._gains(),
         )
 
-    def _answer(self, view: View) -> Answer | None:
+    def _answer(self, view: View) -> Headline | None:
         if view.subject.is_pilot:
             return self._answer_of_pilot()
         found = self._evaluation
         if found and found["assisted"].get("accuracy") is not None:
             alone, assisted = found["alone"].get("accuracy"), found["assisted"]["accuracy"]
             between = _between(found["differences"].get("accuracy"))
-            return Answer(_verdict(between), "accuracy", found["n_samples"], alone, assisted, between)
+            return Headline(_verdict(between), "accuracy", found["n_samples"], alone, assisted, between)
         return None
 
-    def _answer_of_pilot(self) -> Answer | None:
+    def _answer_of_pilot(self) -> Headline | None:
         worth = self._worth
         if worth is None:
             return None
         between = Between(worth["mean"], worth["lower"], worth["upper"])
         what = LOSS_WORDS[worth["asked"]["loss"]]
-        return Answer(worth["answer"], what, worth["n_opened"], worth["loss_alone"], worth["loss_assisted"], between)
+        return Headline(worth["answer"], what, worth["n_opened"], worth["loss_alone"], worth["loss_assisted"], between)
 
     def _gains(self) -> tuple[GainRow, ...]:
         each = {} if self._worth is None else self._worth["each"]

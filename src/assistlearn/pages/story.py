@@ -36,7 +36,7 @@ from assistlearn.pages.view import (
     AgentRow,
     LabelsGiven,
     Matched,
-    Opened,
+    OpenedSoFar,
     Progress,
     Released,
     RoundRow,
@@ -85,7 +85,7 @@ class Story:
     _weights: Thinned[dict[str, float]] = field(default_factory=Thinned)
     _n_rounds_done: int = 0
     _matched: dict[str, Matched] = field(default_factory=dict)
-    _opened: Thinned[Opened] = field(default_factory=Thinned)
+    _opened: Thinned[OpenedSoFar] = field(default_factory=Thinned)
     _n_looks: int = 0
     _asked: tuple[str, datetime | None] | None = None
     _told: Exchanged = field(default_factory=Exchanged)
@@ -150,7 +150,7 @@ class Story:
             case SamplesSettled():
                 self._settled = event
             case SamplesOpened():
-                look = Opened(event.n_opened, event.gain, event.lower, event.upper)
+                look = OpenedSoFar(event.n_opened, event.gain, event.lower, event.upper)
                 self._n_looks += 1
                 self._opened[self._n_looks] = look
             case LabelsTold():

@@ -89,7 +89,7 @@ class Between:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Headline:
     """The answer first.
 
     Attributes
@@ -212,7 +212,7 @@ class MessageRow:
 
 
 @dataclass(frozen=True)
-class Exchange:
+class Traffic:
     """What went to and fro between the initiator and a helper.
 
     Attributes
@@ -283,7 +283,7 @@ class LabelsGiven:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedSoFar:
     """How a pilot stood after so many samples."""
 
     n_opened: int
@@ -325,7 +325,7 @@ class View:
     last: datetime | None = None
     stop_reason: str | None = None
     n_rounds: int | None = None
-    answer: Answer | None = None
+    answer: Headline | None = None
     metrics: tuple[Compared, ...] = ()
     worse: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -339,7 +339,7 @@ class View:
     reliability_alone: tuple[Reliability, ...] = ()
     confusion: Confusion | None = None
     combination: str | None = None
-    exchanges: tuple[Exchange, ...] = ()
+    exchanges: tuple[Traffic, ...] = ()
     counted_by: Literal["ledger", "events"] = "events"
     matched: tuple[Matched, ...] = ()
     n_training: int | None = None
@@ -347,7 +347,7 @@ class View:
     seconds: tuple[Spent, ...] = ()
     released: dict[str, tuple[Released, ...]] = field(default_factory=dict)
     labels_given: LabelsGiven | None = None
-    opened: tuple[Opened, ...] = ()
+    opened: tuple[OpenedSoFar, ...] = ()
     gains: tuple[GainRow, ...] = ()
     predicted: int = 0
     troubles: int = 0
