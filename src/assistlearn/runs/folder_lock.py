@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import struct
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,9 @@ from typing import TextIO
 from assistlearn.errors import RunError
 
 NAME = "lock"
+
+_FLOCK = "hhqqi"
+"""The operating system's record of a lock: its type, from where, its start and length, and whose it is."""
 
 
 @contextmanager
@@ -55,6 +59,17 @@ def locked(folder: Path, *, alone: bool) -> Iterator[None]:
         yield
 
 
+def somebody_works(folder: Path) -> bool:
+    """Return whether another process has a folder alone, as one that trains has; nothing is locked to find out."""
+    try:
+        with (folder / NAME).open("rb") as file:
+            asked = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
+            held: int = struct.unpack(_FLOCK, fcntl.fcntl(file, fcntl.F_GETLK, asked))[0]
+            return held != fcntl.F_UNLCK
+    except OSError:  # there is no lock, or it may not be looked at
+        return False
+
+
 def _command() -> str:
     """Return the command of this program that runs, such as ``train``."""
     return sys.argv[1] if len(sys.argv) > 1 and sys.argv[1].isalpha() else "python"
@@ -78,3 +93,21 @@ def _lives(pid: int) -> bool:
     except OSError:
         return True
     return True
+
+
+def in_use(folder: Path) -> bool:
+    """Whether a process has a folder alone now, as one that trains does. Nobody is kept from taking it by the question.
+
+    The lock is not tried, but asked for: to have it for an instant would turn away a command that starts then.
+    """
+    try:
+        with (folder / NAME).open("rb") as file:
+            asked = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
+            told = fcntl.fcntl(file, fcntl.F_GETLK, asked)
+    except FileNotFoundError:
+        return False
+    return bool(struct.unpack(_FLOCK, told)[0] != fcntl.F_UNLCK)
+
+
+_FLOCK = "hhqqi4x"
+"""Linux' ``struct flock`` where a word has 64 bits: kind, from where, start, length, process."""
