@@ -124,6 +124,10 @@ class NetworkError(AssistLearnError, ConnectionError):
     """The network between organisations does not work: relay, certificates, kits, jobs."""
 
 
+class BusyError(AssistLearnError, BlockingIOError):
+    """More is asked for at once than can be answered soon."""
+
+
 class RunError(AssistLearnError, ValueError):
     """A run's folder is missing, damaged, or of another run."""
 

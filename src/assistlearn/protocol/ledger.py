@@ -36,6 +36,9 @@ from assistlearn.protocol.tally import Claim, Tally
 
 __all__ = ["FIRST", "Direction", "Entry", "Ledger", "counted", "followed", "read", "verify"]
 
+UNKNOWN = -1
+"""In place of the entry that the head names: another process may have written it."""
+
 
 class Ledger:
     """Writes entries to a file, each before its message goes out.
@@ -59,12 +62,20 @@ class Ledger:
                 _write_head(path, 0, FIRST)
             self._chain = chain_from_checkpoint(path)
             self._kept = self._chain.number
+            self._headed = UNKNOWN
             self._catch_up(file)
             _check_head(path, self._chain)
             self._keep_checkpoint()
 
     def record(
-        self, direction: Direction, peer: str, run: str, type: str, content: bytes, claim: Claim | None = None
+        self,
+        direction: Direction,
+        peer: str,
+        run: str,
+        type: str,
+        content: bytes,
+        claim: Claim | None = None,
+        lasting: bool = True,
     ) -> Entry:
         """Append an entry for a message and return it once it is on disk.
 
@@ -77,6 +88,9 @@ class Ledger:
         claim : Claim, optional
             What the message is to be counted for. It is checked and counted in one step, whoever else writes at the
             same time; what its check raises is raised, and no entry is written.
+        lasting : bool, default=True
+            Whether to wait until the entry would outlast a power cut. Where another entry follows before anything
+            leaves the house, that one waits for both. Otherwise :meth:`settle` does.
         """
         digest = hashlib.sha256(content).hexdigest()
         with self._locked() as file:
@@ -99,14 +113,28 @@ class Ledger:
                 }
             )
             line = line_of(entry)
+            later = not lasting and self._headed == self._chain.number  # the head is one entry behind at the most
             with _undone_on_error(self.path, self._chain.size):
                 file.write(line)
                 file.flush()
-                os.fsync(file.fileno())  # before the head: one that is ahead of the entries would look like a removal
-                _write_head(self.path, entry.number, entry.hash)
+                if not later:
+                    self._make_lasting(file, entry.number, entry.hash)
             self._chain.follow(line, f"{self.path}, entry {entry.number}")
-            self._keep_checkpoint()
+            if not later:
+                self._keep_checkpoint()
         return entry
+
+    def settle(self) -> None:
+        """Return once every entry would outlast a power cut."""
+        with self._locked() as file:
+            self._catch_up(file)
+            if self._headed != self._chain.number:
+                self._make_lasting(file, self._chain.number, self._chain.last)
+
+    def _make_lasting(self, file: BinaryIO, number: int, hash: str) -> None:
+        os.fsync(file.fileno())  # before the head: one that is ahead of the entries would look like a removal
+        _write_head(self.path, number, hash)
+        self._headed = number
 
     def _granted(self, claim: Claim, peer: str, run: str, type: str, digest: str, day: str) -> int:
         """Return what a message counts for, once it is clear that so much may be counted."""
@@ -137,6 +165,7 @@ class Ledger:
             raise LedgerError(f"{self.path} has shrunk from {chain.size:,} to {size:,} bytes: entries were removed.")
         if size == chain.size:
             return
+        self._headed = UNKNOWN
         file.seek(chain.size)
         for line in file:
             if not line.endswith(b"\n"):

@@ -268,3 +268,12 @@ def type_of(message: Message | type[Message]) -> str:
     'take-turn'
     """
     return str(message.__struct_config__.tag)
+
+
+def is_for_prediction(request: Message) -> bool:
+    """Return whether a request asks for votes, or prepares that: an agent keeps nothing of it but its ledger's entries.
+
+    >>> is_for_prediction(Predict(run="r", start=0, stop=1)), is_for_prediction(End(run="r", n_rounds=1))
+    (True, False)
+    """
+    return isinstance(request, Predict) or (isinstance(request, Align) and request.purpose == "predict")

@@ -67,15 +67,17 @@ class Correspondent:
             self._record("received", request.run, "unreadable", answer, seconds)
             words = shown(str(error))
             raise ProtocolError(f"The answer of agent {self.agent!r} cannot be read: {words}") from None
-        self._record("received", request.run, type_of(reply), answer, seconds)
+        self._record("received", request.run, type_of(reply), answer, seconds, lasting=not m.is_for_prediction(request))
         if isinstance(reply, m.Problem):  # its words will be logged and printed
             return Encoded(msgspec.structs.replace(reply, text=shown(reply.text)), answer)
         check_words(reply)
         return Encoded(reply, answer)
 
-    def _record(self, direction: Direction, run: str, type_: str, content: bytes, seconds: float = 0.0) -> None:
+    def _record(
+        self, direction: Direction, run: str, type_: str, content: bytes, seconds: float = 0.0, lasting: bool = True
+    ) -> None:
         if self._ledger is not None:
-            self._ledger.record(direction, self.agent, run, type_, content)
+            self._ledger.record(direction, self.agent, run, type_, content, lasting=lasting)
         if self._log is not None:
             sent = direction == "sent"
             asked = Asked(self.agent, type_, len(content))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -84,7 +85,11 @@ class AgentVotes(NamedTuple):
     weight: float
 
 
-def predict(run: OpenRun, ids: Ids, rows: Rows) -> Prediction:
+Asking: TypeAlias = Callable[[OpenRun, str, Ids, Rows], AgentVotes]
+"""How an agent is asked for its votes; the rows are the initiator's. It raises where there are none, and says why."""
+
+
+def predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking | None = None) -> Prediction:
     """Return the votes on samples, with whoever can be reached.
 
     Parameters
@@ -95,19 +100,32 @@ def predict(run: OpenRun, ids: Ids, rows: Rows) -> Prediction:
         The samples.
     rows : ndarray of int
         The initiator's row of each, or -1 where it has none.
+    ask : callable, optional
+        How an agent is asked; by default now, over its transport.
     """
+    if ask is None:
+        try:
+            return predict(run, ids, rows, votes_from)
+        finally:
+            run.ledger.settle()
     if not run.settings.plan.make_method().keeps_labels:
-        return _predict(run, ids, rows)
+        return _predict(run, ids, rows, ask)
     order = in_order_of_ids(ids)  # the order of a table may tell of its labels
-    said, back = _predict(run, Ids(ids.take(order), ids.owner), rows[order]), np.argsort(order)
+    said, back = _predict(run, Ids(ids.take(order), ids.owner), rows[order], ask), np.argsort(order)
     known = {name: held[back] for name, held in said.known.items()}
     return replace(said, scores=said.scores[back], probabilities=said.probabilities[back], known=known)
 
 
-def _predict(run: OpenRun, ids: Ids, rows: Rows) -> Prediction:
+def result_of(run: OpenRun) -> Mapping[str, Any]:
+    """Return the result of a run, which must be finished."""
     result = run.folder.result()
     if result is None:
         raise RunError(f"Run {run.name!r} is not finished. Finish it first, with --resume.")
+    return result
+
+
+def _predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking) -> Prediction:
+    result = result_of(run)
     learned = _learned(run, result)  # before anybody votes: votes are counted, and should not be for nothing
     own = run.own.run(run.name)
     warnings: list[str] = []
@@ -119,9 +137,9 @@ def _predict(run: OpenRun, ids: Ids, rows: Rows) -> Prediction:
             run.log.append(TroubleMet(words))
     found: dict[str, AgentVotes] = {}
     absent: dict[str, str] = {}
-    for name in _asked(run, result):
+    for name in asked_agents(run, result):
         try:
-            found[name] = _votes_of(run, name, ids, rows)
+            found[name] = ask(run, name, ids, rows)
         except AssistLearnError as error:
             absent[name] = str(error)
     counting = {name: each for name, each in found.items() if name not in left_out_of(result)}
@@ -136,7 +154,7 @@ def left_out_of(result: Mapping[str, Any]) -> list[str]:
     return list((result.get("evaluation") or {}).get("left_out", ()))
 
 
-def _asked(run: OpenRun, result: Mapping[str, Any]) -> list[str]:
+def asked_agents(run: OpenRun, result: Mapping[str, Any]) -> list[str]:
     """Return whose votes are asked for: all, where those who are not asked would learn of the labels by that."""
     out = [] if run.settings.plan.make_method().keeps_labels else left_out_of(result)
     return [name for name in run.settings.agents if name not in out]
@@ -176,13 +194,19 @@ def _learned(run: OpenRun, result: Mapping[str, Any]) -> Combination | None:
     """Return what was learned to make of the votes, where they are not just added up."""
     content = run.folder.combination()
     if content is not None:
-        return from_bytes(content, str(run.folder.path / "combination.bin"))
+        return _combination_of(content, str(run.folder.path / "combination.bin"))
     if result.get("combination") is not None:
         raise RunError(
             f"{run.folder.path} lacks combination.bin, what was learned to make of the votes. Bring it back from a "
             "backup, or start a new run."
         )
     return None
+
+
+@lru_cache(maxsize=1)
+def _combination_of(content: bytes, source: str) -> Combination:
+    """Return a combination; a run that is asked again and again is not read again and again."""
+    return from_bytes(content, source)
 
 
 def _combined(
@@ -212,8 +236,8 @@ def _shares(
     return learned.decide(scores, own)
 
 
-def _votes_of(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
-    """Return an agent's votes; one that has started anew in the middle is asked again, from the beginning."""
+def votes_from(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
+    """Ask an agent for its votes; one that has started anew in the middle is asked again, from the beginning."""
     for _ in range(STARTS_ANEW):
         try:
             return _ask_votes(run, agent, ids, rows)

@@ -127,14 +127,16 @@ class AgentService:
     def _receive(self, message: Message, request: bytes, asker: str | None, peer: str) -> m.Problem | None:
         """Record a request, counted for what it asks; return why it is refused, if it is."""
         type_, run = type_of(message), _name(message)
+        later = m.is_for_prediction(message)  # nothing is kept of it, and the answer's entry comes before the answer
         demand = self._tried(message, self._admit, message, asker)
         if demand is None or isinstance(demand, m.Problem):
-            self._record("received", peer, run, type_, request)
+            self._record("received", peer, run, type_, request, lasting=not later)
             return demand
         try:
-            self._record("received", peer, run, type_, request, self._claim(peer, run, type_, *demand))
+            claim = self._claim(peer, run, type_, *demand)
+            self._record("received", peer, run, type_, request, claim, lasting=not later)
         except RefusedError as error:
-            self._record("received", peer, run, type_, request)
+            self._record("received", peer, run, type_, request, lasting=not later)
             return self._refused(message, error)
         return None
 
@@ -216,10 +218,17 @@ class AgentService:
             )
 
     def _record(
-        self, direction: Direction, peer: str, run: str, type_: str, content: bytes, claim: Claim | None = None
+        self,
+        direction: Direction,
+        peer: str,
+        run: str,
+        type_: str,
+        content: bytes,
+        claim: Claim | None = None,
+        lasting: bool = True,
     ) -> None:
         if self._ledger is not None:
-            self._ledger.record(direction, peer, run, type_, content, claim)
+            self._ledger.record(direction, peer, run, type_, content, claim, lasting)
 
     def _refused(self, message: Message, error: Exception) -> m.Problem:
         return self._problem(message, "sits-out" if isinstance(error, SitsOutError) else "refused", error)

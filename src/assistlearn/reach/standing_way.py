@@ -1,0 +1,198 @@
+"""The way to one helper that stays open between requests, and is opened again by itself when it breaks.
+
+It lives in a thread of its own, in which everything that is asked of the helper is done, one thing after the other.
+So a helper that is slow, or gone, is in nobody's way: whoever asks meanwhile is told at once that it is away.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, suppress
+from typing import Any, Literal, TypeVar
+
+from assistlearn.errors import NetworkError, RefusedError, UnreachableError
+from assistlearn.protocol import Transport
+
+SOONEST, LATEST = 0.2, 30.0
+"""Seconds before a way that broke is opened again: at first, and at the most; they double with every failure."""
+
+Standing = Literal["opening", "free", "busy", "closed"]
+"""How a way stands; only one that is free takes an errand."""
+
+LEAST_PATIENCE, FIRST_PATIENCE = 1.0, 30.0
+"""Seconds that a helper is waited for: at the least, and when it has not done anything yet since it was reached."""
+
+FORGETTING = 0.9
+"""What is left of the slowest time after another answer."""
+
+Result = TypeVar("Result")
+
+
+class StandingWay:
+    """The way to one helper.
+
+    Parameters
+    ----------
+    agent : str
+        The helper's name.
+    opened : callable
+        Opens a transport to it; called again whenever the way has broken.
+    greet : callable
+        Asks the helper something harmless over the way. It is free once the helper has answered, whatever it says.
+    soonest, latest : float
+        Seconds before it is opened again, as above.
+    """
+
+    def __init__(
+        self,
+        agent: str,
+        opened: Callable[[], AbstractContextManager[Transport]],
+        greet: Callable[[], object],
+        soonest: float = SOONEST,
+        latest: float = LATEST,
+    ) -> None:
+        self.agent = agent
+        self._opened = opened
+        self._greet = greet
+        self._soonest, self._latest = soonest, latest
+        self._errands: queue.SimpleQueue[Callable[[], bool] | None] = queue.SimpleQueue()
+        self._change = threading.Condition()
+        self._standing: Standing = "opening"
+        self._why = ""
+        self._tries = 0
+        self._since = time.monotonic()
+        self._slowest: float | None = None
+        self._transport: Transport | None = None
+        self._thread = threading.Thread(target=self._live, name=f"way to {agent}", daemon=True)
+
+    def start(self) -> None:
+        """Begin to open it; returns at once."""
+        self._thread.start()
+
+    def wait(self, seconds: float) -> str:
+        """Wait until it is open, or was tried in vain; return why it is not open, or nothing."""
+        with self._change:
+            self._change.wait_for(lambda: self._standing != "opening" or self._tries > 0, seconds)
+            return "" if self._standing in ("free", "busy") else self._away()
+
+    def submit(self, work: Callable[[], Result]) -> Future[Result]:
+        """Let something be done over the way, now; what it gives comes later.
+
+        Raises
+        ------
+        UnreachableError
+            The way is not open, or the helper is at something else.
+        """
+        with self._change:
+            if self._standing != "free":
+                raise UnreachableError(self._away())
+            self._become("busy")
+        future: Future[Result] = Future()
+        self._errands.put(lambda: self._do(work, future))
+        return future
+
+    def ask(self, request: bytes) -> bytes:
+        """Return the helper's reply; only what was submitted may ask."""
+        if self._transport is None:
+            raise UnreachableError(self._away())
+        return self._transport.ask(self.agent, request)
+
+    def close(self) -> None:
+        """Close it, once what is being done has ended; returns at once, and :meth:`join` waits."""
+        with self._change:
+            self._become("closed")
+            self._change.notify_all()
+        self._errands.put(None)
+
+    def join(self, seconds: float) -> bool:
+        """Wait until it is closed; return whether it is."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    @property
+    def open(self) -> bool:
+        """Whether the helper can be asked now, or is being asked."""
+        return self._standing in ("free", "busy")
+
+    @property
+    def patience(self) -> float:
+        """For how many seconds the helper is worth waiting for: four times as long as it took at the slowest lately."""
+        return FIRST_PATIENCE if self._slowest is None else max(4 * self._slowest, LEAST_PATIENCE)
+
+    def _away(self) -> str:
+        seconds = time.monotonic() - self._since
+        if self._standing == "busy":
+            return f"Agent {self.agent!r} has not answered an earlier request for {seconds:.1f} seconds."
+        again = "" if self._standing == "closed" else " It is being reached again."
+        return f"{self._why or f'Agent {self.agent!r} is not ready yet.'}{again}"
+
+    def _become(self, standing: Standing) -> None:
+        """Change how it stands; a closed way stays closed."""
+        if self._standing != "closed":
+            self._standing, self._since = standing, time.monotonic()
+
+    def _live(self) -> None:
+        pause = self._soonest
+        while self._standing != "closed":
+            begun = time.monotonic()
+            try:
+                with self._opened() as self._transport:
+                    self._say_hello()
+                    self._serve()
+            except Exception as error:  # of a table, a disk, a library: it may be put right, and is tried again
+                self._broken(error)
+            finally:
+                self._transport = None
+            if time.monotonic() - begun > self._latest:
+                pause = self._soonest
+            with self._change:
+                self._change.wait_for(lambda: self._standing == "closed", pause)
+            pause = min(2 * pause, self._latest)
+
+    def _say_hello(self) -> None:
+        with suppress(RefusedError):  # it can be reached; whatever is asked of it will be refused in its own words
+            self._greet()
+        with self._change:
+            self._become("free")
+            self._why, self._slowest = "", None
+            self._change.notify_all()
+
+    def _serve(self) -> None:
+        """Do errands until the way breaks, or is closed."""
+        while (errand := self._errands.get()) is not None:
+            if not errand():
+                return
+
+    def _do(self, work: Callable[[], Any], future: Future[Any]) -> bool:
+        """Do one errand; return whether the way still stands."""
+        begun = time.monotonic()
+        try:
+            result = work()
+        except (UnreachableError, NetworkError) as error:
+            self._broken(error)
+            future.set_exception(error)
+            return False
+        except BaseException as error:  # whoever asked is to hear of it
+            self._done(begun)
+            future.set_exception(error)
+        else:
+            self._done(begun)
+            future.set_result(result)
+        return True
+
+    def _done(self, begun: float) -> None:
+        """Be free again; what was slow long ago is forgotten little by little."""
+        with self._change:
+            self._slowest = max(time.monotonic() - begun, FORGETTING * (self._slowest or 0.0))
+            self._become("free")
+
+    def _broken(self, error: Exception) -> None:
+        with self._change:
+            self._why = str(error)
+            self._tries += 1
+            self._become("opening")
+            self._change.notify_all()

@@ -1,0 +1,66 @@
+"""The ways to all helpers of a run that stay open, each by itself; together they are the run's transport."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+
+from assistlearn.errors import UnreachableError
+from assistlearn.events import EventLog
+from assistlearn.reach import TIMEOUT, reach_named
+from assistlearn.reach.standing_way import StandingWay
+from assistlearn.runs.settings import RunSettings
+
+CLOSING = 10.0
+"""Seconds that all ways together have to close."""
+
+
+class StandingWays(Mapping[str, StandingWay]):
+    """The ways to a run's helpers, by name. A helper has a way of its own, so that trouble with it is its own.
+
+    Parameters
+    ----------
+    settings : RunSettings
+        Who takes part, and where they are.
+    log : EventLog
+        For jobs that were started, and trouble.
+    timeout : float
+        Seconds to wait for an answer of an agent on this machine.
+    """
+
+    def __init__(self, settings: RunSettings, log: EventLog, timeout: float = TIMEOUT) -> None:
+        self._settings = settings
+        self._log = log
+        self._timeout = timeout
+        self._ways: dict[str, StandingWay] = {}
+
+    def start(self, greet: Callable[[str], object]) -> None:
+        """Begin to open all ways; ``greet`` asks a helper something harmless over this transport, by its name."""
+        reach = reach_named(self._settings.reach)
+        for name in self._settings.helpers:
+            alone = replace(self._settings, agents=[self._settings.initiator, name])
+            opened = partial(reach.opened, alone, self._log, self._timeout)
+            self._ways[name] = StandingWay(name, opened, partial(greet, name))
+            self._ways[name].start()
+
+    def ask(self, agent: str, request: bytes) -> bytes:
+        """Return a helper's reply; called in what was submitted to its way."""
+        if agent not in self._ways:
+            raise UnreachableError(f"There is no agent {agent!r} here. The agents are {sorted(self._ways)}.")
+        return self._ways[agent].ask(request)
+
+    def close(self) -> list[str]:
+        """Close all ways, side by side; return the names of those that did not close in time."""
+        for way in self._ways.values():
+            way.close()
+        return [name for name, way in self._ways.items() if not way.join(CLOSING)]
+
+    def __getitem__(self, agent: str) -> StandingWay:
+        return self._ways[agent]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ways)
+
+    def __len__(self) -> int:
+        return len(self._ways)

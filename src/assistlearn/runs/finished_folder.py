@@ -1,0 +1,50 @@
+"""The folder of a finished run, read once by whoever predicts with it again and again."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from assistlearn.runs.folder import RunFolder
+
+
+class FinishedFolder(RunFolder):
+    """The folder of a run that nobody changes any more, because whoever has it open has locked it.
+
+    Parameters
+    ----------
+    path : path
+        Where.
+    """
+
+    def permutation(self) -> list[int]:
+        """Return the secret permutation: the code that stands for each class."""
+        return self._permutation
+
+    def combination(self) -> bytes | None:
+        """Return what the initiator has learned to make of the votes; None where they are added up."""
+        return self._combination
+
+    def result(self) -> dict[str, Any] | None:
+        """Return the result, if the run is finished."""
+        return self._result
+
+    def left(self) -> dict[str, Any]:
+        """Return the agents that the run went on without: from which turn on, and why."""
+        return self._left
+
+    @cached_property
+    def _permutation(self) -> list[int]:
+        return super().permutation()
+
+    @cached_property
+    def _combination(self) -> bytes | None:
+        return super().combination()
+
+    @cached_property
+    def _result(self) -> dict[str, Any] | None:
+        return super().result()
+
+    @cached_property
+    def _left(self) -> dict[str, Any]:
+        return super().left()

@@ -1,0 +1,97 @@
+"""Several predictions at once: a helper is asked about all their samples together, and each is decided by itself.
+
+What comes out for one of them is what it would have been alone, to the bit: helpers' votes are in whole levels, and the
+initiator's own votes and the decision, which are not, are made for each prediction by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from assistlearn.alignment import Ids
+from assistlearn.alignment.matching import Rows
+from assistlearn.errors import AssistLearnError, RefusedError
+from assistlearn.runs.alignment import in_order_of_ids
+from assistlearn.runs.open_run import OpenRun
+from assistlearn.runs.prediction import AgentVotes, Asking, own_votes, votes_from
+
+
+@dataclass(frozen=True)
+class VotesAtHand:
+    """One helper's votes on some samples, to be looked up.
+
+    Attributes
+    ----------
+    place : dict of str to int
+        Where each id stands among the votes.
+    votes : AgentVotes
+        The votes.
+    """
+
+    place: Mapping[str, int]
+    votes: AgentVotes
+
+    def on(self, ids: Ids) -> AgentVotes:
+        """Return the votes on some of the samples, in the order of these ids."""
+        chosen = np.array([self.place[text] for text in ids.texts.to_list()], dtype=np.int64)
+        return AgentVotes(self.votes.known[chosen], self.votes.scores[chosen], self.votes.weight)
+
+
+Outcome: TypeAlias = VotesAtHand | AssistLearnError
+"""A helper's votes, or why there are none."""
+
+
+def votes_on_each(run: OpenRun, helper: str, asked: Sequence[Ids]) -> list[Outcome]:
+    """Ask a helper for the votes on the samples of several predictions; return what it says, one by one.
+
+    Where it refuses them together, each is asked for alone: what its owner does not allow of one prediction must not be
+    in the way of another.
+
+    Parameters
+    ----------
+    run : OpenRun
+        A finished run.
+    helper : str
+        Whom.
+    asked : sequence of Ids
+        The samples of each prediction; an id may be in several of them.
+    """
+    try:
+        return [_at_hand(run, helper, asked)] * len(asked)
+    except RefusedError as error:
+        if len(asked) == 1:
+            return [error]
+    return [_alone(run, helper, ids) for ids in asked]
+
+
+def looked_up(said: Mapping[str, Outcome]) -> Asking:
+    """Return how agents are asked whose votes are at hand; the initiator's own are made."""
+
+    def ask(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
+        if agent == run.settings.initiator:
+            return own_votes(run, rows)
+        outcome = said[agent]
+        if isinstance(outcome, AssistLearnError):
+            raise outcome
+        return outcome.on(ids)
+
+    return ask
+
+
+def _alone(run: OpenRun, helper: str, ids: Ids) -> Outcome:
+    try:
+        return _at_hand(run, helper, [ids])
+    except RefusedError as error:
+        return error
+
+
+def _at_hand(run: OpenRun, helper: str, asked: Sequence[Ids]) -> VotesAtHand:
+    texts = list(dict.fromkeys(text for ids in asked for text in ids.texts.to_list()))
+    ids = Ids(texts, asked[0].owner)
+    ids = Ids(ids.take(in_order_of_ids(ids)), ids.owner)  # so that nobody hears who asked first
+    votes = votes_from(run, helper, ids, np.full(len(ids), -1, dtype=np.int64))
+    return VotesAtHand({text: place for place, text in enumerate(ids.texts.to_list())}, votes)

@@ -1,0 +1,1 @@
+"""The prediction service at the initiator: ``assistlearn serve``."""

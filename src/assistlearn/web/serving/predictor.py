@@ -1,0 +1,189 @@
+"""Predictions for many who ask at the same time, with one run.
+
+Requests that wait are joined: the helpers are asked for the votes on all their samples at once, side by side. Then each
+request is decided by itself (:mod:`assistlearn.runs.joint_prediction`), while the helpers are asked for the next ones.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from assistlearn.alignment import Ids
+from assistlearn.alignment.matching import Rows
+from assistlearn.errors import AssistLearnError, BusyError, RunError, UnreachableError
+from assistlearn.reach.standing_way import StandingWay
+from assistlearn.runs.joint_prediction import Outcome, looked_up, votes_on_each
+from assistlearn.runs.open_run import OpenRun
+from assistlearn.runs.prediction import Prediction, asked_agents, predict, result_of
+
+logger = logging.getLogger("assistlearn.web")
+
+MOST_JOINT = 10_000
+"""Ids that helpers are asked about at once, at the most, where several requests are joined."""
+
+MOST_WAITING = 1_000
+"""Requests that wait at the most; another one is turned away."""
+
+SECONDS_PER_ID = 0.01
+"""How much longer a helper is waited for with every id."""
+
+IDLE = 0.5
+"""Seconds without a request after which the ledger is settled."""
+
+
+@dataclass(frozen=True)
+class _Request:
+    ids: Ids
+    rows: Rows
+    answer: Future[Prediction] = field(default_factory=Future)
+
+
+class Predictor:
+    """Answers requests with a finished run, from any thread.
+
+    Parameters
+    ----------
+    run : OpenRun
+        The run; its transport must be the ways.
+    ways : mapping of str to StandingWay
+        The ways to its helpers.
+    most_waiting : int
+        Requests that wait at the most.
+    joined : callable, optional
+        Called with the number of requests of every exchange.
+    """
+
+    def __init__(
+        self,
+        run: OpenRun,
+        ways: Mapping[str, StandingWay],
+        most_waiting: int = MOST_WAITING,
+        joined: Callable[[int], object] = lambda n_requests: None,
+    ) -> None:
+        self.run = run
+        self.ways = ways
+        self.joined = joined
+        self.voters = asked_agents(run, result_of(run))
+        self._places = {text: row for row, text in enumerate(run.holdings.ids.texts.to_list())}
+        self._most_waiting = most_waiting
+        self._waiting: deque[_Request] = deque()
+        self._change = threading.Condition()
+        self._stopping = False
+        self._settled = True
+        self._deciding = ThreadPoolExecutor(1, "deciding")
+        self._asking = threading.Thread(target=self._work, name="asking", daemon=True)
+
+    def start(self) -> None:
+        """Begin to answer."""
+        self._asking.start()
+
+    def submit(self, texts: Sequence[str]) -> Future[Prediction]:
+        """Ask for a prediction of samples, whose ids are normalised and all different; it comes later.
+
+        Raises
+        ------
+        BusyError
+            Too many requests wait already.
+        """
+        rows = np.array([self._places.get(text, -1) for text in texts], dtype=np.int64)
+        request = _Request(Ids(texts, f"Agent {self.run.settings.initiator!r}"), rows)
+        with self._change:
+            if self._stopping or len(self._waiting) >= self._most_waiting:
+                raise BusyError(f"{len(self._waiting):,} requests wait already. Ask again in a second.")
+            self._waiting.append(request)
+            self._change.notify()
+        return request.answer
+
+    @property
+    def n_waiting(self) -> int:
+        """How many requests wait to be joined."""
+        return len(self._waiting)
+
+    def stop(self) -> None:
+        """Answer what waits, and end."""
+        with self._change:
+            self._stopping = True
+            self._change.notify()
+        if self._asking.is_alive():
+            self._asking.join()
+        self._deciding.shutdown(wait=True)
+
+    def _work(self) -> None:
+        while (batch := self._next()) is not None:
+            if not batch:
+                self._settle()
+                continue
+            self.joined(len(batch))
+            said = self._votes(batch)
+            self._settled = False
+            for place, request in enumerate(batch):
+                votes = {name: outcomes[place] for name, outcomes in said.items()}
+                self._deciding.submit(self._decide, request, votes)
+        self._settle()
+
+    def _next(self) -> list[_Request] | None:
+        """Return the requests that wait, as many as are asked about at once; none when nobody asks; None at the end."""
+        with self._change:
+            self._change.wait_for(lambda: self._waiting or self._stopping, None if self._settled else IDLE)
+            batch: list[_Request] = []
+            n_ids = 0
+            while self._waiting and (not batch or n_ids + len(self._waiting[0].ids) <= MOST_JOINT):
+                batch.append(self._waiting.popleft())
+                n_ids += len(batch[-1].ids)
+            return None if self._stopping and not batch else batch
+
+    def _votes(self, batch: Sequence[_Request]) -> dict[str, list[Outcome]]:
+        """Ask all helpers, side by side, and wait for those who are worth waiting for."""
+        asked = [request.ids for request in batch]
+        begun = time.monotonic()
+        under_way: dict[str, Future[list[Outcome]]] = {}
+        said: dict[str, list[Outcome]] = {}
+        for name in self.voters:
+            if name in self.ways:
+                try:
+                    under_way[name] = self.ways[name].submit(partial(votes_on_each, self.run, name, asked))
+                except UnreachableError as error:
+                    said[name] = [error] * len(asked)
+        more = SECONDS_PER_ID * sum(map(len, asked))
+        for name, future in under_way.items():
+            seconds = self.ways[name].patience + more
+            said[name] = _outcomes(name, future, len(asked), begun + seconds - time.monotonic(), seconds)
+        return said
+
+    def _decide(self, request: _Request, votes: Mapping[str, Outcome]) -> None:
+        try:
+            request.answer.set_result(predict(self.run, request.ids, request.rows, looked_up(votes)))
+        except BaseException as error:  # whoever asked is to hear of it
+            request.answer.set_exception(error)
+
+    def _settle(self) -> None:
+        if not self._settled:
+            self._settled = True
+            try:
+                self.run.ledger.settle()
+            except (OSError, AssistLearnError) as error:  # it is whole; the next entry waits for the disk again
+                logger.error("The ledger cannot be settled: %s", error)
+
+
+def _outcomes(name: str, future: Future[list[Outcome]], n: int, left: float, seconds: float) -> list[Outcome]:
+    """Return what a helper says to each of ``n`` requests, or why it says nothing."""
+    try:
+        return future.result(max(left, 0.0))
+    except TimeoutError:
+        return [UnreachableError(f"Agent {name!r} has not answered within {seconds:.1f} seconds.")] * n
+    except AssistLearnError as error:
+        return [error] * n
+    except OSError as error:  # of our own ledger: nothing is asked that is not recorded there
+        return [RunError(f"Agent {name!r} was not asked: {error.filename or 'the ledger'}: {error.strerror}.")] * n
+    except Exception as error:  # a fault of ours: the others' votes still count
+        logger.exception("Asking agent %r", name)
+        return [RunError(f"Agent {name!r} was not heard, by a fault of assistlearn: {type(error).__name__}.")] * n
