@@ -21,6 +21,7 @@ from assistlearn.cli.output import complaints, plain, say_json
 from assistlearn.cli.predict import predict
 from assistlearn.cli.privacy import privacy
 from assistlearn.cli.reproduce import reproduce
+from assistlearn.cli.serve import serve
 from assistlearn.cli.show import show
 from assistlearn.cli.simulate import simulate
 from assistlearn.cli.site import app as site
@@ -47,6 +48,7 @@ app.command("check")(check)
 app.command("worth")(worth)
 app.command("simulate")(simulate)
 app.command("predict")(predict)
+app.command("serve")(serve)
 app.command("show")(show)
 app.command("audit")(audit)
 app.command("privacy")(privacy)

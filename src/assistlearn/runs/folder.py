@@ -16,6 +16,7 @@
     opened/000003.npy     in a pilot: the losses on each block of samples that was opened, alone and with help
     worth.json            in a pilot: its answer
     digests.txt           the digests of the files, to notice one that has changed
+    serve.token           what clients of a prediction service must send (assistlearn serve)
     lock                  who uses the folder; whether anybody does, the operating system knows
 """
 
@@ -43,6 +44,9 @@ from assistlearn.storage.removing import remove_tree
 ALONE, OPENED = "alone", "opened"
 """Where, in a pilot, the initiator is trained without help, and where the losses on opened samples are."""
 
+TOKEN_FILE = "serve.token"  # noqa: S105  the name of a file
+"""What clients of a prediction service must send; it is there once the run was served."""
+
 FILES = (
     "secret.json",
     "samples.npy",
@@ -56,6 +60,7 @@ FILES = (
     "settings.json",
     DIGESTS,
     LOCK,
+    TOKEN_FILE,
 )
 """What a run has in its folder, beside its turns."""
 

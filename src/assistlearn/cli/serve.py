@@ -1,0 +1,137 @@
+"""``assistlearn serve``: predictions over HTTP, for programs."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assistlearn.cli.output import Json, plain, say, say_json
+from assistlearn.errors import SettingsError
+
+if TYPE_CHECKING:
+    from assistlearn.web.serving.predictor import Predictor
+
+STARTING = 90.0
+"""Seconds that the ways to the helpers have to open before requests are taken without them."""
+
+
+def serve(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")],
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, metavar="PORT", help="The port to listen at; 0 is any that is free.")
+    ] = 8080,
+    host: Annotated[
+        str,
+        typer.Option(metavar="ADDRESS", help="The address to listen at. By default only this machine reaches it."),
+    ] = "127.0.0.1",
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The file with the token that clients must send. One that is not there is made.",
+            show_default="serve.token in the run's folder",
+        ),
+    ] = None,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", metavar="", help="Answer whoever reaches the port, without a token.")
+    ] = False,
+    tls_cert: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The certificate, in PEM: answer over HTTPS.")
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its private key, in PEM.")] = None,
+    most_ids: Annotated[
+        int, typer.Option(min=1, max=100_000, metavar="IDS", help="How many ids one request may ask about.")
+    ] = 1_000,
+    json: Json = False,
+) -> None:
+    """Serve: answer requests for predictions over HTTP, until Ctrl-C.
+
+    The helpers are asked for every request, and the ways to them stay open meanwhile. One that cannot be reached, or
+    refuses, is named in the answer, which the others then make alone.
+    """
+    from assistlearn.web import require_web
+
+    require_web("assistlearn serve")
+    from assistlearn.web.running import WebServer, listening, port_of
+    from assistlearn.web.serving.application import PredictionService
+    from assistlearn.web.serving.opened_predictor import opened_predictor
+    from assistlearn.web.serving.patient_protocol import protocol_for
+    from assistlearn.web.serving.serving_limits import ServingLimits
+
+    tls = _tls(tls_cert, tls_key)
+    limits = ServingLimits(most_ids=most_ids, most_bytes=max(1_000_000, 1_100 * most_ids))
+    with _stopped_by_signals(), opened_predictor(run) as predictor, listening(port, host) as there:
+        token, file = _token(run, token_file, no_token)
+        missing = _wait(predictor)
+        address = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port_of(there)}"
+        facts = {"address": address, "model": predictor.run.name, "token_file": file, "missing": missing}
+        say_json(facts) if json else _show(facts, predictor)
+        loopback = host in ("127.0.0.1", "localhost", "::1")
+        app = PredictionService(predictor, limits).application(token, loopback)
+        WebServer(app, there, http=protocol_for(limits), lifespan="off", **tls).run_until_stopped()
+    if not json:
+        say("Stopped.")
+
+
+def _token(run: Path, file: Path | None, none: bool) -> tuple[str | None, str | None]:
+    """Return the token, and the file that it is in."""
+    from assistlearn.runs.folder import TOKEN_FILE
+    from assistlearn.web.serving.bearer import kept_token
+
+    if none:
+        if file is not None:
+            raise SettingsError("--token-file and --no-token contradict each other. Give one of them.")
+        return None, None
+    place = file or run / TOKEN_FILE
+    return kept_token(place), str(place)
+
+
+def _tls(cert: Path | None, key: Path | None) -> dict[str, Any]:
+    """Return what the server needs to know about TLS, once it is clear that it can be used."""
+    if cert is None and key is None:
+        return {}
+    if cert is None or key is None:
+        raise SettingsError("--tls-cert and --tls-key go together: give both.")
+    import ssl
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key)
+    except OSError as error:  # also what is no certificate, or another's key
+        raise SettingsError(f"{cert} and {key} cannot be used for TLS: {error}.") from None
+    return {"ssl_certfile": str(cert), "ssl_keyfile": str(key)}
+
+
+def _wait(predictor: Predictor) -> dict[str, str]:
+    """Wait until every helper was reached or tried; return who is missing, and why."""
+    whys = {name: way.wait(STARTING) for name, way in predictor.ways.items()}
+    return {name: why for name, why in whys.items() if why}
+
+
+def _show(facts: dict[str, Any], predictor: Predictor) -> None:
+    ids = predictor.run.holdings.ids.texts
+    for name, why in facts["missing"].items():
+        say(f"[yellow]{plain(name)} is missing:[/] {plain(why)}")
+    say(f"Predictions of run {plain(facts['model'])} at {plain(facts['address'])}. Ctrl-C stops.")
+    token = facts["token_file"]
+    header = "" if token is None else f' -H "Authorization: Bearer $(cat {shlex.quote(token)})"'
+    say(plain(f"Try it: curl{header} '{facts['address']}/predict?id={ids[0]}'"))
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Let SIGTERM end the command as Ctrl-C does, wherever it is; the server takes both as the wish to stop."""
+
+    def stop(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

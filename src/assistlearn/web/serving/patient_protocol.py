@@ -1,0 +1,76 @@
+"""HTTP as uvicorn speaks it, for clients that may be slow or speak no HTTP: they get an answer in JSON, too."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from functools import partial
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from assistlearn.web.serving.serving_limits import ServingLimits
+
+
+class PatientProtocol(H11Protocol):
+    """A connection whose next request must have come whole, but for its body, within so many seconds.
+
+    uvicorn itself waits for the head of a request for ever.
+    """
+
+    def __init__(self, *arguments: Any, slowest: float, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._slowest = slowest
+        self._patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self._wait_or_not()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what has come; wait for the rest of a head, or no longer."""
+        super().data_received(data)
+        self._wait_or_not()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        self._wait_no_longer()
+        super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Say in JSON that this is no request."""
+        self._refuse(400, f"This is no HTTP request: {msg}")
+
+    def _wait_or_not(self) -> None:
+        cycle = getattr(self, "cycle", None)
+        if cycle is not None and not cycle.response_complete:
+            self._wait_no_longer()
+        elif self._patience is None:
+            self._patience = self.loop.call_later(self._slowest, self._too_slow)
+
+    def _wait_no_longer(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def _too_slow(self) -> None:
+        self._patience = None
+        cycle = getattr(self, "cycle", None)
+        if (cycle is None or cycle.response_complete) and not self.transport.is_closing():
+            self._refuse(408, f"The head of the request did not come within {self._slowest:g} seconds.")
+
+    def _refuse(self, status: int, words: str) -> None:
+        """Answer and hang up; what has come may be no HTTP at all, so the answer is written by hand."""
+        if self.transport.is_closing():
+            return
+        body = json.dumps({"error": words}).encode()
+        reason = {400: b"Bad Request", 408: b"Request Timeout"}[status]
+        head = b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
+        self.transport.write(head % (status, reason, len(body)) + body)
+        self.transport.close()
+
+
+def protocol_for(limits: ServingLimits) -> Any:
+    """Return what uvicorn takes as its ``http``."""
+    return partial(PatientProtocol, slowest=limits.slowest)
