@@ -15,6 +15,7 @@ All counts are whole numbers and the rest is sums, products and quotients, so th
 from __future__ import annotations
 
 from decimal import Context, Decimal
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -181,6 +182,7 @@ class _Rest:
         return steps if last else (steps + 1) // 2
 
 
+@lru_cache(maxsize=4_096)
 def _worth(height: float) -> int:
     """Return a probability from its height above the least, in whole numbers that are the same on every machine."""
     above = Context(prec=20).exp(Decimal(min(height, HIGHEST)))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from assistlearn.errors import ProtocolError
 from assistlearn.protocol.messages import Message, type_of
 
@@ -27,21 +25,21 @@ def check_words(message: Message) -> None:
         ...
     assistlearn.errors.ProtocolError: The purpose of 'open' holds '\x1b', which is no letter: write it without.
     """
-    for field in msgspec.structs.fields(message):
-        text = getattr(message, field.name)
+    for field in message.__struct_fields__:
+        text = getattr(message, field)
         if not isinstance(text, str):
             continue
-        longest = _NAMES.get(field.name, LONGEST)
+        longest = _NAMES.get(field, LONGEST)
         if len(text) > longest:
-            noun = "is not the name of a run" if field.name == "run" else "is too long"
+            noun = "is not the name of a run" if field == "run" else "is too long"
             raise ProtocolError(
-                f"The {field.name} of {type_of(message)!r} {noun}: it has {len(text):,} letters, and at most "
+                f"The {field} of {type_of(message)!r} {noun}: it has {len(text):,} letters, and at most "
                 f"{longest:,} are taken."
             )
         strange = next((letter for letter in text if not _seen(letter)), None)
-        if strange is not None and field.name != "run":  # what is wrong with a run's name is said where it is checked
+        if strange is not None and field != "run":  # what is wrong with a run's name is said where it is checked
             raise ProtocolError(
-                f"The {field.name} of {type_of(message)!r} holds {strange!a}, which is no letter: write it without."
+                f"The {field} of {type_of(message)!r} holds {strange!a}, which is no letter: write it without."
             )
 
 

@@ -15,7 +15,6 @@ import numpy as np
 from assistlearn.alignment import Ids
 from assistlearn.alignment.matching import Rows
 from assistlearn.errors import AssistLearnError, RefusedError
-from assistlearn.runs.alignment import in_order_of_ids
 from assistlearn.runs.open_run import OpenRun
 from assistlearn.runs.prediction import AgentVotes, Asking, own_votes, votes_from
 
@@ -90,8 +89,6 @@ def _alone(run: OpenRun, helper: str, ids: Ids) -> Outcome:
 
 
 def _at_hand(run: OpenRun, helper: str, asked: Sequence[Ids]) -> VotesAtHand:
-    texts = list(dict.fromkeys(text for ids in asked for text in ids.texts.to_list()))
-    ids = Ids(texts, asked[0].owner)
-    ids = Ids(ids.take(in_order_of_ids(ids)), ids.owner)  # so that nobody hears who asked first
-    votes = votes_from(run, helper, ids, np.full(len(ids), -1, dtype=np.int64))
-    return VotesAtHand({text: place for place, text in enumerate(ids.texts.to_list())}, votes)
+    texts = sorted({text for ids in asked for text in ids.texts.to_list()})  # so that nobody hears who asked first
+    votes = votes_from(run, helper, Ids.normalised(texts, asked[0].owner), np.full(len(texts), -1, dtype=np.int64))
+    return VotesAtHand({text: place for place, text in enumerate(texts)}, votes)

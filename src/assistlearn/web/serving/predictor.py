@@ -95,7 +95,7 @@ class Predictor:
             Too many requests wait already.
         """
         rows = np.array([self._places.get(text, -1) for text in texts], dtype=np.int64)
-        request = _Request(Ids(texts, f"Agent {self.run.settings.initiator!r}"), rows)
+        request = _Request(Ids.normalised(texts, f"Agent {self.run.settings.initiator!r}"), rows)
         with self._change:
             if self._stopping or len(self._waiting) >= self._most_waiting:
                 raise BusyError(f"{len(self._waiting):,} requests wait already. Ask again in a second.")
