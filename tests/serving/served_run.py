@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from assistlearn.reach.processes.process_transport import ProcessTransport
 from assistlearn.runs.folder import RunFolder
 from assistlearn.web.running import WebServer, listening, port_of
 from assistlearn.web.serving.application import PredictionService
@@ -33,8 +34,12 @@ class Served:
     """A service as its clients see it, and what is behind it."""
 
     port: int
-    predictor: Predictor
+    service: PredictionService
     home: Path
+
+    @property
+    def predictor(self) -> Predictor:
+        return self.service.predictor
 
     @property
     def model(self) -> str:
@@ -61,6 +66,12 @@ class Served:
         assert status == 200, said
         return said
 
+    def pid(self, helper: str) -> int:
+        """Return the process of a helper."""
+        transport = self.predictor.ways[helper]._transport
+        assert isinstance(transport, ProcessTransport)
+        return transport.pid(helper)
+
     def reached(self) -> None:
         """Wait until all helpers can be asked."""
         until = time.monotonic() + 60
@@ -79,16 +90,17 @@ def trained(home: Path, *options: object) -> Path:
 
 
 @contextmanager
-def served(run: Path, limits: ServingLimits = LIMITS, token: str | None = TOKEN) -> Iterator[Served]:
-    """Serve a run while this is open."""
+def served(run: Path, wait: bool = True) -> Iterator[Served]:
+    """Serve a run while this is open; wait until all helpers were reached, unless somebody says otherwise."""
     with opened_predictor(run) as predictor, listening() as there:
-        app = PredictionService(predictor, limits).application(token)
-        server = WebServer(app, there, http=protocol_for(limits), lifespan="off")
+        service = PredictionService(predictor, LIMITS)
+        server = WebServer(service.application(TOKEN), there, http=protocol_for(LIMITS), lifespan="off")
         thread = threading.Thread(target=server.run_until_stopped)
         thread.start()
         try:
-            made = Served(port_of(there), predictor, run.parent)
-            made.reached()
+            made = Served(port_of(there), service, run.parent)
+            if wait:
+                made.reached()
             yield made
         finally:
             server.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -56,6 +57,12 @@ class PredictionService:
         loopback : bool, default=True
             Whether it is only asked under the names of this machine.
         """
+        app: ASGIApp = Starlette(routes=self.routes(), exception_handlers={HTTPException: _said, Exception: _fault})
+        app = app if token is None else BearerGate(app, token)
+        return self._metrics.counting(LoopbackGate(app) if loopback else app)
+
+    def routes(self) -> list[Route]:
+        """Return what is answered, and by what."""
         model = "/v2/models/{model}"
         routes = [
             Route("/predict", self._predict, methods=["POST"]),
@@ -72,9 +79,7 @@ class PredictionService:
                 Route(f"{path}/ready", self._model_ready),
                 Route(f"{path}/infer", self._infer, methods=["POST"]),
             ]
-        app: ASGIApp = Starlette(routes=routes, exception_handlers={HTTPException: _said, Exception: _fault})
-        app = app if token is None else BearerGate(app, token)
-        return self._metrics.counting(LoopbackGate(app) if loopback else app)
+        return routes
 
     async def _predict(self, request: Request) -> Response:
         body = await body_of(request, self.limits)
@@ -161,7 +166,10 @@ class _UnknownIds(HTTPException):
 async def _said(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     more = error.more if isinstance(error, _UnknownIds) else {}
-    return JSONResponse({"error": error.detail, **more}, error.status_code, error.headers)
+    words = error.detail
+    if words == HTTPStatus(error.status_code).phrase:  # of the router
+        words = f"There is nothing at this path that answers {request.method}. What there is, /openapi.json says."
+    return JSONResponse({"error": words, **more}, error.status_code, error.headers)
 
 
 async def _fault(request: Request, error: Exception) -> Response:
