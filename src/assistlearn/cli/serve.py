@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,9 @@ from assistlearn.errors import SettingsError
 
 if TYPE_CHECKING:
     from assistlearn.web.serving.predictor import Predictor
+
+BACKLOG = 1_024
+"""Connections that wait to be taken."""
 
 STARTING = 90.0
 """Seconds that the ways to the helpers have to open before requests are taken without them."""
@@ -69,9 +73,11 @@ def serve(
     with _stopped_by_signals(), opened_predictor(run) as predictor, listening(port, host) as there:
         token, file = _token(run, token_file, no_token)
         missing = _wait(predictor)
+        there.listen(BACKLOG)  # from here on nobody is turned away: who comes before the server answers, waits
         address = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port_of(there)}"
         facts = {"address": address, "model": predictor.run.name, "token_file": file, "missing": missing}
         say_json(facts) if json else _show(facts, predictor)
+        sys.stdout.flush()  # somebody may wait for the address
         loopback = host in ("127.0.0.1", "localhost", "::1")
         app = PredictionService(predictor, limits).application(token, loopback)
         WebServer(app, there, http=protocol_for(limits), lifespan="off", **tls).run_until_stopped()
