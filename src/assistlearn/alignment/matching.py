@@ -18,6 +18,9 @@ Rows: TypeAlias = NDArray[np.int64]
 
 Bools: TypeAlias = NDArray[np.bool_]
 
+FEW = 16
+"""So many codes are looked for one after the other; more are joined."""
+
 
 def codes_from(data: bytes, width: int, what: str) -> CodedIds:
     """Return bytes as rows of ``width`` bytes, without copying them.
@@ -37,6 +40,8 @@ def positions(wanted: CodedIds, among: CodedIds) -> Rows:
     >>> positions(letters(b"xay"), letters(b"abcxz"))
     array([ 3,  0, -1])
     """
+    if len(wanted) <= FEW:
+        return _positions_of_few(_numbers(wanted), _numbers(among))
     left, right = _columns(wanted), _columns(among)
     both = left.with_row_index("to").join(right.with_row_index("from"), on=left.columns)
     found = np.full(len(wanted), -1, dtype=np.int64)
@@ -46,7 +51,7 @@ def positions(wanted: CodedIds, among: CodedIds) -> Rows:
 
 def refuse_repeated(codes: CodedIds, what: str) -> None:
     """Raise if a code occurs twice: no honest agent sends such a list, because ids are unique."""
-    n_different = _columns(codes).n_unique() if len(codes) else 0
+    n_different = len(np.unique(_numbers(codes), axis=0)) if len(codes) <= FEW else _columns(codes).n_unique()
     if n_different < len(codes):
         raise AlignmentError(
             f"{len(codes) - n_different:,} of {len(codes):,} {what} are repeated; each must be sent once."
@@ -72,10 +77,25 @@ def unpack(data: bytes, n: int, what: str) -> Bools:
     return bits[:n].astype(np.bool_)
 
 
-def _columns(codes: CodedIds) -> pl.DataFrame:
-    """Return the codes as columns of 64-bit numbers, which polars joins fast and exactly."""
+def _positions_of_few(wanted: NDArray[np.uint64], among: NDArray[np.uint64]) -> Rows:
+    """Return the positions of a few codes, each looked for in turn: as in the prediction of one sample."""
+    found = np.full(len(wanted), -1, dtype=np.int64)
+    for place, code in enumerate(wanted):
+        near = np.flatnonzero(among[:, 0] == code[0])
+        here = near[(among[near] == code).all(axis=1)]
+        found[place] = here[0] if len(here) else -1
+    return found
+
+
+def _numbers(codes: CodedIds) -> NDArray[np.uint64]:
+    """Return each code as a row of 64-bit numbers."""
     n, width = codes.shape
     padded = np.zeros((n, -(-width // 8) * 8), dtype=np.uint8)
     padded[:, :width] = codes
-    numbers = padded.view(np.uint64)
+    return padded.view(np.uint64)
+
+
+def _columns(codes: CodedIds) -> pl.DataFrame:
+    """Return the codes as columns of 64-bit numbers, which polars joins fast and exactly."""
+    numbers = _numbers(codes)
     return pl.DataFrame({f"part {part}": numbers[:, part] for part in range(numbers.shape[1])})

@@ -99,10 +99,14 @@ class Chain:
                 f"{where}: entry {entry.number} does not follow the one before. Entries were removed, added or moved."
             )
         check_unchanged(entry, line, where)
-        self.number, self.last, self.before = entry.number, entry.hash, entry.previous
-        self.start, self.size = self.size, self.size + len(line)
-        self.tally.take(entry)
+        self.take(entry, len(line))
         return entry
+
+    def take(self, entry: Entry, n_bytes: int) -> None:
+        """Take the next entry, which is known to belong there, and whose line has so many bytes."""
+        self.number, self.last, self.before = entry.number, entry.hash, entry.previous
+        self.start, self.size = self.size, self.size + n_bytes
+        self.tally.take(entry)
 
 
 def made(facts: dict[str, Any]) -> Entry:

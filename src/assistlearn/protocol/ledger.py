@@ -119,7 +119,7 @@ class Ledger:
                 file.flush()
                 if not later:
                     self._make_lasting(file, entry.number, entry.hash)
-            self._chain.follow(line, f"{self.path}, entry {entry.number}")
+            self._chain.take(entry, len(line))
             if not later:
                 self._keep_checkpoint()
         return entry

@@ -6,7 +6,7 @@ initiator's own votes and the decision, which are not, are made for each predict
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -16,7 +16,7 @@ from assistlearn.alignment import Ids
 from assistlearn.alignment.matching import Rows
 from assistlearn.errors import AssistLearnError, RefusedError
 from assistlearn.runs.open_run import OpenRun
-from assistlearn.runs.prediction import AgentVotes, Asking, own_votes, votes_from
+from assistlearn.runs.prediction import AgentVotes, Asking, order_of_asking, own_votes, votes_from
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,18 @@ def votes_on_each(run: OpenRun, helper: str, asked: Sequence[Ids]) -> list[Outco
     return [_alone(run, helper, ids) for ids in asked]
 
 
-def looked_up(said: Mapping[str, Outcome]) -> Asking:
-    """Return how agents are asked whose votes are at hand; the initiator's own are made."""
+def votes_of_ours(run: OpenRun, ids: Ids, rows: Rows) -> AgentVotes:
+    """Return the initiator's own votes, as one prediction needs them: in the order in which it asks."""
+    order = order_of_asking(run, ids)
+    return own_votes(run, rows if order is None else rows[order])
+
+
+def looked_up(said: Mapping[str, Outcome], ours: Callable[[], AgentVotes]) -> Asking:
+    """Return how agents are asked whose votes are at hand; ``ours`` gives the initiator's own, or raises."""
 
     def ask(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
         if agent == run.settings.initiator:
-            return own_votes(run, rows)
+            return ours()
         outcome = said[agent]
         if isinstance(outcome, AssistLearnError):
             raise outcome

@@ -108,12 +108,17 @@ def predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking | None = None) -> Pr
             return predict(run, ids, rows, votes_from)
         finally:
             run.ledger.settle()
-    if not run.settings.plan.make_method().keeps_labels:
+    order = order_of_asking(run, ids)
+    if order is None:
         return _predict(run, ids, rows, ask)
-    order = in_order_of_ids(ids)  # the order of a table may tell of its labels
     said, back = _predict(run, Ids(ids.take(order), ids.owner), rows[order], ask), np.argsort(order)
     known = {name: held[back] for name, held in said.known.items()}
     return replace(said, scores=said.scores[back], probabilities=said.probabilities[back], known=known)
+
+
+def order_of_asking(run: OpenRun, ids: Ids) -> Rows | None:
+    """Return in which order samples are asked about; None: as they are. The order of a table may tell of its labels."""
+    return in_order_of_ids(ids) if run.settings.plan.make_method().keeps_labels else None
 
 
 def result_of(run: OpenRun) -> Mapping[str, Any]:

@@ -21,9 +21,9 @@ from assistlearn.alignment import Ids
 from assistlearn.alignment.matching import Rows
 from assistlearn.errors import AssistLearnError, BusyError, RunError, UnreachableError
 from assistlearn.reach.standing_way import StandingWay
-from assistlearn.runs.joint_prediction import Outcome, looked_up, votes_on_each
+from assistlearn.runs.joint_prediction import Outcome, looked_up, votes_of_ours, votes_on_each
 from assistlearn.runs.open_run import OpenRun
-from assistlearn.runs.prediction import Prediction, asked_agents, predict, result_of
+from assistlearn.runs.prediction import AgentVotes, Prediction, asked_agents, predict, result_of
 
 logger = logging.getLogger("assistlearn.web")
 
@@ -123,11 +123,12 @@ class Predictor:
                 self._settle()
                 continue
             self.joined(len(batch))
+            own = [self._deciding.submit(votes_of_ours, self.run, each.ids, each.rows) for each in batch]
             said = self._votes(batch)
             self._settled = False
             for place, request in enumerate(batch):
                 votes = {name: outcomes[place] for name, outcomes in said.items()}
-                self._deciding.submit(self._decide, request, votes)
+                self._deciding.submit(self._decide, request, votes, own[place].result)
         self._settle()
 
     def _next(self) -> list[_Request] | None:
@@ -159,9 +160,9 @@ class Predictor:
             said[name] = _outcomes(name, future, len(asked), begun + seconds - time.monotonic(), seconds)
         return said
 
-    def _decide(self, request: _Request, votes: Mapping[str, Outcome]) -> None:
+    def _decide(self, request: _Request, votes: Mapping[str, Outcome], own: Callable[[], AgentVotes]) -> None:
         try:
-            request.answer.set_result(predict(self.run, request.ids, request.rows, looked_up(votes)))
+            request.answer.set_result(predict(self.run, request.ids, request.rows, looked_up(votes, own)))
         except BaseException as error:  # whoever asked is to hear of it
             request.answer.set_exception(error)
 
