@@ -307,3 +307,62 @@ def test_processes_that_write_at_the_same_time_wait_for_each_other(tmp_path):
         writer.join()
     assert [writer.exitcode for writer in writers] == [0, 0, 0]
     assert verify(path) == 60
+
+
+# -- entries that another one makes last --
+
+
+def stated(path: Path) -> int:
+    """The entry that the head names."""
+    return int(head(path).read_text().split()[0])
+
+
+def test_an_entry_that_need_not_last_is_read_at_once_and_lasts_with_the_next(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    ledger = Ledger(path)
+    ledger.record("sent", "lab", "r", "predict", b"1")
+    ledger.record("received", "lab", "r", "scores", b"2", lasting=False)
+    assert (len(lines(path)), stated(path)) == (2, 1)
+    assert verify(path) == 2
+    ledger.record("sent", "lab", "r", "predict", b"3")
+    assert (len(lines(path)), stated(path)) == (3, 3)
+
+
+def test_the_head_is_never_more_than_one_entry_behind(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    ledger, other = Ledger(path), Ledger(path)
+    for number in range(12):
+        (ledger if number % 5 else other).record("received", "lab", "r", "scores", b"%d" % number, lasting=False)
+        assert len(lines(path)) - stated(path) <= 1
+        verify(path)
+    Ledger(path)
+
+
+def test_to_settle_makes_every_entry_last(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    ledger = Ledger(path)
+    ledger.record("sent", "lab", "r", "predict", b"1")
+    ledger.record("received", "lab", "r", "scores", b"2", lasting=False)
+    ledger.settle()
+    assert stated(path) == 2
+    before = head(path).stat().st_mtime_ns
+    ledger.settle()
+    assert head(path).stat().st_mtime_ns == before
+
+
+@shared_folder
+@given(lasting=st.lists(st.booleans(), min_size=1, max_size=12), cut=st.integers(0, 400))
+def test_a_power_cut_loses_nothing_that_was_to_last(tmp_path, lasting, cut):
+    """What is on disk for sure is all up to the last entry that lasts; of the rest, any part may be missing."""
+    path = written(tmp_path, 0)
+    ledger = Ledger(path)
+    sure = 0
+    for number, last in enumerate(lasting):
+        ledger.record("sent", "lab", "r", "predict", b"%d" % number, lasting=last)
+        if stated(path) == number + 1:
+            sure = path.stat().st_size
+    n_sure = len(path.read_bytes()[:sure].splitlines())
+    path.write_bytes(path.read_bytes()[: max(sure, path.stat().st_size - cut)])
+    Ledger(path)
+    assert n_sure <= verify(path) <= len(lasting)
+    assert n_sure >= max((place + 1 for place, last in enumerate(lasting) if last), default=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Sequence
 from contextlib import redirect_stdout, suppress
 from functools import partial
@@ -21,6 +22,10 @@ CONNECT = 10.0
 PATIENCE = 60.0
 """Seconds for anything that is done at the relay. FLARE itself may wait for ever, as when it takes leave of a relay
 that it has not reached."""
+
+
+_one_at_a_time = threading.Lock()
+"""What FLARE prints is kept from standard output, which all threads share."""
 
 
 class Control:
@@ -84,7 +89,7 @@ class Control:
 
         silence_flare()
         try:
-            with redirect_stdout(StringIO()):
+            with _one_at_a_time, redirect_stdout(StringIO()):
                 return within(
                     PATIENCE, partial(new_secure_session, timeout=CONNECT), self._kit.name, str(self._kit.folder)
                 )
