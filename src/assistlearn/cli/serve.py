@@ -68,6 +68,8 @@ def serve(
     from assistlearn.web.serving.patient_protocol import protocol_for
     from assistlearn.web.serving.serving_limits import ServingLimits
 
+    if no_token and token_file is not None:
+        raise SettingsError("--token-file and --no-token contradict each other. Give one of them.")
     tls = _tls(tls_cert, tls_key)
     limits = ServingLimits(most_ids=most_ids, most_bytes=max(1_000_000, 1_100 * most_ids))
     with _stopped_by_signals(), opened_predictor(run) as predictor, listening(port, host) as there:
@@ -91,8 +93,6 @@ def _token(run: Path, file: Path | None, none: bool) -> tuple[str | None, str | 
     from assistlearn.web.serving.bearer import kept_token
 
     if none:
-        if file is not None:
-            raise SettingsError("--token-file and --no-token contradict each other. Give one of them.")
         return None, None
     place = file or run / TOKEN_FILE
     return kept_token(place), str(place)

@@ -1,0 +1,108 @@
+"""``assistlearn serve``, as it is started: a process, its options, its token, TLS, and how it ends."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import signal
+import ssl
+import stat
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import assistlearn, modules_after
+from tests.cli.small_agents import NEW
+from tests.forked_agents import forked
+from tests.serving.served_run import predicted, trained
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    with forked():
+        return trained(tmp_path_factory.mktemp("serve"))
+
+
+def certificate(folder: Path) -> tuple[Path, Path]:
+    """Write a certificate of one's own for localhost, and its key."""
+    x509 = pytest.importorskip("cryptography.x509")
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = dt.datetime.now(dt.UTC)
+    made = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    made = made.not_valid_before(now - dt.timedelta(days=1)).not_valid_after(now + dt.timedelta(days=1))
+    made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+    pem = serialization.Encoding.PEM
+    plain = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (folder / "cert.pem").write_bytes(made.sign(key, hashes.SHA256()).public_bytes(pem))
+    (folder / "key.pem").write_bytes(plain)
+    return folder / "cert.pem", folder / "key.pem"
+
+
+def test_a_service_answers_over_tls_with_its_token_and_ends_in_good_order(run, tmp_path):
+    cert, key = certificate(tmp_path)
+    command = [sys.executable, "-m", "assistlearn", "serve", str(run), "--port", "0", "--json"]
+    files = {path.name for path in run.iterdir()}
+    with subprocess.Popen(
+        [*command, "--tls-cert", str(cert), "--tls-key", str(key)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            facts = json.loads(process.stdout.readline())
+            helpers = _children(process.pid)
+            token = Path(facts["token_file"])
+            address = facts["address"].replace("127.0.0.1", "localhost")
+            request = urllib.request.Request(f"{address}/predict?id={NEW[0]}")
+            request.add_header("Authorization", f"Bearer {token.read_text().strip()}")
+            trusting = ssl.create_default_context(cafile=str(cert))
+            with urllib.request.urlopen(request, context=trusting, timeout=30) as answer:
+                (said,) = json.load(answer)["predictions"]
+        finally:
+            process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    assert address.startswith("https://")
+    assert facts["missing"] == {}
+    assert stat.S_IMODE(token.stat().st_mode) == 0o600
+    assert said["voted"] == ["clinic", "lab", "scans"]
+    assert {path.name for path in run.iterdir()} - files == {"serve.token"}
+    assert len(helpers) == 2
+    assert not any(Path(f"/proc/{pid}").exists() for pid in helpers)
+    with forked():
+        row = predicted(run, NEW[0])[NEW[0]]
+    assert said["probabilities"] == {name: row[f"probability of {name}"] for name in ("no", "yes")}
+
+
+def _children(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task")
+    return [int(child) for task in os.listdir(tasks) for child in (tasks / task / "children").read_text().split()]
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path):
+    assistlearn("serve", tmp_path).failed(2, "holds no run")
+
+
+def test_a_run_that_is_not_finished_is_refused(run, tmp_path):
+    (tmp_path / "settings.json").write_bytes((run / "settings.json").read_bytes())
+    assistlearn("serve", tmp_path, "--port", 0).failed(2, "is not finished")
+
+
+def test_a_certificate_goes_with_a_key(run, tmp_path):
+    cert, key = certificate(tmp_path)
+    assistlearn("serve", run, "--tls-cert", cert).failed(2, "go together")
+    assistlearn("serve", run, "--tls-cert", cert, "--tls-key", cert).failed(2, "cannot be used for TLS")
+    assistlearn("serve", run, "--tls-cert", key.parent / "none", "--tls-key", key).failed(2, "cannot be used for TLS")
+
+
+def test_a_token_and_no_token_contradict_each_other(run, tmp_path):
+    said = assistlearn("serve", run, "--port", 0, "--no-token", "--token-file", tmp_path / "token")
+    said.failed(2, "contradict each other")
+
+
+def test_the_program_starts_without_what_serves():
+    assert not {"starlette", "uvicorn", "prometheus_client"} & modules_after("import assistlearn.cli.program")
