@@ -1,0 +1,124 @@
+"""The stream of a run: what comes, where it goes on, and what becomes of watchers that are slow, many or late."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import pytest
+
+from assistlearn.events import Asked, RoundFinished, SamplesSettled
+from assistlearn.runs.folder_lock import locked
+from assistlearn.web.feed import Feed
+from assistlearn.web.live_run import LiveRun
+from assistlearn.web.watching import watching
+from tests.web.event_stream import EventStream
+from tests.web.serving import asked, served
+
+TOKEN = "a-token-for-tests"
+
+
+@contextmanager
+def shown(path):
+    """Serve the page of a run, and return its port."""
+    feed = Feed(LiveRun(path))
+    with served(watching(feed, TOKEN), stopping=feed.stop) as port:
+        yield port
+
+
+def stream(port, after=0, log=0, last=""):
+    return EventStream(port, f"/{TOKEN}/events?log={log}&after={after}", last)
+
+
+def test_a_fact_comes_within_a_second_and_its_id_is_the_place_after_it(begun):
+    from time import monotonic
+
+    log = begun.log()
+    with shown(begun.path) as port, stream(port) as events:
+        events.until(lambda told: told.kind == "page")
+        for number in (1, 2, 3):
+            begins = monotonic()
+            log.append(RoundFinished(number, 0.7 + number / 100))
+            wanted = f"{70 + number}.0 % of the hold-out"
+            told = events.until(lambda told: wanted in str(told.facts.get("sections")))  # noqa: B023
+            assert told.at - begins < 1.0
+            assert int(told.id) == begun.events.stat().st_size
+
+
+def test_whoever_comes_back_is_told_what_changed_since_and_nothing_else(begun):
+    log = begun.log()
+    log.append(SamplesSettled(70, 30))
+    with shown(begun.path) as port:
+        with stream(port) as events:
+            before = events.until(lambda told: "now" in told.facts.get("sections", {}))
+        log.append(RoundFinished(1, 0.5))
+        with stream(port, last=before.id) as events:
+            after = events.until(lambda told: told.kind == "page" and int(told.id) > int(before.id))
+        assert "50.0 % of the hold-out" in after.facts["sections"]["now"]["html"]
+        with stream(port, after=int(after.id) + 1) as events:
+            again = next(iter(events))
+        assert again.facts["sections"] == {}
+        assert again.facts["order"] == after.facts["order"]
+
+
+def test_all_watchers_are_told_the_same(begun):
+    log = begun.log()
+    with shown(begun.path) as port, stream(port) as one, stream(port) as two, stream(port) as three:
+        log.append(Asked("lab", "open", 12))
+        found = [events.until(lambda told: "12 bytes" in str(told.facts)) for events in (one, two, three)]
+        assert len({str(told.facts["sections"]["now"]) for told in found}) == 1
+
+
+def test_the_page_itself_has_what_the_stream_goes_on_from(begun):
+    begun.log().append(RoundFinished(1, 0.25))
+    with shown(begun.path) as port:
+        status, headers, text = asked(port, f"/{TOKEN}/")
+        assert status == 200
+        assert "25.0 % of the hold-out" in text
+        assert f'data-place="{begun.events.stat().st_size}"' in text
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert asked(port, f"/{TOKEN}/live.js")[1]["content-type"].startswith("text/javascript")
+        assert asked(port, f"/{TOKEN}/../secret.json")[0] == 404
+
+
+@pytest.mark.parametrize("query", ["log=x", "after=-1", "after=1e9", "after=" + "9" * 30])
+def test_a_place_that_is_no_number_is_refused(begun, query):
+    with shown(begun.path) as port:
+        assert asked(port, f"/{TOKEN}/events?{query}")[0] == 400
+
+
+def test_the_page_says_whether_anybody_works_on_the_run(begun, finished_run):
+    def conditions(events, *wanted):
+        return [events.until(lambda told: told.facts.get("condition") == each).facts["words"] for each in wanted]  # noqa: B023
+
+    log = begun.log()
+    with shown(begun.path) as port, stream(port) as events:
+        conditions(events, "waiting")
+        with _work(begun.path):
+            log.append(RoundFinished(1, 0.5))
+            assert "Round 2 of 3" in conditions(events, "running")[0]
+        assert "Nobody works on it" in conditions(events, "stopped")[0]
+        with _work(begun.path):
+            conditions(events, "resumed")
+            (begun.path / "result.json").write_bytes((finished_run / "result.json").read_bytes())
+            conditions(events, "ended")
+
+
+@contextmanager
+def _work(folder):
+    """Have a folder alone in another process, as a command that trains."""
+    import multiprocessing
+
+    context = multiprocessing.get_context("fork")
+    ready, done = context.Event(), context.Event()
+
+    def have():
+        with locked(folder, alone=True):
+            ready.set()
+            done.wait(60)
+
+    process = context.Process(target=have)
+    process.start()
+    assert ready.wait(20)
+    yield
+    done.set()
+    process.join(20)
