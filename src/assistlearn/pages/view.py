@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
+from assistlearn.evaluation.reliability import Reliability
+
 State: TypeAlias = Literal["going on", "stopped", "finished"]
 """Somebody works on it, nobody does and it has no result, or it has one."""
 
@@ -181,15 +183,6 @@ class AgentRow:
     weight: float
     best: float | None
     left: int | None = None
-
-
-@dataclass(frozen=True)
-class Reliability:
-    """Answers that were said to be about equally sure: how many, how sure on average, and which share was right."""
-
-    n_samples: float
-    said: float
-    right: float
 
 
 @dataclass(frozen=True)
