@@ -78,7 +78,7 @@ class Feed:
     def __init__(self, watched: Watched, failed: Callable[[BaseException], object] = lambda error: None) -> None:
         self._watched = watched
         self._failed = failed
-        self._snapshot = Snapshot(0, watched.generation, 0, Standing("reading", ""))
+        self._snapshot = Snapshot(0, watched.generation, 0, Standing("reading", "reading", ""))
         self._watchers = 0
         self._requests = self._fresh = 0
         self._wanted = threading.Event()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from assistlearn.web.feed import Snapshot
 from assistlearn.web.stream import told_standing
+from assistlearn.web.watched import Fragment
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -29,6 +30,11 @@ def live_page(title: str, snapshot: Snapshot) -> str:
             sections=[Markup(shown.fragment.html) for shown in snapshot.sections.values()],  # noqa: S704 - from templates
         )
     )
+
+
+def fragment(key: str, template: str, **facts: Any) -> Fragment:
+    """Return a section that one of the templates here makes of some facts."""
+    return Fragment(key, templates().get_template(template).render(**facts).strip())
 
 
 @cache

@@ -17,6 +17,7 @@ from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.folder_lock import somebody_works
 from assistlearn.storage.growing_file import GrowingFile
 from assistlearn.web.fact_words import fact_in_words
+from assistlearn.web.live_page import fragment
 from assistlearn.web.watched import Condition, Fragment, Standing
 
 LATEST = 20
@@ -148,7 +149,7 @@ class LiveRun:
 
     def standing(self) -> Standing:
         """Return how the run stands."""
-        return Standing(self._condition, self._words(), self._last)
+        return Standing(self._condition, self._condition, self._words(), self._last)
 
     def _words(self) -> str:
         if self._condition == "waiting":
@@ -174,5 +175,15 @@ class LiveRun:
         """Yield the sections of the page."""
         if self._story is None:
             return
-        facts = "".join(f"<li>{fact_in_words(r.event)}</li>" for r in self._latest)
-        yield Fragment("now", f'<section id="now"><h2>Now</h2><p>{self._n_facts}</p><ol>{facts}</ol></section>')
+        progress = self._story.view(STATES.get(self._condition, "stopped")).progress
+        yield fragment(
+            "now",
+            "run_now.html",
+            done=progress.rounds,
+            most=progress.most_rounds,
+            turns=progress.turns,
+            waiting_for=progress.waiting_for,
+            waiting_since=progress.since,
+            n_facts=self._n_facts,
+            facts=[(recorded.time, fact_in_words(recorded.event)) for recorded in reversed(self._latest)],
+        )

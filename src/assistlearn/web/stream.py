@@ -77,7 +77,13 @@ def told(snapshot: Snapshot, changed: Mapping[str, Shown]) -> dict[str, Any]:
 def told_standing(standing: Standing, now: datetime) -> dict[str, Any]:
     """Return how things stand as the page is told; how long ago the last fact was, rather than two clocks' times."""
     quiet = None if standing.last is None else max((now - standing.last).total_seconds(), 0.0)
-    return {"condition": standing.condition, "words": standing.words, "quiet": quiet}
+    return {
+        "condition": standing.condition,
+        "name": standing.name,
+        "words": standing.words,
+        "quiet": quiet,
+        "now": now.timestamp(),
+    }
 
 
 def _differing(snapshot: Snapshot, known: Mapping[str, str]) -> dict[str, Shown]:

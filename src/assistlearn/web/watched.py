@@ -20,7 +20,9 @@ class Standing:
     Attributes
     ----------
     condition : str
-        In one word.
+        In one word, for the script and the style.
+    name : str
+        In one or two words, for people.
     words : str
         In a sentence or two.
     last : datetime or None
@@ -28,6 +30,7 @@ class Standing:
     """
 
     condition: Condition
+    name: str
     words: str
     last: datetime | None = None
 

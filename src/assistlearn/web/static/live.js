@@ -14,17 +14,13 @@
   const SILENT = 20000; // milliseconds without a sign of life before the connection counts as lost
   const AGAIN = 2000; // milliseconds before trying again where the browser does not
   const SPEAK = 10000; // milliseconds between two things that are read aloud, at least
-  const NAMES = {
-    waiting: "waiting", reading: "reading", running: "running", resumed: "resumed", stopped: "stopped",
-    ended: "ended", forgotten: "forgotten",
-  };
 
   let place = root.dataset.place;
   let source = null;
   let heard = performance.now();
   let connected = false;
   let over = false;
-  let standing = { condition: root.dataset.condition, words: root.dataset.words, quiet: numberOf(root.dataset.quiet) };
+  let standing = { ...root.dataset, quiet: numberOf(root.dataset.quiet), now: Number(root.dataset.now) };
   let toldAt = performance.now();
   let spokeAt = -SPEAK;
   let waitingToSpeak = 0;
@@ -73,7 +69,7 @@
 
   function take(told) {
     const before = standing;
-    standing = { condition: told.condition, words: told.words, quiet: told.quiet };
+    standing = told;
     toldAt = performance.now();
     for (const [key, section] of Object.entries(told.sections)) replace(key, section);
     arrange(told.order);
@@ -160,11 +156,15 @@
   function show() {
     const shown = connected ? standing.condition : over ? "over" : "lost";
     line.dataset.condition = shown;
-    set(state, connected ? NAMES[standing.condition] : over ? "no longer followed" : "connection lost, trying again");
+    set(state, connected ? standing.name : over ? "no longer followed" : "connection lost, trying again");
     set(news, connected ? ago() : over ? "The command that showed this page has ended." : "");
-    const name = connected ? NAMES[standing.condition] : over ? "ended" : "connection lost";
+    const name = connected ? standing.name : over ? "ended" : "connection lost";
     const wanted = `${name}: ${title}`;
     if (document.title !== wanted) document.title = wanted;
+    const now = standing.now + (performance.now() - toldAt) / 1000; // by the clock of the server
+    for (const time of document.querySelectorAll("time[data-since]")) {
+      set(time, inWords(Math.max(Math.round(now - Date.parse(time.dateTime) / 1000), 0)));
+    }
   }
 
   function set(element, text) {
@@ -191,7 +191,7 @@
     waitingToSpeak = setTimeout(() => {
       waitingToSpeak = 0;
       spokeAt = performance.now();
-      set(spoken, `${NAMES[standing.condition]}. ${standing.words}`);
+      set(spoken, `${standing.name}. ${standing.words}`);
     }, wait);
   }
 
