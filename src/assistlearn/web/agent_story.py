@@ -6,7 +6,7 @@ Feeding one entry costs the same whatever came before, and what is kept does not
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from assistlearn.protocol import messages as m
@@ -134,9 +134,9 @@ class AgentStory:
         run.sent += entry.bytes
         run.state = ENDINGS.get(entry.type, run.state)
         run.refused += entry.type == type_of(m.Problem)
-        asked = self.turns[-1] if self.turns else None
-        if asked is not None and asked.answered is None and (asked.asker, asked.run) == (entry.peer, entry.run):
-            self.turns[-1] = TurnAsked(asked.asker, asked.run, asked.turn, asked.asked, time, entry.bytes)
+        for place, turn in enumerate(self.turns):
+            if turn.answered is None and (turn.asker, turn.run) == (entry.peer, entry.run):
+                self.turns[place] = replace(turn, answered=time, bytes=entry.bytes)
 
     def _run(self, entry: Entry, time: datetime) -> RunAsked:
         key = entry.peer, entry.run

@@ -186,12 +186,12 @@ class Feed:
             self._tell(self._snapshot)
 
     def _draw(self) -> None:
-        """Draw what has changed; what is drawn is told while the rest is still being drawn, where that takes long."""
+        """Draw what has changed. The first section, which says how things stand, is told while others are drawn."""
         before, watched = self._snapshot, self._watched
         known = {} if before.log != watched.generation else dict(before.sections)
-        self._tell(Snapshot(0, watched.generation, watched.place, watched.standing(), MappingProxyType(known)))
+        page = Snapshot(0, watched.generation, watched.place, watched.standing())
         made: dict[str, Shown] = {}
-        told = monotonic()
+        told = -DRAW
         for fragment in watched.fragments():
             shown = known.get(fragment.key)
             if shown is None or shown.fragment.version != fragment.version:
@@ -199,9 +199,9 @@ class Feed:
             made[fragment.key] = shown
             if monotonic() > told + DRAW:
                 rest = {key: each for key, each in known.items() if key not in made}
-                self._tell(replace(self._snapshot, sections=MappingProxyType(made | rest)))
+                self._tell(replace(page, sections=MappingProxyType(made | rest)))
                 told = monotonic()
-        self._tell(replace(self._snapshot, sections=MappingProxyType(made)))
+        self._tell(replace(page, sections=MappingProxyType(made)))
 
     def _tell(self, snapshot: Snapshot) -> None:
         self._snapshot = replace(snapshot, number=self._snapshot.number + 1)
