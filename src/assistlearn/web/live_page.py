@@ -1,45 +1,69 @@
-"""The live page as a whole, as it is first sent."""
+"""The live page: the report's own page, with a line on how things stand, and a script that keeps it up to date."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from assistlearn.web.feed import Snapshot
+from assistlearn import __version__
+from assistlearn.pages.rendering import fragment, policy, style_sheet
+from assistlearn.pages.section import Section
+from assistlearn.web.snapshot import Snapshot
 from assistlearn.web.stream import told_standing
-from assistlearn.web.watched import Fragment
+from assistlearn.web.watched import Draft
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-def live_page(title: str, snapshot: Snapshot) -> str:
+def live_page(snapshot: Snapshot) -> str:
     """Return the page with everything that a snapshot has; its script goes on from there."""
     return (
         templates()
         .get_template("live.html")
         .render(
-            title=title,
+            **vars(snapshot.frame),
+            style=style_sheet(),
+            policy=live_policy(),
+            generator=f"assistlearn watch {__version__}",
             log=snapshot.log,
             place=snapshot.place,
-            versions={key: shown.fragment.version for key, shown in snapshot.sections.items()},
+            versions=snapshot.versions,
             standing=told_standing(snapshot.standing, datetime.now(UTC)),
-            sections=[Markup(shown.fragment.html) for shown in snapshot.sections.values()],  # noqa: S704 - from templates
+            sections=(),
+            drawn=[Markup(drawn.html) for drawn in snapshot.sections.values()],  # noqa: S704 - made by templates
         )
     )
 
 
-def fragment(key: str, template: str, **facts: Any) -> Fragment:
+@cache
+def live_policy() -> str:
+    """Return the content security policy: as that of the report, and a script, a style and a stream of this server."""
+    own = policy(style_sheet()).replace("style-src ", "style-src 'self' ")
+    return f"{own}; script-src 'self'; connect-src 'self'"
+
+
+def draft(key: str, template: str, **facts: Any) -> Draft:
     """Return a section that one of the templates here makes of some facts."""
-    return Fragment(key, templates().get_template(template).render(**facts).strip())
+    html = templates().get_template(template).render(**facts).strip()
+    return Draft(key, html, lambda: html)
+
+
+def draft_of(section: Section) -> Draft:
+    """Return a section of the report; its picture is drawn of what its tables and its label say."""
+    picture = section.picture
+    content = section if picture is None else (replace(section, picture=None), picture.label)
+    return Draft(section.key, content, lambda: fragment(section), is_costly=picture is not None)
 
 
 @cache
 def templates() -> Environment:
-    """Return the templates; what is put into them is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    """Return the templates, those of the report among them; what is put into them is escaped."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-    return Environment(loader=PackageLoader("assistlearn.web"), autoescape=True, undefined=StrictUndefined)
+    loader = ChoiceLoader([PackageLoader("assistlearn.web"), PackageLoader("assistlearn.pages")])
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from time import monotonic
 
 from assistlearn.errors import AssistLearnError, RunError
 from assistlearn.events import Recorded, recorded_on
+from assistlearn.pages.figures_in_words import counted
+from assistlearn.pages.rendering import Frame
+from assistlearn.pages.run_page import frame_of
 from assistlearn.pages.run_story import subject_of, take_folder
+from assistlearn.pages.sections import sections_of
 from assistlearn.pages.story import Story
-from assistlearn.pages.view import State
+from assistlearn.pages.view import State, View
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.folder_lock import somebody_works
 from assistlearn.storage.growing_file import GrowingFile
 from assistlearn.web.fact_words import fact_in_words
-from assistlearn.web.live_page import fragment
-from assistlearn.web.watched import Condition, Fragment, Standing
+from assistlearn.web.live_page import draft, draft_of
+from assistlearn.web.watched import Condition, Draft, Standing
 
 LATEST = 20
 """Facts that are listed."""
@@ -44,27 +49,29 @@ class LiveRun:
     def __init__(self, path: Path) -> None:
         self._folder = RunFolder(path)
         self.generation = 0
-        self._gone = False
-        self._begin_anew()
+        self._begin_anew("waiting")
+        self._find()
 
-    def _begin_anew(self) -> None:
+    def _begin_anew(self, condition: Condition) -> None:
         self._log = GrowingFile(self._folder.events)
         self._story: Story | None = None
         self._latest: deque[Recorded] = deque(maxlen=LATEST)
-        self._n_facts = 0
         self._last: datetime | None = None
         self._all_read = False
-        self._condition: Condition = "forgotten" if self._gone else "waiting"
+        self._condition = condition
         self._at_work = monotonic()
         self._was_stopped = False
-        self._taken: tuple[int, bool] | None = None
+        self._taken: int | None = None
         self._took = -FOLDER
         self._unread = False
 
-    @property
-    def title(self) -> str:
-        """The name of the run, or of its folder while it is not there."""
-        return self._folder.path.name if self._story is None else self._story.subject.run
+    def _find(self) -> None:
+        """Take up the run, if there is one."""
+        try:
+            self._story = Story(subject_of(self._folder.settings())) if self._folder.exists else None
+        except RunError:
+            if self._folder.exists:
+                raise  # otherwise it was forgotten just now
 
     @property
     def place(self) -> int:
@@ -75,23 +82,19 @@ class LiveRun:
 
     def take_news(self) -> bool:
         """Read on in the log, and look at the folder where there is nothing to read."""
-        if not self._folder.exists:
-            if self._story is not None:
-                self._gone = True
-                self.generation += 1
-                self._begin_anew()
-            return False
         if self._story is None:
-            try:
-                self._story = Story(subject_of(self._folder.settings()))
-            except RunError:
-                if self._folder.exists:
-                    raise
-                return False  # it was forgotten just now
+            self._find()
+            if self._story is None:
+                return False
+            self.generation += 1  # what stands around the sections is another now
+        elif not self._folder.exists:
+            self.generation += 1
+            self._begin_anew("forgotten")
+            return False
         before, lines = self._log.generation, self._log.lines()
         if self._log.generation != before:  # another run has taken its place, between two looks
             self.generation += 1
-            self._begin_anew()
+            self._begin_anew("waiting")
             return True
         for number, (_, line) in enumerate(lines, start=self._log.number - len(lines) + 1):
             self._take(recorded_on(line, f"{self._log.path}, line {number}", strict=False))
@@ -105,7 +108,6 @@ class LiveRun:
         assert self._story is not None
         self._story.feed(recorded)
         self._latest.append(recorded)
-        self._n_facts += 1
         self._last = recorded.time or self._last
 
     def _found_condition(self) -> Condition:
@@ -120,7 +122,7 @@ class LiveRun:
             return "resumed" if self._was_stopped else "running"
         if now < self._at_work + PATIENCE and self._condition in ("running", "resumed"):
             return self._condition
-        self._was_stopped = self._n_facts > 0
+        self._was_stopped = self._log.number > 0
         return "stopped" if self._was_stopped else "waiting"
 
     def _has_result(self) -> bool:
@@ -131,15 +133,14 @@ class LiveRun:
     def _take_folder(self) -> None:
         """Take what is written down at the end, and again when more has happened since."""
         assert self._story is not None
-        seen = self.place, True
-        if self._taken == seen or monotonic() < self._took + FOLDER:
+        if self._taken == self.place or monotonic() < self._took + FOLDER:
             return
         try:
             take_folder(self._story, self._folder)
             self._unread = False
         except (AssistLearnError, OSError):
             self._unread = True
-        self._taken, self._took = seen, monotonic()
+        self._taken, self._took = self.place, monotonic()
 
     # -- showing
 
@@ -152,38 +153,44 @@ class LiveRun:
         return Standing(self._condition, self._condition, self._words(), self._last)
 
     def _words(self) -> str:
-        if self._condition == "waiting":
-            what = "There is no run yet" if self._story is None else "The run is set up, and nothing has happened yet"
-            return f"{what}. It is shown as soon as it begins."
         if self._condition == "forgotten":
             return "The run was forgotten, and its folder is gone."
-        assert self._story is not None
-        view = self._story.view(STATES.get(self._condition, "stopped"))
+        if self._story is None:
+            return "There is no run yet. It is shown as soon as it begins."
+        if self._condition == "waiting":
+            return "The run is set up, and nothing has happened yet."
         if self._condition == "reading":
-            size = self._folder.events.stat().st_size if self._folder.events.exists() else 0
-            return f"What has happened so far is being read: {100 * self.place // max(size, 1)} %."
+            return f"What has happened so far is being read: {self._log.number:,} facts."
+        view = self._view(self._story)
         if self._condition == "ended":
             unread = " What its folder holds cannot be read; 'assistlearn show' says why." if self._unread else ""
-            return (f"Because: {view.stop_reason}." if view.stop_reason else "") + unread
-        progress = view.progress
-        words = f"Round {progress.rounds + 1} of {progress.most_rounds}, {progress.turns} turns taken."
+            return (f"It stopped because: {view.stop_reason}." if view.stop_reason else "Training is over.") + unread
+        taken = f"{counted(view.progress.rounds, 'round')} and {counted(view.progress.turns, 'turn')} are done."
         if self._condition == "stopped":
-            return f"Nobody works on it. {words}"
-        return words + (f" Waiting for {progress.waiting_for}." if progress.waiting_for else "")
+            return f"Nobody works on it. {taken}"
+        waits = view.progress.waiting_for
+        return taken if waits is None else f"{taken} Waiting for {waits}."
 
-    def fragments(self) -> Iterator[Fragment]:
-        """Yield the sections of the page."""
+    def _view(self, story: Story) -> View:
+        return story.view(STATES.get(self._condition, "stopped"))
+
+    def frame(self) -> Frame:
+        """Return what stands around the sections."""
         if self._story is None:
-            return
-        progress = self._story.view(STATES.get(self._condition, "stopped")).progress
-        yield fragment(
-            "now",
-            "run_now.html",
-            done=progress.rounds,
-            most=progress.most_rounds,
-            turns=progress.turns,
-            waiting_for=progress.waiting_for,
-            waiting_since=progress.since,
-            n_facts=self._n_facts,
-            facts=[(recorded.time, fact_in_words(recorded.event)) for recorded in reversed(self._latest)],
+            name = self._folder.path.name
+            return Frame(title=name, kicker=f"Run {name}", heading=f"Waiting for run {name}")
+        frame = frame_of(self._view(self._story))
+        return replace(frame, kicker=frame.kicker.rpartition(":")[0])  # the line below says how it stands
+
+    def drafts(self) -> list[Draft]:
+        """Return what happens now, and then the sections of the report."""
+        if self._story is None:
+            return []
+        view = self._view(self._story)
+        return [self._now(view), *map(draft_of, sections_of(view))]
+
+    def _now(self, view: View) -> Draft:
+        progress, facts = view.progress, [(each.time, fact_in_words(each.event)) for each in reversed(self._latest)]
+        return draft(
+            "now", "run_now.html", progress=progress, n_facts=self._log.number, facts=facts, state=self._condition
         )

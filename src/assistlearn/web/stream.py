@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from assistlearn.web.feed import Feed, Shown, Snapshot
+from assistlearn.web.feed import Feed
+from assistlearn.web.snapshot import Drawn, Snapshot
 from assistlearn.web.watched import Standing
 
 BEAT = 5.0
@@ -47,8 +48,8 @@ async def stream(feed: Feed, log: int, place: int) -> AsyncIterator[str]:
             if snapshot.number == number:
                 yield event("beat", {})
                 continue
-            changed = snapshot.since(place) if known is None else _differing(snapshot, known)
-            known = {key: shown.fragment.version for key, shown in snapshot.sections.items()}
+            changed = snapshot.since(place) if known is None else snapshot.other_than(known)
+            known = snapshot.versions
             number = snapshot.number
             yield event("page", told(snapshot, changed), snapshot.place)
 
@@ -63,14 +64,12 @@ def event(kind: str, facts: Mapping[str, Any], place: int | None = None) -> str:
     return f"{head}event: {kind}\ndata: {json.dumps(facts)}\n\n"
 
 
-def told(snapshot: Snapshot, changed: Mapping[str, Shown]) -> dict[str, Any]:
+def told(snapshot: Snapshot, changed: Mapping[str, Drawn]) -> dict[str, Any]:
     """Return what the page is told: how things stand, which sections there are, and those that have changed."""
     return {
         **told_standing(snapshot.standing, datetime.now(UTC)),
         "order": list(snapshot.sections),
-        "sections": {
-            key: {"version": shown.fragment.version, "html": shown.fragment.html} for key, shown in changed.items()
-        },
+        "sections": {key: {"version": drawn.version, "html": drawn.html} for key, drawn in changed.items()},
     }
 
 
@@ -85,6 +84,3 @@ def told_standing(standing: Standing, now: datetime) -> dict[str, Any]:
         "now": now.timestamp(),
     }
 
-
-def _differing(snapshot: Snapshot, known: Mapping[str, str]) -> dict[str, Shown]:
-    return {key: shown for key, shown in snapshot.sections.items() if known.get(key) != shown.fragment.version}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import Literal, Protocol, TypeAlias
+
+from assistlearn.pages.rendering import Frame
 
 Condition: TypeAlias = Literal["waiting", "reading", "running", "resumed", "stopped", "ended", "forgotten"]
 """Not there yet; there, and not read to its end yet; somebody works on it; again; nobody does; and for good; gone."""
@@ -36,25 +36,29 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Fragment:
-    """A section of the page: an HTML element whose id is its key."""
+class Draft:
+    """A section of the page that can be drawn.
+
+    Attributes
+    ----------
+    key : str
+        The id of its element.
+    content : hashable
+        What it is made of: where that is the same, so is the section, and is not drawn again.
+    draw : callable
+        Returns the element as HTML.
+    is_costly : bool
+        Whether it has a picture, which takes a while.
+    """
 
     key: str
-    html: str
-
-    @cached_property
-    def version(self) -> str:
-        """A digest by which a change is noticed."""
-        return hashlib.sha256(self.html.encode()).hexdigest()[:16]
+    content: Hashable
+    draw: Callable[[], str]
+    is_costly: bool = False
 
 
 class Watched(Protocol):
     """A run, or an agent. One thread calls all of this."""
-
-    @property
-    def title(self) -> str:
-        """What the page is called."""
-        ...
 
     @property
     def place(self) -> int:
@@ -63,7 +67,7 @@ class Watched(Protocol):
 
     @property
     def generation(self) -> int:
-        """How often another log has taken its place, so that nothing of the page holds any more."""
+        """How often something else has taken its place, so that nothing of the page holds any more."""
         ...
 
     def take_news(self) -> bool:
@@ -78,6 +82,10 @@ class Watched(Protocol):
         """Return how things stand."""
         ...
 
-    def fragments(self) -> Iterator[Fragment]:
-        """Yield the sections in their order; those that are as they were cost nothing."""
+    def frame(self) -> Frame:
+        """Return what stands around the sections; it is the same for a whole generation."""
+        ...
+
+    def drafts(self) -> list[Draft]:
+        """Return the sections in their order. To make drafts costs little; to draw them may cost more."""
         ...

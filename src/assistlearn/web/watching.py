@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 
 from assistlearn.web.feed import Feed
 from assistlearn.web.gate import HEADERS, HostGate, TokenGate
-from assistlearn.web.live_page import live_page
+from assistlearn.web.live_page import live_page, live_policy
 from assistlearn.web.running import WebServer
 from assistlearn.web.stream import stream
 from assistlearn.web.watched import Watched
@@ -27,13 +27,6 @@ MOST_WATCHERS = 100
 
 FIRST = 10.0
 """Seconds that the first drawing of a page is waited for."""
-
-SAFE = {
-    **HEADERS,
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-}
-"""A page asks nobody but its own server, and runs nothing but its own script."""
 
 SERVED = {"live.js": "text/javascript", "live.css": "text/css"}
 
@@ -82,7 +75,7 @@ def watching(feed: Feed, token: str) -> ASGIApp:
         await asyncio.to_thread(feed.join)
 
     async def page(_: Request) -> Response:
-        return HTMLResponse(live_page(feed.title, await feed.current(FIRST)))
+        return HTMLResponse(live_page(await feed.current(FIRST)))
 
     async def events(request: Request) -> Response:
         if request.method == "HEAD":
@@ -102,7 +95,8 @@ def watching(feed: Feed, token: str) -> ASGIApp:
         return Response(content, media_type=SERVED[name])
 
     routes = [Route("/", page), Route("/events", events), Route("/{name}", served)]
-    return HostGate(TokenGate(Starlette(routes=routes, lifespan=lifespan), token), headers=SAFE)
+    headers = {**HEADERS, "content-security-policy": f"{live_policy()}; frame-ancestors 'none'"}
+    return HostGate(TokenGate(Starlette(routes=routes, lifespan=lifespan), token), headers=headers)
 
 
 def _number(request: Request, name: str) -> int:

@@ -2,10 +2,10 @@
 "use strict";
 
 (() => {
-  const root = document.documentElement;
+  const root = document.getElementById("live");
+  const contents = document.querySelector("nav ul");
   const log = root.dataset.log;
   const holder = document.getElementById("sections");
-  const line = document.getElementById("live-line");
   const state = document.getElementById("live-state");
   const news = document.getElementById("live-news");
   const spoken = document.getElementById("live-spoken");
@@ -24,6 +24,7 @@
   let toldAt = performance.now();
   let spokeAt = -SPEAK;
   let waitingToSpeak = 0;
+  let listed = "";
   const held = new Map(); // sections in which somebody has selected text: replaced once that is over
 
   for (const [key, version] of Object.entries(JSON.parse(root.dataset.versions))) {
@@ -122,6 +123,23 @@
       if (section === at) at = at.nextElementSibling;
       else holder.insertBefore(section, at);
     }
+    listContents();
+  }
+
+  // The list of contents has a link for every section that is there.
+  function listContents() {
+    const sections = [...holder.children].filter((section) => section.querySelector("h2") !== null);
+    const wanted = sections.map((section) => section.id).join();
+    if (wanted === listed) return;
+    listed = wanted;
+    contents.replaceChildren(...sections.map((section) => {
+      const item = document.createElement("li");
+      const link = document.createElement("a");
+      link.href = `#${section.id}`;
+      link.textContent = section.querySelector("h2").textContent;
+      item.append(link);
+      return item;
+    }));
   }
 
   const FOCUSABLE = "a[href], summary, button, input, select, textarea, [tabindex]";
@@ -155,7 +173,7 @@
 
   function show() {
     const shown = connected ? standing.condition : over ? "over" : "lost";
-    line.dataset.condition = shown;
+    root.dataset.shown = shown;
     set(state, connected ? standing.name : over ? "no longer followed" : "connection lost, trying again");
     set(news, connected ? ago() : over ? "The command that showed this page has ended." : "");
     const name = connected ? standing.name : over ? "ended" : "connection lost";
@@ -205,5 +223,7 @@
     }
     show();
   }, 1000);
+  listContents();
+  show();
   connect();
 })();
