@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 TITLES = {
     "accuracy": "accuracy",
     "balanced_accuracy": "balanced accuracy",
@@ -44,3 +46,51 @@ def counted(number: int, noun: str) -> str:
     ('1 sample', '1,200 samples')
     """
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def percent(value: float | None) -> str:
+    """Return a share as a percentage.
+
+    >>> percent(0.8125), percent(None)
+    ('81.2 %', '-')
+    """
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def points(value: float) -> str:
+    """Return a difference of shares in percentage points.
+
+    >>> points(0.052), points(-0.1), points(0.0)
+    ('+5.2', '-10.0', '+0.0')
+    """
+    return f"{100 * value:+.1f}"
+
+
+def figure(value: float | None, digits: int = 3) -> str:
+    """Return a figure, or a dash where there is none.
+
+    >>> figure(0.12345), figure(None)
+    ('0.123', '-')
+    """
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def duration(seconds: float) -> str:
+    """Return how long something took.
+
+    >>> duration(0.0123), duration(75), duration(7325)
+    ('0.01 s', '1 min 15 s', '2 h 2 min')
+    """
+    if seconds < 60.0:
+        return f"{seconds:.2f} s" if seconds < 10.0 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60:,} h {minutes % 60} min"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as one reads them.
+
+    >>> listed(["lab"]), listed(["lab", "shop", "bank"])
+    ('lab', 'lab, shop and bank')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
