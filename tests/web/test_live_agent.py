@@ -52,7 +52,7 @@ def test_what_is_shown_of_a_run_is_what_the_audit_counts(finished_run):
 def test_its_page_has_nothing_of_its_table(finished_run):
     agent = LiveAgent(finished_run.parent / "lab.toml")
     agent.take_news()
-    page = "".join(fragment.html for fragment in agent.fragments())
+    page = "".join(draft.draw() for draft in agent.drafts())
     assert "clinic" in page
     assert not re.search(r"p-\d\d\d|\bx0\b|\bx1\b|patient|\.csv", page)
 

@@ -95,7 +95,7 @@ def test_the_page_says_whether_anybody_works_on_the_run(begun, finished_run):
         conditions(events, "waiting")
         with _work(begun.path):
             log.append(RoundFinished(1, 0.5))
-            assert "Round 2 of 3" in conditions(events, "running")[0]
+            assert "1 round and 0 turns are done" in conditions(events, "running")[0]
         assert "Nobody works on it" in conditions(events, "stopped")[0]
         with _work(begun.path):
             conditions(events, "resumed")

@@ -43,7 +43,7 @@ class Drawing:
         return self._mark == self._watched.mark() and all(key in self.snapshot.sections for key in self._order)
 
     def draw(self) -> bool:
-        """Draw what is due: a little at a time, so that news can be read between; return whether the page is another."""
+        """Draw what is due, a little at a time, so that news is read between; return whether the page is another."""
         now, mark = self._clock(), self._watched.mark()
         if mark != self._mark and now >= self._due:
             self._mark, self._due = mark, now + OFTEN

@@ -76,9 +76,7 @@ class LiveAgent:
             kicker=f"Agent {name}, at its own site",
             heading=f"Who asks {name} for help?",
             intro=(f"All of this is in {name}'s own ledger, of what it was sent and has sent. Nobody else is asked.",),
-            closing=(
-                "It holds names of agents and runs, times and sizes; no ids, no values and no names of columns.",
-            ),
+            closing=("It holds names of agents and runs, times and sizes; no ids, no values and no names of columns.",),
         )
 
     def drafts(self) -> list[Draft]:
@@ -90,7 +88,17 @@ class LiveAgent:
 
 
 def _askers(story: AgentStory) -> Section:
-    columns = ("who asks", "run", "since (UTC)", "last (UTC)", "turns", "votes asked", "refused", "bytes in", "bytes out")
+    columns = (
+        "who asks",
+        "run",
+        "since (UTC)",
+        "last (UTC)",
+        "turns",
+        "votes asked",
+        "refused",
+        "bytes in",
+        "bytes out",
+    )
     rows = tuple(
         (
             *(run.asker, run.run, _shown(run.first), _shown(run.last)),

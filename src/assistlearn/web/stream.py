@@ -83,4 +83,3 @@ def told_standing(standing: Standing, now: datetime) -> dict[str, Any]:
         "quiet": quiet,
         "now": now.timestamp(),
     }
-
