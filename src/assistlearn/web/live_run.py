@@ -178,19 +178,19 @@ class LiveRun:
         """Return what stands around the sections."""
         if self._story is None:
             name = self._folder.path.name
-            return Frame(title=name, kicker=f"Run {name}", heading=f"Waiting for run {name}")
+            return Frame(title=name, kicker=f"Folder {name}", heading="Waiting for a run")
         frame = frame_of(self._view(self._story))
         return replace(frame, kicker=frame.kicker.rpartition(":")[0])  # the line below says how it stands
 
     def drafts(self) -> list[Draft]:
-        """Return what happens now, and then the sections of the report."""
+        """Return what happens now, and the sections of the report; once the run has ended, the answer comes first."""
         if self._story is None:
             return []
         view = self._view(self._story)
-        return [self._now(view), *map(draft_of, sections_of(view))]
+        now, report = self._now(view), [draft_of(section) for section in sections_of(view)]
+        return [*report, now] if self._condition == "ended" else [now, *report]
 
     def _now(self, view: View) -> Draft:
-        progress, facts = view.progress, [(each.time, fact_in_words(each.event)) for each in reversed(self._latest)]
-        return draft(
-            "now", "run_now.html", progress=progress, n_facts=self._log.number, facts=facts, state=self._condition
-        )
+        facts = [(each.time, fact_in_words(each.event)) for each in reversed(self._latest)]
+        over = self._condition == "ended"
+        return draft("now", "run_now.html", progress=view.progress, n_facts=self._log.number, facts=facts, over=over)
