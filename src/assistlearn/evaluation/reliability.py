@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from assistlearn.core.votes import Codes
 MOST_GROUPS = 10
 """How many groups of answers there are at the most."""
 
-FEWEST = 10
+FEWEST = 20
 """A group has so many answers at the least, where there are as many: fewer say nothing about a share."""
 
 
@@ -33,6 +34,19 @@ class Reliability:
     n_samples: int
     said: float
     right: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Between what the share that is right lies, for samples like these: Wilson's 95 % interval.
+
+        >>> low, high = Reliability(20, 0.9, 0.9).interval
+        >>> round(low, 3), round(high, 3)
+        (0.699, 0.972)
+        """
+        n, z = self.n_samples, 1.959964
+        middle = (self.right + z * z / (2 * n)) / (1 + z * z / n)
+        reach = z / (1 + z * z / n) * math.sqrt(self.right * (1 - self.right) / n + z * z / (4 * n * n))
+        return max(middle - reach, 0.0), min(middle + reach, 1.0)
 
 
 def reliability(

@@ -25,7 +25,7 @@ from assistlearn.web.fact_words import fact_in_words
 from assistlearn.web.live_page import draft, draft_of
 from assistlearn.web.watched import Condition, Draft, Standing
 
-LATEST = 20
+LATEST = 10
 """Facts that are listed."""
 
 PATIENCE = 1.5

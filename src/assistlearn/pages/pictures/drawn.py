@@ -31,12 +31,11 @@ def rounds(rows: tuple[RoundRow, ...], measure: str) -> str:
     def draw(figure: Any) -> None:
         panels = figure.subplots(1, len(there), squeeze=False)[0]
         for axes, (name, title, colour) in zip(panels, there, strict=True):
-            points = [(row, _of(row, name)) for row in rows if _of(row, name) is not None]
+            points = [(row, value) for row in rows if (value := _of(row, name)) is not None]
             axes.plot([row.round for row, _ in points], [value for _, value in points], color=colour.light)
-            for row, value in points if len(points) <= 60 else points[-1:]:
-                kept = row.kept is not False
-                face = colour.light if kept else colours.GROUND.light
-                axes.plot(row.round, value, "o", color=colour.light, markerfacecolor=face)
+            for kept, face in ((True, colour.light), (False, colours.GROUND.light)):
+                dots = [(row.round, value) for row, value in points if (row.kept is not False) == kept]
+                axes.plot(*_columns(dots), "o", color=colour.light, markerfacecolor=face, markersize=_dot(points))
             axes.set(title=title, xlabel="round")
             _whole_numbers(axes.xaxis)
             if name == "accuracy":
@@ -73,9 +72,8 @@ def weights(agents: tuple[str, ...], rows: tuple[WeightsOfRound, ...]) -> str:
         axes = figure.subplots()
         for place, agent in enumerate(agents):
             points = [(row.round, weight) for row in rows if (weight := row.weights[place]) is not None]
-            dots = MARKERS[place % len(MARKERS)] if len(points) <= 60 else ""
-            numbers, values = [number for number, _ in points], [value for _, value in points]
-            axes.plot(numbers, values, color=colours.of_agent(place).light, marker=dots, label=_short(agent))
+            look = {"color": colours.of_agent(place).light, "marker": MARKERS[place % len(MARKERS)]}
+            axes.plot(*_columns(points), **look, markersize=_dot(points), linewidth=1.0, label=_short(agent))
         axes.set(xlabel="round", ylabel="model weight", ylim=(0.0, None))
         _whole_numbers(axes.xaxis)
         figure.legend(loc="outside upper center", ncols=min(len(agents), 4))
@@ -85,7 +83,7 @@ def weights(agents: tuple[str, ...], rows: tuple[WeightsOfRound, ...]) -> str:
 
 @lru_cache(maxsize=KEPT)
 def reliability(assisted: tuple[Reliability, ...], alone: tuple[Reliability, ...]) -> str:
-    """Draw how often answers were right against how sure they were said to be."""
+    """Draw how often answers were right against how sure they were said to be, with intervals."""
     least = min([0.5, *(min(each.said, each.right) for each in (*assisted, *alone))])
 
     def draw(figure: Any) -> None:
@@ -95,6 +93,8 @@ def reliability(assisted: tuple[Reliability, ...], alone: tuple[Reliability, ...
         for rows, label, colour, marker in groups:
             said, right = [each.said for each in rows], [each.right for each in rows]
             axes.plot(said, right, color=colour.light, marker=marker, label=label)
+            low, high = ([each.interval[end] for each in rows] for end in (0, 1))
+            axes.vlines(said, low, high, color=colour.light, linewidth=0.7)
         axes.set(xlabel="said to be right", ylabel="were right")
         _percent(axes.xaxis)
         _percent(axes.yaxis)
@@ -199,6 +199,15 @@ def opened(rows: tuple[OpenedSoFar, ...]) -> str:
 def _of(row: RoundRow, name: str) -> float | None:
     value: float | None = getattr(row, name)
     return value
+
+
+def _columns(points: Sequence[tuple[int, float]]) -> tuple[list[int], list[float]]:
+    return [number for number, _ in points], [value for _, value in points]
+
+
+def _dot(points: Sequence[object]) -> float:
+    """Return how large a dot is: small where there are many."""
+    return 4.0 if len(points) <= 20 else 2.5
 
 
 def _unit(most: float) -> tuple[float, str]:

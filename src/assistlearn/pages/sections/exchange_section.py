@@ -16,11 +16,7 @@ def exchange(view: View) -> Section | None:
     there = tuple(each for each in view.exchanges if each.rows)
     if not there:
         return None
-    source = (
-        "the ledger of its initiator, which cannot be changed unnoticed"
-        if view.counted_by == "ledger"
-        else "its events"
-    )
+    source = "the ledger of its initiator" if view.counted_by == "ledger" else "its events"
     words = (
         f"Every message of the run, counted by {source}. Helpers send each other nothing. Bits are per training sample "
         "and turn: what a helper is told of the others before its turn, and what it answers.",

@@ -21,7 +21,7 @@ def probabilities(view: View) -> Section | None:
     words.insert(
         0,
         "Every prediction says how sure it is. Here hold-out samples are in groups of about equal sureness. In a group "
-        "that is said to be right in 80 % of cases, 80 % should be right: points should lie near the dashed line.",
+        "that is said to be right in 80 % of cases, 80 % should be right: the dashed line. Bars are 95 % intervals.",
     )
     label = "How often answers were right against how sure they were said to be, with help: " + "; ".join(
         f"said {percent(each.said)}, right {percent(each.right)}" for each in view.reliability
@@ -38,10 +38,13 @@ def probabilities(view: View) -> Section | None:
 
 
 def _table(who: str, groups: tuple[Reliability, ...]) -> PageTable:
+    columns = ("group", "samples", "said to be right", "were right", "95 % interval")
     rows = tuple(
-        (str(number), f"{each.n_samples:,}", percent(each.said), percent(each.right))
-        for number, each in enumerate(groups, 1)
+        (str(number), f"{each.n_samples:,}", percent(each.said), percent(each.right), _interval(each))
+        for number, each in enumerate(groups, start=1)
     )
-    return PageTable(
-        f"{who}: groups of answers, the surest last", ("group", "samples", "said to be right", "were right"), rows
-    )
+    return PageTable(f"{who}: groups of answers, the surest last", columns, rows)
+
+
+def _interval(group: Reliability) -> str:
+    return " to ".join(map(percent, group.interval))

@@ -28,7 +28,7 @@ def weights(view: View) -> Section | None:
         ),
     )
     each = PageTable(
-        "Model weights by round; a dash where an agent has no model",
+        "Model weights by round",
         ("round", *agents),
         tuple((str(row.round), *map(figure, row.weights)) for row in view.weights),
     )

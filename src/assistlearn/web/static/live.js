@@ -13,7 +13,7 @@
 
   const SILENT = 20000; // milliseconds without a sign of life before the connection counts as lost
   const AGAIN = 2000; // milliseconds before trying again where the browser does not
-  const SPEAK = 10000; // milliseconds between two things that are read aloud, at least
+  const SPEAK = 30000; // milliseconds between two things that are read aloud, while it goes on as before
 
   let place = root.dataset.place;
   let source = null;
@@ -75,7 +75,8 @@
     for (const [key, section] of Object.entries(told.sections)) replace(key, section);
     arrange(told.order);
     show();
-    if (before.condition !== standing.condition || before.words !== standing.words) speak();
+    if (before.condition !== standing.condition) speak(0);
+    else if (before.words !== standing.words) speak(spokeAt + SPEAK - performance.now());
   }
 
   // -- sections
@@ -203,14 +204,14 @@
   }
 
   // What is read aloud is said apart from what counts seconds, and not more often than one can listen.
-  function speak() {
-    if (waitingToSpeak !== 0) return;
-    const wait = Math.max(spokeAt + SPEAK - performance.now(), 0);
+  function speak(wait) {
+    if (waitingToSpeak !== 0 && wait > 0) return;
+    clearTimeout(waitingToSpeak);
     waitingToSpeak = setTimeout(() => {
       waitingToSpeak = 0;
       spokeAt = performance.now();
       set(spoken, `${standing.name}. ${standing.words}`);
-    }, wait);
+    }, Math.max(wait, 0));
   }
 
   document.addEventListener("selectionchange", () => {
