@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from assistlearn.runs.folder import RunFolder
+from tests.browser import browser, opened  # noqa: F401
 from tests.cli.program import assistlearn
-from tests.cli.small_agents import write_agents
+from tests.cli.small_agents import toml, write_agents
 from tests.forked_agents import forked
 
 
@@ -34,3 +35,11 @@ def begun(finished_run, tmp_path) -> RunFolder:
     for name in ("secret.json", "settings.json"):
         shutil.copy(finished_run / name, folder / name)
     return RunFolder(folder)
+
+
+@pytest.fixture
+def lab(tmp_path) -> Path:
+    """The file of an agent that nobody has asked for anything yet."""
+    file = tmp_path / "lab.toml"
+    file.write_text(toml("lab", ""))
+    return file

@@ -5,33 +5,20 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from assistlearn.protocol import Ledger
+from assistlearn.protocol.entries import Entry
 from assistlearn.protocol.ledger import read
 from assistlearn.protocol.tally import Claim
 from assistlearn.web.agent_story import MOST_RUNS, AgentStory
-from assistlearn.web.feed import Feed
 from assistlearn.web.live_agent import LiveAgent
-from assistlearn.web.watching import watching
 from tests.cli.program import assistlearn
-from tests.cli.small_agents import toml
-from tests.web.event_stream import EventStream
-from tests.web.serving import served
+from tests.web.shown import shown, stream
 
-TOKEN = "a-token-for-tests"
 START = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
 def free(amount, turn=None):
     return Claim(amount, lambda count, fresh, day: None, turn)
-
-
-@pytest.fixture
-def lab(tmp_path):
-    file = tmp_path / "lab.toml"
-    file.write_text(toml("lab", ""))
-    return file
 
 
 def test_what_is_shown_of_a_run_is_what_the_audit_counts(finished_run):
@@ -59,11 +46,7 @@ def test_its_page_has_nothing_of_its_table(finished_run):
 
 def test_it_is_at_work_while_a_request_is_not_answered_and_waits_afterwards(lab):
     ledger = Ledger(lab.parent / "lab-models" / "ledger.jsonl")
-    feed = Feed(LiveAgent(lab))
-    with (
-        served(watching(feed, TOKEN), stopping=feed.stop) as port,
-        EventStream(port, f"/{TOKEN}/events?log=0&after=0") as events,
-    ):
+    with shown(LiveAgent(lab)) as port, stream(port) as events:
         events.until(lambda told: told.facts.get("words") == "For the first request.")
         ledger.record("received", "clinic", "heart", "take-turn", b"x" * 100, free(1, 7))
         told = events.until(lambda told: "turn 7 of run heart" in str(told.facts.get("sections")))
@@ -74,8 +57,6 @@ def test_it_is_at_work_while_a_request_is_not_answered_and_waits_afterwards(lab)
 
 
 def entry(number, direction, peer, run, type_, turn=None):
-    from assistlearn.protocol.entries import Entry
-
     time = (START + timedelta(seconds=number)).isoformat()
     return Entry(number, time, direction, peer, run, type_, 10, "", "", "", 1 if turn else None, turn)
 

@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from contextlib import contextmanager
+from time import monotonic
 
 import pytest
 
 from assistlearn.events import Asked, RoundFinished, SamplesSettled
 from assistlearn.runs.folder_lock import locked
-from assistlearn.web.feed import Feed
 from assistlearn.web.live_run import LiveRun
-from assistlearn.web.watching import watching
-from tests.web.event_stream import EventStream
-from tests.web.serving import asked, served
-
-TOKEN = "a-token-for-tests"
-
-
-@contextmanager
-def shown(path):
-    """Serve the page of a run, and return its port."""
-    feed = Feed(LiveRun(path))
-    with served(watching(feed, TOKEN), stopping=feed.stop) as port:
-        yield port
-
-
-def stream(port, after=0, log=0, last=""):
-    return EventStream(port, f"/{TOKEN}/events?log={log}&after={after}", last)
+from tests.web.serving import asked
+from tests.web.shown import TOKEN, shown, stream
 
 
 def test_a_fact_comes_within_a_second_and_its_id_is_the_place_after_it(begun):
-    from time import monotonic
-
     log = begun.log()
-    with shown(begun.path) as port, stream(port) as events:
+    with shown(LiveRun(begun.path)) as port, stream(port) as events:
         events.until(lambda told: told.kind == "page")
         for number in (1, 2, 3):
             begins = monotonic()
@@ -47,7 +31,7 @@ def test_a_fact_comes_within_a_second_and_its_id_is_the_place_after_it(begun):
 def test_whoever_comes_back_is_told_what_changed_since_and_nothing_else(begun):
     log = begun.log()
     log.append(SamplesSettled(70, 30))
-    with shown(begun.path) as port:
+    with shown(LiveRun(begun.path)) as port:
         with stream(port) as events:
             before = events.until(lambda told: "now" in told.facts.get("sections", {}))
         log.append(RoundFinished(1, 0.5))
@@ -62,7 +46,7 @@ def test_whoever_comes_back_is_told_what_changed_since_and_nothing_else(begun):
 
 def test_all_watchers_are_told_the_same(begun):
     log = begun.log()
-    with shown(begun.path) as port, stream(port) as one, stream(port) as two, stream(port) as three:
+    with shown(LiveRun(begun.path)) as port, stream(port) as one, stream(port) as two, stream(port) as three:
         log.append(Asked("lab", "open", 12))
         found = [events.until(lambda told: "12 bytes" in str(told.facts)) for events in (one, two, three)]
         assert len({str(told.facts["sections"]["now"]) for told in found}) == 1
@@ -70,7 +54,7 @@ def test_all_watchers_are_told_the_same(begun):
 
 def test_the_page_itself_has_what_the_stream_goes_on_from(begun):
     begun.log().append(RoundFinished(1, 0.25))
-    with shown(begun.path) as port:
+    with shown(LiveRun(begun.path)) as port:
         status, headers, text = asked(port, f"/{TOKEN}/")
         assert status == 200
         assert "25.0 % of the hold-out" in text
@@ -82,7 +66,7 @@ def test_the_page_itself_has_what_the_stream_goes_on_from(begun):
 
 @pytest.mark.parametrize("query", ["log=x", "after=-1", "after=1e9", "after=" + "9" * 30])
 def test_a_place_that_is_no_number_is_refused(begun, query):
-    with shown(begun.path) as port:
+    with shown(LiveRun(begun.path)) as port:
         assert asked(port, f"/{TOKEN}/events?{query}")[0] == 400
 
 
@@ -91,7 +75,7 @@ def test_the_page_says_whether_anybody_works_on_the_run(begun, finished_run):
         return [events.until(lambda told: told.facts.get("condition") == each).facts["words"] for each in wanted]  # noqa: B023
 
     log = begun.log()
-    with shown(begun.path) as port, stream(port) as events:
+    with shown(LiveRun(begun.path)) as port, stream(port) as events:
         conditions(events, "waiting")
         with _work(begun.path):
             log.append(RoundFinished(1, 0.5))
@@ -106,8 +90,6 @@ def test_the_page_says_whether_anybody_works_on_the_run(begun, finished_run):
 @contextmanager
 def _work(folder):
     """Have a folder alone in another process, as a command that trains."""
-    import multiprocessing
-
     context = multiprocessing.get_context("fork")
     ready, done = context.Event(), context.Event()
 
