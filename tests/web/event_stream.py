@@ -28,6 +28,7 @@ class EventStream:
         headers = {"Last-Event-ID": last} if last else {}
         self._connection.request("GET", path, headers=headers)
         self.answer = self._connection.getresponse()
+        self.n_told = 0
 
     def __enter__(self) -> EventStream:
         return self
@@ -47,6 +48,7 @@ class EventStream:
             elif name == "id":
                 last = value
             elif not line and said:
+                self.n_told += 1
                 yield Told(kind, last, json.loads(said), monotonic())
                 kind, said = "message", ""
 

@@ -15,10 +15,10 @@ TOKEN = "a-token-for-tests"
 
 
 @contextmanager
-def shown(watched: Watched) -> Iterator[int]:
+def shown(watched: Watched, buffer: int | None = None) -> Iterator[int]:
     """Serve the page of something, and return its port."""
     feed = Feed(watched)
-    with served(watching(feed, TOKEN), stopping=feed.stop) as port:
+    with served(watching(feed, TOKEN), buffer=buffer, stopping=feed.stop) as port:
         yield port
 
 

@@ -23,11 +23,10 @@ PROGRAM = [sys.executable, "-c", "from assistlearn.cli import main; main()"]
 
 
 @contextmanager
-def command(*words):
+def command(*words, **environment):
     """Start the command; yield its process, and what it says as JSON."""
-    with subprocess.Popen(
-        [*PROGRAM, "watch", *map(str, words), "--json"], stdout=subprocess.PIPE, text=True
-    ) as process:
+    said = [*PROGRAM, "watch", *map(str, words), "--json"]
+    with subprocess.Popen(said, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}) as process:
         try:
             yield process, json.loads(process.stdout.readline())
         finally:
@@ -101,3 +100,27 @@ def test_a_port_that_is_taken_and_a_file_that_is_none_are_named(tmp_path):
     with listening() as taken:
         assistlearn("watch", tmp_path / "run", "--port", port_of(taken)).failed(2, f"Port {port_of(taken)}", "another")
     assistlearn("watch", tmp_path / "lab.toml").failed(2, "lab.toml")
+
+
+def test_a_browser_is_given_a_file_of_its_owner_and_not_the_token(finished_run, tmp_path):
+    called, browser = tmp_path / "called", tmp_path / "browser"
+    browser.write_text(
+        f'#!/bin/sh\necho "$@" > {called}.new && stat -c %a "${{1#file://}}" >> {called}.new\n'
+        f'cat "${{1#file://}}" >> {called}.new && mv {called}.new {called}\n'
+    )
+    browser.chmod(0o755)
+    environment = {**os.environ, "DISPLAY": ":0", "BROWSER": f"{browser} %s"}
+    words = [*PROGRAM, "watch", str(finished_run)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment) as watch:
+        address = watch.stdout.readline().split(" at ")[1].strip()
+        wait_until(called.exists)
+        argument, mode, *content = called.read_text().splitlines()
+        assert argument.startswith("file:///")
+        assert mode == "600"
+        assert address in "".join(content)
+        assert urlsplit(address).path.strip("/") not in argument
+        assert asked(urlsplit(address).port, urlsplit(address).path)[0] == 200
+        watch.terminate()
+        assert "Stopped." in watch.stdout.read()
+    assert watch.returncode == 0
+    assert not os.path.exists(argument.removeprefix("file://"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import socket
 from contextlib import contextmanager
 from time import monotonic
 
@@ -50,6 +51,26 @@ def test_all_watchers_are_told_the_same(begun):
         log.append(Asked("lab", "open", 12))
         found = [events.until(lambda told: "12 bytes" in str(told.facts)) for events in (one, two, three)]
         assert len({str(told.facts["sections"]["now"]) for told in found}) == 1
+
+
+def test_a_watcher_that_does_not_read_is_told_the_newest_and_holds_up_nobody(begun):
+    log, n_rounds = begun.log(), 132
+    for number in range(1, 120):  # so that the table of rounds is long
+        log.append(RoundFinished(number, number / 1000))
+    with shown(LiveRun(begun.path), buffer=4096) as port, stream(port) as quick:
+        slow = socket.socket()
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        slow.settimeout(20)
+        with slow:
+            slow.connect(("127.0.0.1", port))
+            slow.sendall(f"GET /{TOKEN}/events HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            for number in range(120, n_rounds + 1):
+                log.append(RoundFinished(number, number / 1000))
+                quick.until(lambda told: f"Round {number} is over" in str(told.facts))  # noqa: B023
+            said = b""
+            while f"Round {n_rounds} is over".encode() not in said:
+                said += slow.recv(65536)
+    assert 0 < said.count(b"event: page") < quick.n_told / 2  # what was overtaken in between is not kept for it
 
 
 def test_the_page_itself_has_what_the_stream_goes_on_from(begun):

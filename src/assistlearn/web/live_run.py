@@ -34,6 +34,9 @@ PATIENCE = 1.5
 FOLDER = 5.0
 """Seconds between two looks at what the folder of a run that has ended holds: that means reading its ledger."""
 
+ENDING = 0.5
+"""Seconds for which the end of a run that goes on is told, before what it has left is read."""
+
 STATES: dict[Condition, State] = {"running": "going on", "resumed": "going on", "ended": "finished"}
 
 
@@ -99,7 +102,9 @@ class LiveRun:
         for number, (_, line) in enumerate(lines, start=self._log.number - len(lines) + 1):
             self._take(recorded_on(line, f"{self._log.path}, line {number}", strict=False))
         self._all_read = self._all_read or not lines
-        self._condition = self._found_condition()
+        was, self._condition = self._condition, self._found_condition()
+        if was in STATES and was != self._condition == "ended":
+            self._took = monotonic() - FOLDER + ENDING
         if not lines and self._condition == "ended":
             self._take_folder()
         return bool(lines)
