@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import monotonic
 
-from assistlearn.web.drawing import Drawing
+from assistlearn.web.page_drawing import Drawing
 from assistlearn.web.snapshot import Snapshot
 from assistlearn.web.watched import Watched
 
