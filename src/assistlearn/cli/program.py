@@ -101,7 +101,7 @@ def run(arguments: Sequence[str]) -> int:
         return _complain(error, str(error), exit_code(error), as_json)
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAULT
+        return 0
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except OSError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import typer
 
 from assistlearn.cli import worth_options as o
 from assistlearn.cli.output import Json, command, plain, say, say_json
+from assistlearn.cli.run_name import new_name
 from assistlearn.cli.worth_report import show_worth
 from assistlearn.errors import InterruptedRunError, SettingsError
 from assistlearn.evaluation.terms import Terms
@@ -59,7 +59,7 @@ def worth(
     else:
         terms = _terms(at_least, alpha, loss, block, train_share, each_helper)
         given = {"seed": seed, "alignment": None if align is None else str(align), "purpose": purpose}
-        name = run or datetime.now(UTC).strftime("pilot-%Y%m%d-%H%M%S")
+        name = run or new_name("pilot")
         changed = {"n_rounds": rounds} | {key: value for key, value in given.items() if value is not None}
         folder = _new_pilot(files or [], name, out or Path("runs") / name, terms, changed)
     _make(folder, quiet=json, timeout=timeout)
