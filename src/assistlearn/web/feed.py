@@ -1,6 +1,6 @@
 """Follows what is watched in a thread of its own, and hands all watchers the newest page there is.
 
-There is one story for all watchers, and one snapshot of the page, always the newest. A watcher that is slow finds the
+There is one story for all watchers, and one state of the page, always the newest. A watcher that is slow finds the
 newest when it comes back for more; what was overtaken is not kept for it. So memory does not grow with the length of
 a run, nor with the slowness of watchers. Nothing is drawn while nobody watches.
 """
@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from time import monotonic
 
 from assistlearn.web.page_drawing import Drawing
-from assistlearn.web.snapshot import Snapshot
+from assistlearn.web.page_state import PageState
 from assistlearn.web.watched import Watched
 
 LOOK = 0.05
@@ -83,7 +83,7 @@ class Feed:
         """How many watch now."""
         return self._watchers
 
-    async def current(self, seconds: float) -> Snapshot:
+    async def current(self, seconds: float) -> PageState:
         """Return the page as it is now, if that takes no longer than so many seconds; else the last that was drawn."""
         self._requests = wanted = self._requests + 1
         end = monotonic() + seconds
@@ -91,15 +91,15 @@ class Feed:
             while self._fresh < wanted and not self.over and (left := end - monotonic()) > 0.0:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._bell.wait(), left)
-        return self._drawing.snapshot
+        return self._drawing.state
 
-    async def newest(self, beyond: int, seconds: float) -> Snapshot:
-        """Return the newest snapshot: one with a higher number than that, or after so many seconds the same."""
+    async def newest(self, beyond: int, seconds: float) -> PageState:
+        """Return the newest state: one with a higher number than that, or after so many seconds the same."""
         bell = self._bell
-        if self._drawing.snapshot.number <= beyond and not self.over:
+        if self._drawing.state.number <= beyond and not self.over:
             with suppress(TimeoutError):
                 await asyncio.wait_for(bell.wait(), seconds)
-        return self._drawing.snapshot
+        return self._drawing.state
 
     def _ring(self) -> None:
         bell, self._bell = self._bell, asyncio.Event()

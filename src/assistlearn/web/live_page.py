@@ -12,7 +12,7 @@ from markupsafe import Markup
 from assistlearn import __version__
 from assistlearn.pages.rendering import fragment, policy, style_sheet
 from assistlearn.pages.section import Section
-from assistlearn.web.snapshot import Snapshot
+from assistlearn.web.page_state import PageState
 from assistlearn.web.stream import told_standing
 from assistlearn.web.watched import Draft
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-def live_page(snapshot: Snapshot) -> str:
-    """Return the page with everything that a snapshot has; its script goes on from there."""
+def live_page(state: PageState) -> str:
+    """Return the page with everything that a state has; its script goes on from there."""
     return (
         templates()
         .get_template("live.html")
         .render(
-            **vars(snapshot.frame),
+            **vars(state.frame),
             style=style_sheet(),
             policy=live_policy(),
             generator=f"assistlearn watch {__version__}",
-            log=snapshot.log,
-            place=snapshot.place,
-            versions=snapshot.versions,
-            standing=told_standing(snapshot.standing, datetime.now(UTC)),
+            log=state.log,
+            place=state.place,
+            versions=state.versions,
+            standing=told_standing(state.standing, datetime.now(UTC)),
             sections=(),
-            drawn=[Markup(drawn.html) for drawn in snapshot.sections.values()],  # noqa: S704 - made by templates
+            drawn=[Markup(drawn.html) for drawn in state.sections.values()],  # noqa: S704 - made by templates
         )
     )
 

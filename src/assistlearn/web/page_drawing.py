@@ -7,7 +7,7 @@ from dataclasses import replace
 from time import monotonic
 from types import MappingProxyType
 
-from assistlearn.web.snapshot import Drawn, Snapshot
+from assistlearn.web.page_state import Drawn, PageState
 from assistlearn.web.watched import Draft, Watched
 
 OFTEN = 0.25
@@ -35,12 +35,12 @@ class Drawing:
         self._pending: dict[str, Draft] = {}
         self._order: tuple[str, ...] = ()
         self._due = self._due_picture = 0.0
-        self.snapshot = Snapshot(0, watched.generation, 0, watched.standing(), watched.frame())
+        self.state = PageState(0, watched.generation, 0, watched.standing(), watched.frame())
 
     @property
     def is_whole(self) -> bool:
         """Whether the page is drawn up to the newest fact, but for pictures that are drawn again."""
-        return self._mark == self._watched.mark() and all(key in self.snapshot.sections for key in self._order)
+        return self._mark == self._watched.mark() and all(key in self.state.sections for key in self._order)
 
     def draw(self) -> bool:
         """Draw what is due, a little at a time, so that news is read between; return whether the page is another."""
@@ -52,7 +52,7 @@ class Drawing:
         return self._draw_a_picture(now)
 
     def _draw_at_once(self, drafts: list[Draft]) -> None:
-        watched, before = self._watched, self.snapshot
+        watched, before = self._watched, self.state
         known = before.sections if before.log == watched.generation else {}
         self._order = tuple(draft.key for draft in drafts)
         changed = [draft for draft in drafts if draft.key not in known or known[draft.key].content != draft.content]
@@ -63,13 +63,13 @@ class Drawing:
 
     def _draw_a_picture(self, now: float) -> bool:
         """Draw the picture that has waited longest; one that is not there yet need not wait for those that are."""
-        shown = self.snapshot.sections
+        shown = self.state.sections
         ready = [key for key in self._pending if key not in shown or now >= self._due_picture]
         if not ready:
             return False
         key = min(ready, key=lambda key: shown[key].changed if key in shown else -1)
         drawn = self._drawn(self._pending.pop(key))
-        self._show(self.snapshot, {**shown, key: drawn})
+        self._show(self.state, {**shown, key: drawn})
         end = self._clock()
         self._due_picture = end + REST * (end - now)
         return True
@@ -77,6 +77,6 @@ class Drawing:
     def _drawn(self, draft: Draft) -> Drawn:
         return Drawn(draft.draw(), draft.content, self._watched.place)
 
-    def _show(self, page: Snapshot, sections: dict[str, Drawn]) -> None:
+    def _show(self, page: PageState, sections: dict[str, Drawn]) -> None:
         ordered = {key: sections[key] for key in self._order if key in sections}
-        self.snapshot = replace(page, number=self.snapshot.number + 1, sections=MappingProxyType(ordered))
+        self.state = replace(page, number=self.state.number + 1, sections=MappingProxyType(ordered))

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from assistlearn.web.feed import Feed
-from assistlearn.web.snapshot import Drawn, Snapshot
+from assistlearn.web.page_state import Drawn, PageState
 from assistlearn.web.watched import Standing
 
 BEAT = 5.0
@@ -38,20 +38,20 @@ async def stream(feed: Feed, log: int, place: int) -> AsyncIterator[str]:
         known: dict[str, str] | None = None
         number = 0
         while True:
-            snapshot = await feed.newest(number, BEAT)
+            state = await feed.newest(number, BEAT)
             if feed.over:
                 yield event("over", {})
                 return
-            if snapshot.log != log:
+            if state.log != log:
                 yield event("anew", {})
                 return
-            if snapshot.number == number:
+            if state.number == number:
                 yield event("beat", {})
                 continue
-            changed = snapshot.since(place) if known is None else snapshot.other_than(known)
-            known = snapshot.versions
-            number = snapshot.number
-            yield event("page", told(snapshot, changed), snapshot.place)
+            changed = state.since(place) if known is None else state.other_than(known)
+            known = state.versions
+            number = state.number
+            yield event("page", told(state, changed), state.place)
 
 
 def event(kind: str, facts: Mapping[str, Any], place: int | None = None) -> str:
@@ -64,11 +64,11 @@ def event(kind: str, facts: Mapping[str, Any], place: int | None = None) -> str:
     return f"{head}event: {kind}\ndata: {json.dumps(facts)}\n\n"
 
 
-def told(snapshot: Snapshot, changed: Mapping[str, Drawn]) -> dict[str, Any]:
+def told(state: PageState, changed: Mapping[str, Drawn]) -> dict[str, Any]:
     """Return what the page is told: how things stand, which sections there are, and those that have changed."""
     return {
-        **told_standing(snapshot.standing, datetime.now(UTC)),
-        "order": list(snapshot.sections),
+        **told_standing(state.standing, datetime.now(UTC)),
+        "order": list(state.sections),
         "sections": {key: {"version": drawn.version, "html": drawn.html} for key, drawn in changed.items()},
     }
 

@@ -37,13 +37,13 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class PageState:
     """The page at one time.
 
     Attributes
     ----------
     number : int
-        Counts the snapshots.
+        Counts the states.
     log : int
         Which log it is of: another one may take its place.
     place : int
