@@ -45,7 +45,7 @@ from tests.cli.small_agents import write_agents
 from tests.web.event_stream import EventStream
 
 AGENTS = ("clinic", "lab", "scans")
-BLOCK = 10_000
+BLOCK = 5_000
 PROGRAM = [sys.executable, "-c", "from assistlearn.cli import main; main()"]
 
 
@@ -125,10 +125,11 @@ class Watcher(threading.Thread):
 
     def run(self) -> None:
         """Read until the server ends."""
-        for told in self._stream:
-            if "now" in told.facts.get("sections", ()) and int(told.id) > self.places[-1]:
-                self.places.append(int(told.id))
-                self.times.append(told.at)
+        with self._stream:
+            for told in self._stream:
+                if "now" in told.facts.get("sections", ()) and int(told.id) > self.places[-1]:
+                    self.places.append(int(told.id))
+                    self.times.append(told.at)
 
     def wait_for(self, place: int, seconds: float) -> None:
         """Wait until the page is up to a place."""
@@ -163,6 +164,8 @@ def keep_up(rate: float, seconds: float, n_watchers: int) -> KeptUp:
             rss = server.memory_info().rss
             lags = sorted(watcher.lag(*each) for watcher in watchers for each in sent)
             pages = max(len(watcher.places) for watcher in watchers) - 1
+        for watcher in watchers:
+            watcher.join(30.0)
     p99 = lags[int(0.99 * (len(lags) - 1))]
     return KeptUp(len(sent) / took, len(sent), pages, statistics.median(lags), p99, lags[-1], cpu, rss)
 
@@ -181,6 +184,7 @@ def an_hour(n_facts: int) -> Hour:
                 rss.append(server.memory_info().rss)
                 print(f"{tenth}0 %: {rss[-1] / 1e6:.0f} MB", file=sys.stderr)
             took = monotonic() - begins
+        watcher.join(30.0)
     return Hour(n_facts, size, took, len(watcher.places) - 1, rss)
 
 

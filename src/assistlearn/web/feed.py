@@ -114,6 +114,8 @@ class Feed:
             self._failed(error)
             self._over.set()
             self._tell()
+        finally:
+            self._drawing.close()
 
     def _follow(self) -> None:
         while not self.over:

@@ -14,7 +14,7 @@ from assistlearn.protocol.entries import entry_on
 from assistlearn.storage.growing_file import GrowingFile
 from assistlearn.web.agent_story import AgentStory
 from assistlearn.web.live_page import draft, draft_of
-from assistlearn.web.watched import Draft, Standing
+from assistlearn.web.watched import Draft, HowItStands
 
 
 class LiveAgent:
@@ -57,16 +57,16 @@ class LiveAgent:
         """Return what is another as soon as there is something new to be seen."""
         return self.generation, self.place, self._all_read
 
-    def standing(self) -> Standing:
+    def standing(self) -> HowItStands:
         """Return whether the agent is at work."""
         story = self._story
         if not self._all_read:
-            return Standing("reading", "reading", "What has happened so far is being read.", story.last)
+            return HowItStands("reading", "reading", "What has happened so far is being read.", story.last)
         if story.at_work:
             askers = sorted({asker for asker, _ in story.at_work})
-            return Standing("running", "at work", f"For {' and '.join(askers)}.", story.last)
+            return HowItStands("running", "at work", f"For {' and '.join(askers)}.", story.last)
         asked = "For the next request." if story.answered is not None else "For the first request."
-        return Standing("waiting", "waiting", asked, story.last)
+        return HowItStands("waiting", "waiting", asked, story.last)
 
     def frame(self) -> Frame:
         """Return what stands around the sections."""

@@ -23,7 +23,7 @@ from assistlearn.runs.folder_lock import somebody_works
 from assistlearn.storage.growing_file import GrowingFile
 from assistlearn.web.fact_words import fact_in_words
 from assistlearn.web.live_page import draft, draft_of
-from assistlearn.web.watched import Condition, Draft, Standing
+from assistlearn.web.watched import Condition, Draft, HowItStands
 
 LATEST = 10
 """Facts that are listed."""
@@ -153,9 +153,9 @@ class LiveRun:
         """Return what is another as soon as there is something new to be seen."""
         return self.generation, self.place, self._condition, self._story is None, self._taken
 
-    def standing(self) -> Standing:
+    def standing(self) -> HowItStands:
         """Return how the run stands."""
-        return Standing(self._condition, self._condition, self._words(), self._last)
+        return HowItStands(self._condition, self._condition, self._words(), self._last)
 
     def _words(self) -> str:
         if self._condition == "forgotten":

@@ -9,7 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from assistlearn.pages.rendering import Frame
-from assistlearn.web.watched import Standing
+from assistlearn.web.watched import HowItStands
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class PageState:
         Which log it is of: another one may take its place.
     place : int
         The byte in the log up to which facts are in it.
-    standing : Standing
+    standing : HowItStands
         How things stand.
     frame : Frame
         What stands around the sections.
@@ -59,7 +59,7 @@ class PageState:
     number: int
     log: int
     place: int
-    standing: Standing
+    standing: HowItStands
     frame: Frame
     sections: Mapping[str, Drawn] = field(default_factory=lambda: MappingProxyType({}))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from assistlearn.web.feed import Feed
 from assistlearn.web.page_state import Drawn, PageState
-from assistlearn.web.watched import Standing
+from assistlearn.web.watched import HowItStands
 
 BEAT = 5.0
 """Seconds after which a watcher hears that the connection stands, where there is nothing else to tell."""
@@ -73,7 +73,7 @@ def told(state: PageState, changed: Mapping[str, Drawn]) -> dict[str, Any]:
     }
 
 
-def told_standing(standing: Standing, now: datetime) -> dict[str, Any]:
+def told_standing(standing: HowItStands, now: datetime) -> dict[str, Any]:
     """Return how things stand as the page is told; how long ago the last fact was, rather than two clocks' times."""
     quiet = None if standing.last is None else max((now - standing.last).total_seconds(), 0.0)
     return {

@@ -14,7 +14,7 @@ Condition: TypeAlias = Literal["waiting", "reading", "running", "resumed", "stop
 
 
 @dataclass(frozen=True)
-class Standing:
+class HowItStands:
     """How things stand, for the line at the top of the page.
 
     Attributes
@@ -78,7 +78,7 @@ class Watched(Protocol):
         """Return what is another as soon as there is something new to be seen."""
         ...
 
-    def standing(self) -> Standing:
+    def standing(self) -> HowItStands:
         """Return how things stand."""
         ...
 
