@@ -33,7 +33,7 @@ def report(
     from assistlearn.pages.run_page import run_page
 
     view = _view(run, class_names)
-    path = out if out is not None or json else run.resolve().with_name(f"{run.resolve().name}.html")
+    path = out if out is not None or (json and not open_) else run.resolve().with_name(f"{run.resolve().name}.html")
     n_bytes = 0 if path is None else keep_page(path, run_page(view), force=force)
     if json:
         say_json({"page": None if path is None else str(path), "bytes": n_bytes} | view.to_dict())
