@@ -79,6 +79,8 @@ def _without(view: View) -> str:
             f"With help the accuracy is {percent(told)} on the hold-out samples. How good {view.subject.initiator} is "
             "alone was not found out in this run."
         )
+    if len(view.subject.classes) == 1:
+        return f"There is nothing to answer: {view.stop_reason}."
     return (
         "Training is finished, but no samples were held out, so nobody can say how good the result is on samples that "
         "no model was trained on. Hold some out: --holdout 0.2."

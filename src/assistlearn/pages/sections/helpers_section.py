@@ -6,7 +6,7 @@ from functools import partial
 
 from assistlearn.pages.figures_in_words import points
 from assistlearn.pages.pictures import drawn
-from assistlearn.pages.section import PageTable, Picture, Section
+from assistlearn.pages.section import PagePicture, PageTable, Section
 from assistlearn.pages.view import ShareRow, View
 
 
@@ -28,7 +28,7 @@ def helpers(view: View) -> Section | None:
     columns = ("helper", "accuracy (points)", "± 2 errors", "log loss lower by", "± 2 errors", "points lost without it")
     table = PageTable("The share of each helper", columns, rows)
     return Section(
-        "helpers", "Who helped", words, picture=Picture(label, partial(drawn.shares, view.shares)), tables=(table,)
+        "helpers", "Who helped", words, picture=PagePicture(label, partial(drawn.shares, view.shares)), tables=(table,)
     )
 
 
