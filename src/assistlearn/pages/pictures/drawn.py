@@ -65,8 +65,8 @@ def shares(rows: tuple[ShareRow, ...]) -> str:
 
 
 @lru_cache(maxsize=KEPT)
-def weights(agents: tuple[str, ...], rows: tuple[WeightsOfRound, ...]) -> str:
-    """Draw the model weight of each agent, round by round."""
+def weights(agents: tuple[str, ...], rows: tuple[WeightsOfRound, ...], by: str = "round") -> str:
+    """Draw the model weight of each agent, round by round, or turn by turn."""
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
@@ -75,7 +75,7 @@ def weights(agents: tuple[str, ...], rows: tuple[WeightsOfRound, ...]) -> str:
             look = {"color": colours.of_agent(place).light, "marker": MARKERS[place % len(MARKERS)]}
             axes.plot(*_columns(points), **look, markersize=_dot(points), linewidth=1.0, label=_short(agent))
         axes.set(ylabel="model weight", ylim=(0.0, None))
-        _by_round(axes, [row.round for row in rows])
+        _by_round(axes, [row.round for row in rows], by)
         figure.legend(loc="outside upper center", ncols=min(len(agents), 4))
 
     return svg("weights", 2.5 + 0.2 * (len(agents) // 4), draw)
@@ -226,13 +226,13 @@ def _names(axes: Any, names: Sequence[str], longest: int = 18) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def _by_round(axes: Any, rounds: Sequence[int]) -> None:
+def _by_round(axes: Any, rounds: Sequence[int], name: str = "round") -> None:
     """Let an axis count rounds: whole numbers, also where there is one only."""
     from matplotlib.ticker import MaxNLocator
 
     first, last = min(rounds), max(rounds)
     more = max(0.04 * (last - first), 0.2)
-    axes.set(xlabel="round", xlim=(first - more, last + more))
+    axes.set(xlabel=name, xlim=(first - more, last + more))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
 
 

@@ -84,12 +84,13 @@ def _items_of_helper(view: View, helper: str) -> Iterator[str]:
         if row.helper == helper:
             yield f"Which of {row.n_asked:,} samples it holds: {row.n_held:,} of them."
     for release in view.released.get(helper, ()):
-        yield _release(release)
+        yield release_in_words(release)
     if "problem" in said:
         yield "Why it refused a request, in words that are no part of this page."
 
 
-def _release(release: Released) -> str:
+def release_in_words(release: Released) -> str:
+    """Return what was said about samples, in a sentence."""
     times = "once" if release.times == 1 else f"{release.times:,} times"
     about = {"training": "training sample", "hold-out": "hold-out sample", "predicted": "sample asked for"}[
         release.about
