@@ -38,9 +38,9 @@ def rounds(rows: tuple[RoundRow, ...], measure: str) -> str:
                 axes.plot(*_columns(dots), "o", color=colour.light, markerfacecolor=face, markersize=_dot(points))
             axes.set(title=title)
             _by_round(axes, [row.round for row in rows])
+            _span(axes, [value for _, value in points], 1.003 if name == "accuracy" else None)
             if name == "accuracy":
                 _percent(axes.yaxis)
-                _at_most_all(axes, [value for _, value in points])
 
     return svg("rounds", 2.3, draw)
 
@@ -236,11 +236,11 @@ def _by_round(axes: Any, rounds: Sequence[int], name: str = "round") -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
 
 
-def _at_most_all(axes: Any, values: Sequence[float]) -> None:
-    """Let an axis of shares span two points at the least, and end where all is right."""
+def _span(axes: Any, values: Sequence[float], most: float | None) -> None:
+    """Let an axis span two hundredths at the least, so that next to nothing does not look like much."""
     low, high = min(values), max(values)
     more = max(0.08 * (high - low), (0.02 - (high - low)) / 2)
-    axes.set_ylim(max(low - more, -0.005), min(high + more, 1.003))
+    axes.set_ylim(low - more, high + more if most is None else min(high + more, most))
 
 
 def _percent(axis: Any) -> None:

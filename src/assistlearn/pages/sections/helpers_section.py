@@ -18,6 +18,8 @@ def helpers(view: View) -> Section | None:
     words = (
         "What the result owes to each helper: how much more often it is right, averaged over all orders in which the "
         "helpers could have joined. The shares add up to the whole. An interval that holds zero may be chance.",
+        f"Here {view.subject.initiator} without help has the votes that it has in this result. For the answer above it "
+        "was trained alone, with as many models as all agents have together; so the two sums differ.",
         f"The largest share is that of {best.helper}: {points(best.accuracy)} percentage points of accuracy.",
     )
     label = "Shares of the accuracy, in percentage points: " + "; ".join(
