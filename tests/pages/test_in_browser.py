@@ -31,7 +31,7 @@ def test_the_question_and_the_answer_are_seen_without_scrolling(opened, pages, s
     lead = seen.page.locator(".lead").bounding_box()
     assert lead["y"] + lead["height"] < 700
     value = shown("trained")[0].answer.assisted
-    assert f"{100 * value:.1f} %" in seen.page.locator(".cards .assisted").inner_text()
+    assert f"{100 * value:.1f}\N{NO-BREAK SPACE}%" in seen.page.locator(".cards .assisted").inner_text()
 
 
 @pytest.mark.parametrize(("kind", "scheme"), [("trained", "light"), ("trained", "dark"), ("pilot", "light")])

@@ -21,7 +21,8 @@ KINDS = ("trained", "pilot", "without hold-out", "label-private", "learned", "st
 
 def texts(page: str) -> str:
     """What a reader reads, without tags."""
-    return html.unescape(re.sub(r"<[^>]+>", " ", re.sub(r"(?s)<style>.*?</style>", "", page)))
+    said = html.unescape(re.sub(r"<[^>]+>", " ", re.sub(r"(?s)<style>.*?</style>", "", page)))
+    return said.replace("\N{NO-BREAK SPACE}", " ")
 
 
 @pytest.mark.parametrize("kind", KINDS)

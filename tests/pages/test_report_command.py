@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import webbrowser
+from pathlib import Path
 
 import pytest
 
@@ -55,3 +57,10 @@ def test_the_browser_is_asked_to_open_the_page(trained, tmp_path, monkeypatch, t
 
 def test_the_command_line_starts_without_what_draws_pages():
     assert not modules_after("import assistlearn.cli.program") & {"jinja2", "matplotlib", "numpy"}
+
+
+def test_every_key_for_scripts_is_on_the_page_on_the_command_line(trained, agents):
+    text = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
+    section = text.partition("\n## report\n")[2].partition("\n## ")[0]
+    told = assistlearn("report", trained.path, "--json").json | assistlearn("report", agents[1], "--json").json
+    assert told.keys() <= set(re.findall(r"`(\w+)`", section.partition("\nJSON: ")[2]))

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table, size
 from assistlearn.cli.told import told_in_words
-from assistlearn.errors import LedgerError, SettingsError
+from assistlearn.errors import SettingsError
 from assistlearn.pages.messages_in_words import WORDS
 
 if TYPE_CHECKING:
@@ -48,17 +48,13 @@ def audit(
 def _ledger(agent: Path) -> Path:
     """Return where the ledger of this agent lies, once it is clear that it was not removed."""
     from assistlearn.agent_files import load_description
-    from assistlearn.service.store import runs_at
+    from assistlearn.service.own_releases import ledger_of
 
     if agent.suffix == ".jsonl":
         if not agent.exists():
             raise SettingsError(f"There is no ledger {agent}. Check the path, or name the agent's TOML file.")
         return agent
-    home = load_description(agent).models
-    path = home / "ledger.jsonl"
-    if not path.exists() and (runs_at(home) or path.with_name("ledger.jsonl.head").exists()):
-        raise LedgerError(f"{path} is not there, although this agent took part in runs: it was removed.")
-    return path
+    return ledger_of(load_description(agent).models)
 
 
 def _summary(entries: Sequence[Entry]) -> dict[str, Any]:

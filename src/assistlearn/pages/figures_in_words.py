@@ -49,12 +49,12 @@ def counted(number: int, noun: str) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Return a share as a percentage.
+    r"""Return a share as a percentage, whose sign does not part from it at the end of a line.
 
     >>> percent(0.8125), percent(None)
-    ('81.2 %', '-')
+    ('81.2\xa0%', '-')
     """
-    return "-" if value is None else f"{100 * value:.1f} %"
+    return "-" if value is None else f"{100 * value:.1f}\N{NO-BREAK SPACE}%"
 
 
 def points(value: float) -> str:

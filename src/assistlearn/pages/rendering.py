@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from assistlearn import __version__
 from assistlearn.pages import colours
 from assistlearn.pages.section import Section
+from assistlearn.release import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -8,7 +8,7 @@ from assistlearn.pages.figures_in_words import listed
 from assistlearn.pages.rendering import Frame, fragment, page
 from assistlearn.pages.sections import MAKERS, sections_of
 from assistlearn.pages.sections.answer_section import question
-from assistlearn.pages.view import View
+from assistlearn.pages.view import ONE_PROCESS, View
 
 _STATES = {"going on": "training goes on", "stopped": "not finished", "finished": "finished"}
 
@@ -27,14 +27,14 @@ def fragments(view: View) -> dict[str, str]:
 def frame_of(view: View) -> Frame:
     """Return what stands around the sections."""
     subject = view.subject
-    kind = "Pilot" if subject.is_pilot else "Run"
+    kind = "Pilot" if subject.is_pilot else "Run" if subject.run else "Agents in one process"
     named = f"{kind} {subject.run}" if subject.run else kind
     day = "" if view.began is None else f", {view.began:%Y-%m-%d}"
     return Frame(
         title=f"{subject.run or subject.initiator}: does help make it better?",
         kicker=f"{named}{day}: {_STATES[view.state]}",
         heading=question(view),
-        intro=(_intro(view),),
+        intro=_intro(view),
         closing=_closing(view),
     )
 
@@ -45,14 +45,17 @@ def without_class_names(view: View) -> View:
     return replace(view, subject=replace(view.subject, classes=classes))
 
 
-def _intro(view: View) -> str:
+def _intro(view: View) -> tuple[str, ...]:
     subject = view.subject
     knows = "knows" if len(subject.helpers) == 1 else "know"
-    return (
+    what = (
         f"{subject.initiator} wants to predict a class. {listed(subject.helpers)} {knows} other things about the same "
         "people or things, and helped without showing tables or models: in turns, each agent fits a model to its own "
         "columns and says where the model is right. Samples that no model was trained on tell whether it was worth it."
     )
+    if subject.reach != ONE_PROCESS:
+        return (what,)
+    return what, "Here all agents were in one process, as in a study: nothing was sent."
 
 
 def _closing(view: View) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ class PageTable:
 
 
 @dataclass(frozen=True)
-class Picture:
+class PagePicture:
     """A drawing, made when it is asked for, and what it shows in words for those who do not see it."""
 
     label: str
@@ -55,7 +55,7 @@ class Card:
 
 
 @dataclass(frozen=True)
-class Listed:
+class PageList:
     """A list of sentences under a heading."""
 
     title: str
@@ -70,6 +70,6 @@ class Section:
     title: str
     words: tuple[str, ...] = ()
     cards: tuple[Card, ...] = ()
-    picture: Picture | None = None
+    picture: PagePicture | None = None
     tables: tuple[PageTable, ...] = ()
-    lists: tuple[Listed, ...] = field(default=())
+    lists: tuple[PageList, ...] = field(default=())

@@ -14,6 +14,9 @@ from assistlearn.evaluation.reliability import Reliability
 State: TypeAlias = Literal["going on", "stopped", "finished"]
 """Somebody works on it, nobody does and it has no result, or it has one."""
 
+ONE_PROCESS = "one process"
+"""How agents are reached that are all in this process: nothing is sent."""
+
 Verdict: TypeAlias = Literal["yes", "no", "worse", "undecided"]
 """Whether help was worth it; "no" is said by pilots alone, "worse" by all others."""
 
@@ -31,7 +34,7 @@ class Subject:
     classes : tuple of str
         The names of the classes.
     reach : str
-        How agents were reached.
+        How agents were reached; :data:`ONE_PROCESS` where nothing had to be sent.
     settings : tuple of Chosen
         The plan, setting by setting.
     n_rounds : int

@@ -7,7 +7,7 @@ import platform
 import numpy as np
 import sklearn
 
-import assistlearn
+from assistlearn.release import __version__
 
 
 def versions() -> dict[str, str]:
@@ -17,7 +17,7 @@ def versions() -> dict[str, str]:
     ['assistlearn', 'Python', 'numpy', 'scikit-learn']
     """
     return {
-        "assistlearn": assistlearn.__version__,
+        "assistlearn": __version__,
         "Python": platform.python_version(),
         "numpy": np.__version__,
         "scikit-learn": sklearn.__version__,

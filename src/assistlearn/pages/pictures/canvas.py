@@ -28,6 +28,7 @@ _SETTINGS: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
+    "axes.formatter.useoffset": False,
     "axes.grid": True,
     "grid.color": colours.LINES.light,
     "grid.linewidth": 0.6,

@@ -36,11 +36,11 @@ def rounds(rows: tuple[RoundRow, ...], measure: str) -> str:
             for kept, face in ((True, colour.light), (False, colours.GROUND.light)):
                 dots = [(row.round, value) for row, value in points if (row.kept is not False) == kept]
                 axes.plot(*_columns(dots), "o", color=colour.light, markerfacecolor=face, markersize=_dot(points))
-            axes.set(title=title, xlabel="round")
-            _whole_numbers(axes.xaxis)
+            axes.set(title=title)
+            _by_round(axes, [row.round for row in rows])
+            _span(axes, [value for _, value in points], 1.003 if name == "accuracy" else None)
             if name == "accuracy":
                 _percent(axes.yaxis)
-                _at_most_all(axes, [value for _, value in points])
 
     return svg("rounds", 2.3, draw)
 
@@ -65,8 +65,8 @@ def shares(rows: tuple[ShareRow, ...]) -> str:
 
 
 @lru_cache(maxsize=KEPT)
-def weights(agents: tuple[str, ...], rows: tuple[WeightsOfRound, ...]) -> str:
-    """Draw the model weight of each agent, round by round."""
+def weights(agents: tuple[str, ...], rows: tuple[WeightsOfRound, ...], by: str = "round") -> str:
+    """Draw the model weight of each agent, round by round, or turn by turn."""
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
@@ -74,8 +74,8 @@ def weights(agents: tuple[str, ...], rows: tuple[WeightsOfRound, ...]) -> str:
             points = [(row.round, weight) for row in rows if (weight := row.weights[place]) is not None]
             look = {"color": colours.of_agent(place).light, "marker": MARKERS[place % len(MARKERS)]}
             axes.plot(*_columns(points), **look, markersize=_dot(points), linewidth=1.0, label=_short(agent))
-        axes.set(xlabel="round", ylabel="model weight", ylim=(0.0, None))
-        _whole_numbers(axes.xaxis)
+        axes.set(ylabel="model weight", ylim=(0.0, None))
+        _by_round(axes, [row.round for row in rows], by)
         figure.legend(loc="outside upper center", ncols=min(len(agents), 4))
 
     return svg("weights", 2.5 + 0.2 * (len(agents) // 4), draw)
@@ -226,17 +226,21 @@ def _names(axes: Any, names: Sequence[str], longest: int = 18) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def _whole_numbers(axis: Any) -> None:
+def _by_round(axes: Any, rounds: Sequence[int], name: str = "round") -> None:
+    """Let an axis count rounds: whole numbers, also where there is one only."""
     from matplotlib.ticker import MaxNLocator
 
-    axis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+    first, last = min(rounds), max(rounds)
+    more = max(0.04 * (last - first), 0.2)
+    axes.set(xlabel=name, xlim=(first - more, last + more))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
 
 
-def _at_most_all(axes: Any, values: Sequence[float]) -> None:
-    """Let an axis of shares span two points at the least, and end where all is right."""
+def _span(axes: Any, values: Sequence[float], most: float | None) -> None:
+    """Let an axis span two hundredths at the least, so that next to nothing does not look like much."""
     low, high = min(values), max(values)
     more = max(0.08 * (high - low), (0.02 - (high - low)) / 2)
-    axes.set_ylim(max(low - more, -0.005), min(high + more, 1.003))
+    axes.set_ylim(low - more, high + more if most is None else min(high + more, most))
 
 
 def _percent(axis: Any) -> None:

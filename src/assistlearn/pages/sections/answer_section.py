@@ -36,7 +36,7 @@ def question(view: View) -> str:
 
 def sentence(view: View, found: Headline) -> str:
     """Return the answer in a sentence or two."""
-    value = percent if found.what in ("accuracy", "error rate") else figure
+    value = percent if _is_share(found) else figure
     where = counted(found.n_samples, "sample") + " that no model was trained on"
     verdict = _VERDICTS[found.verdict]
     if found.verdict == "yes" and view.subject.is_pilot:
@@ -48,15 +48,22 @@ def sentence(view: View, found: Headline) -> str:
 
 
 def _difference(found: Headline, between: Between) -> str:
+    value, low, high = (_gained(found, each) for each in (between.value, between.low, between.high))
+    unit = " percentage points" if _is_share(found) else ""
     if found.what == "accuracy":
-        return (
-            f"The difference is {points(between.value)} percentage points; its 95 % interval goes from "
-            f"{points(between.low)} to {points(between.high)}."
-        )
+        return f"The difference is {value}{unit}; its 95\N{NO-BREAK SPACE}% interval goes from {low} to {high}."
     return (
-        f"It is lower by {between.value:.3f}; for samples like these by {between.low:.3f} to {between.high:.3f}, "
+        f"The gain, by which it is lower, is {value}{unit}. For samples like these it lies between {low} and {high}: "
         "limits that hold whenever one stops."
     )
+
+
+def _is_share(found: Headline) -> bool:
+    return found.what in ("accuracy", "error rate")
+
+
+def _gained(found: Headline, value: float) -> str:
+    return points(value) if _is_share(found) else f"{value:+.3f}"
 
 
 def _without(view: View) -> str:
@@ -65,13 +72,15 @@ def _without(view: View) -> str:
     if view.state == "going on":
         return f"There is no answer yet: training goes on. {turns} of it are done."
     if view.state == "stopped":
-        return f"There is no answer: the run was stopped before it had a result, after {turns}. It can be gone on with."
+        return f"There is no answer: the run was stopped before it had a result, after {turns}. It can be resumed."
     told = next((row.accuracy for row in reversed(view.rounds) if row.kept and row.accuracy is not None), None)
     if told is not None:
         return (
             f"With help the accuracy is {percent(told)} on the hold-out samples. How good {view.subject.initiator} is "
             "alone was not found out in this run."
         )
+    if len(view.subject.classes) == 1:
+        return f"There is nothing to answer: {view.stop_reason}."
     return (
         "Training is finished, but no samples were held out, so nobody can say how good the result is on samples that "
         "no model was trained on. Hold some out: --holdout 0.2."
@@ -96,17 +105,17 @@ def _doubts(view: View) -> tuple[str, ...]:
 
 
 def _cards(found: Headline) -> tuple[Card, ...]:
-    value = percent if found.what in ("accuracy", "error rate") else figure
+    value = percent if _is_share(found) else figure
     cards = [
         Card("alone", value(found.alone), found.what, "alone"),
         Card("with help", value(found.assisted), found.what, "assisted"),
     ]
     between = found.difference
-    if between is not None and found.what == "accuracy":
-        ends = f"points, {points(between.low)} to {points(between.high)}"
-        cards.append(Card("difference", points(between.value), ends))
-    elif between is not None:
-        cards.append(Card("gain", f"{between.value:+.3f}", f"{between.low:+.3f} to {between.high:+.3f}"))
+    if between is not None:
+        title = "difference" if found.what == "accuracy" else "gain"
+        ends = f"{_gained(found, between.low)} to {_gained(found, between.high)}"
+        note = f"points, {ends}" if _is_share(found) else ends
+        cards.append(Card(title, _gained(found, between.value), note))
     return tuple(cards)
 
 

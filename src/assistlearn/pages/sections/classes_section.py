@@ -6,7 +6,7 @@ from functools import partial
 
 from assistlearn.pages.figures_in_words import percent
 from assistlearn.pages.pictures import drawn
-from assistlearn.pages.section import PageTable, Picture, Section
+from assistlearn.pages.section import PagePicture, PageTable, Section
 from assistlearn.pages.view import View
 
 MOST_DRAWN, MOST_COUNTED = 30, 40
@@ -28,7 +28,7 @@ def classes(view: View) -> Section | None:
     label = "Which class was answered for which, as shares of the true class. Found: " + "; ".join(
         f"{name} {percent(share)}" for name, share in list(zip(names, found.found, strict=True))[:MOST_DRAWN]
     )
-    picture = Picture(label, partial(drawn.confusion, found, names)) if len(names) <= MOST_DRAWN else None
+    picture = PagePicture(label, partial(drawn.confusion, found, names)) if len(names) <= MOST_DRAWN else None
     words = (
         "A row for each true class of the hold-out samples: how often each class was answered, with help. The names of "
         f"the classes are those of {view.subject.initiator}.",

@@ -7,7 +7,7 @@ from functools import partial
 from assistlearn.pages.figures_in_words import figure, size
 from assistlearn.pages.messages_in_words import WORDS
 from assistlearn.pages.pictures import drawn
-from assistlearn.pages.section import PageTable, Picture, Section
+from assistlearn.pages.section import PagePicture, PageTable, Section
 from assistlearn.pages.view import Traffic, View
 
 
@@ -30,7 +30,7 @@ def exchange(view: View) -> Section | None:
         "exchange",
         "What was exchanged",
         words,
-        picture=Picture(label, partial(drawn.exchanged, names, sent, received)),
+        picture=PagePicture(label, partial(drawn.exchanged, names, sent, received)),
         tables=(_sums(there), _types(there)),
     )
 

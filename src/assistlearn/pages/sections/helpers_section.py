@@ -6,7 +6,7 @@ from functools import partial
 
 from assistlearn.pages.figures_in_words import points
 from assistlearn.pages.pictures import drawn
-from assistlearn.pages.section import PageTable, Picture, Section
+from assistlearn.pages.section import PagePicture, PageTable, Section
 from assistlearn.pages.view import ShareRow, View
 
 
@@ -18,6 +18,8 @@ def helpers(view: View) -> Section | None:
     words = (
         "What the result owes to each helper: how much more often it is right, averaged over all orders in which the "
         "helpers could have joined. The shares add up to the whole. An interval that holds zero may be chance.",
+        f"Here {view.subject.initiator} without help has the votes that it has in this result. For the answer above it "
+        "was trained alone, with as many models as all agents have together; so the two sums differ.",
         f"The largest share is that of {best.helper}: {points(best.accuracy)} percentage points of accuracy.",
     )
     label = "Shares of the accuracy, in percentage points: " + "; ".join(
@@ -28,7 +30,7 @@ def helpers(view: View) -> Section | None:
     columns = ("helper", "accuracy (points)", "± 2 errors", "log loss lower by", "± 2 errors", "points lost without it")
     table = PageTable("The share of each helper", columns, rows)
     return Section(
-        "helpers", "Who helped", words, picture=Picture(label, partial(drawn.shares, view.shares)), tables=(table,)
+        "helpers", "Who helped", words, picture=PagePicture(label, partial(drawn.shares, view.shares)), tables=(table,)
     )
 
 

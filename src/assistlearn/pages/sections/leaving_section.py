@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assistlearn.pages.figures_in_words import counted, listed
-from assistlearn.pages.section import Listed, PageTable, Section
+from assistlearn.pages.section import PageList, PageTable, Section
 from assistlearn.pages.view import Released, View
 
 _IDS = {
@@ -39,7 +39,7 @@ def leaving(view: View) -> Section | None:
     )
 
 
-def _of_initiator(view: View) -> Listed:
+def _of_initiator(view: View) -> PageList:
     helpers = listed(view.subject.helpers)
     items = [f"To {helpers}: its name, the name of the run and what the run is for."]
     asked = max((row.n_asked for row in view.matched), default=0)
@@ -54,7 +54,7 @@ def _of_initiator(view: View) -> Listed:
         )
     if view.predicted:
         items.append(f"Which samples to vote on: {counted(view.predicted, 'sample')} in all predictions together.")
-    return Listed(f"{view.subject.initiator}, the initiator", tuple(items))
+    return PageList(f"{view.subject.initiator}, the initiator", tuple(items))
 
 
 def _labels(view: View) -> str:
@@ -71,8 +71,8 @@ def _labels(view: View) -> str:
     )
 
 
-def _of_helper(view: View, helper: str) -> Listed:
-    return Listed(f"{helper}, a helper", tuple(_items_of_helper(view, helper)))
+def _of_helper(view: View, helper: str) -> PageList:
+    return PageList(f"{helper}, a helper", tuple(_items_of_helper(view, helper)))
 
 
 def _items_of_helper(view: View, helper: str) -> Iterator[str]:
@@ -84,12 +84,13 @@ def _items_of_helper(view: View, helper: str) -> Iterator[str]:
         if row.helper == helper:
             yield f"Which of {row.n_asked:,} samples it holds: {row.n_held:,} of them."
     for release in view.released.get(helper, ()):
-        yield _release(release)
+        yield release_in_words(release)
     if "problem" in said:
         yield "Why it refused a request, in words that are no part of this page."
 
 
-def _release(release: Released) -> str:
+def release_in_words(release: Released) -> str:
+    """Return what was said about samples, in a sentence."""
     times = "once" if release.times == 1 else f"{release.times:,} times"
     about = {"training": "training sample", "hold-out": "hold-out sample", "predicted": "sample asked for"}[
         release.about

@@ -6,7 +6,7 @@ from functools import partial
 
 from assistlearn.pages.figures_in_words import percent
 from assistlearn.pages.pictures import drawn
-from assistlearn.pages.section import PageTable, Picture, Section
+from assistlearn.pages.section import PagePicture, PageTable, Section
 from assistlearn.pages.view import View
 
 
@@ -46,7 +46,7 @@ def pilot(view: View) -> Section | None:
             f"A curve of the gain against the samples opened. After {last.n_opened:,} samples the loss is lower by "
             f"{last.gain:.3f}, with limits from {last.lower:.3f} to {last.upper:.3f}."
         )
-        picture = Picture(label, partial(drawn.opened, view.opened))
+        picture = PagePicture(label, partial(drawn.opened, view.opened))
     return Section(
         "pilot", "The pilot", words, picture=picture, tables=tuple(table for table in (looks, helpers) if table.rows)
     )

@@ -7,7 +7,7 @@ from functools import partial
 from assistlearn.evaluation.reliability import Reliability
 from assistlearn.pages.figures_in_words import percent
 from assistlearn.pages.pictures import drawn
-from assistlearn.pages.section import PageTable, Picture, Section
+from assistlearn.pages.section import PagePicture, PageTable, Section
 from assistlearn.pages.view import View
 
 
@@ -26,7 +26,7 @@ def probabilities(view: View) -> Section | None:
     label = "How often answers were right against how sure they were said to be, with help: " + "; ".join(
         f"said {percent(each.said)}, right {percent(each.right)}" for each in view.reliability
     )
-    picture = Picture(label, partial(drawn.reliability, view.reliability, view.reliability_alone))
+    picture = PagePicture(label, partial(drawn.reliability, view.reliability, view.reliability_alone))
     tables = (_table("With help", view.reliability), _table("Alone", view.reliability_alone))
     return Section(
         "probabilities",

@@ -6,7 +6,7 @@ from functools import partial
 
 from assistlearn.pages.figures_in_words import COMBINATIONS, TITLES, counted, figure, percent
 from assistlearn.pages.pictures import drawn
-from assistlearn.pages.section import PageTable, Picture, Section
+from assistlearn.pages.section import PagePicture, PageTable, Section
 from assistlearn.pages.view import RoundRow, View
 
 
@@ -16,7 +16,7 @@ def rounds(view: View) -> Section | None:
         return None
     measure = TITLES.get(view.subject.metric, view.subject.metric)
     measured = any(row.accuracy is not None or row.loss is not None for row in view.rounds)
-    picture = Picture(_label(view.rounds), partial(drawn.rounds, view.rounds, measure)) if measured else None
+    picture = PagePicture(_label(view.rounds), partial(drawn.rounds, view.rounds, measure)) if measured else None
     words = [_words(view)]
     if view.combination is not None:
         words.append(f"What became of the votes in the end: {COMBINATIONS.get(view.combination, view.combination)}.")

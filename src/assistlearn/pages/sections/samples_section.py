@@ -6,7 +6,7 @@ from functools import partial
 
 from assistlearn.pages.figures_in_words import counted, percent
 from assistlearn.pages.pictures import drawn
-from assistlearn.pages.section import PageTable, Picture, Section
+from assistlearn.pages.section import PagePicture, PageTable, Section
 from assistlearn.pages.view import View
 
 
@@ -37,5 +37,5 @@ def samples(view: View) -> Section | None:
     label = "Samples held of those asked for: " + "; ".join(
         f"{row.helper} {row.n_held:,} of {row.n_asked:,}" for row in view.matched
     )
-    picture = Picture(label, partial(drawn.matched, view.matched))
+    picture = PagePicture(label, partial(drawn.matched, view.matched))
     return Section("samples", "Samples", tuple(words), picture=picture, tables=(table,))

@@ -6,7 +6,7 @@ from functools import partial
 
 from assistlearn.pages.figures_in_words import duration
 from assistlearn.pages.pictures import drawn
-from assistlearn.pages.section import PageTable, Picture, Section
+from assistlearn.pages.section import PagePicture, PageTable, Section
 from assistlearn.pages.view import Spent, View
 
 MOST_BARS, LEAST_DRAWN = 16, 0.005
@@ -31,7 +31,7 @@ def time_line(view: View) -> Section | None:
         tuple((row.what, row.agent or "-", f"{row.times:,}", duration(row.seconds)) for row in view.seconds),
         words=(1,),
     )
-    picture = Picture(label, partial(drawn.seconds, drawn_rows, view.subject.initiator))
+    picture = PagePicture(label, partial(drawn.seconds, drawn_rows, view.subject.initiator))
     return Section("time", "Where the time went", words, picture=picture, tables=(table,))
 
 

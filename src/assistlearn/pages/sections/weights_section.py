@@ -6,7 +6,7 @@ from functools import partial
 
 from assistlearn.pages.figures_in_words import figure, percent
 from assistlearn.pages.pictures import drawn
-from assistlearn.pages.section import PageTable, Picture, Section
+from assistlearn.pages.section import PagePicture, PageTable, Section
 from assistlearn.pages.view import View
 
 
@@ -35,5 +35,5 @@ def weights(view: View) -> Section | None:
     label = "Curves of the model weights against the round. " + " ".join(
         f"{row.agent}: {row.models} models, {row.weight:.2f} in all." for row in view.agents
     )
-    picture = Picture(label, partial(drawn.weights, agents, view.weights))
+    picture = PagePicture(label, partial(drawn.weights, agents, view.weights))
     return Section("weights", "Model weights", words, picture=picture, tables=(summed, each))
