@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import signal
 
-from assistlearn.runs.folder_lock import in_use, locked
+from assistlearn.runs.folder_lock import locked, somebody_works
 
 START = multiprocessing.get_context("fork")
 
@@ -26,22 +26,22 @@ def _holder(folder, *, alone):
 
 
 def test_who_trains_is_seen_until_it_ends_or_is_killed(tmp_path):
-    assert not in_use(tmp_path)
+    assert not somebody_works(tmp_path)
     process, done = _holder(tmp_path, alone=True)
-    assert in_use(tmp_path)
+    assert somebody_works(tmp_path)
     done.set()
     process.join(30)
-    assert not in_use(tmp_path)
+    assert not somebody_works(tmp_path)
     process, _ = _holder(tmp_path, alone=True)
-    assert in_use(tmp_path)
+    assert somebody_works(tmp_path)
     os.kill(process.pid, signal.SIGKILL)
     process.join(30)
-    assert not in_use(tmp_path)
+    assert not somebody_works(tmp_path)
 
 
 def test_who_predicts_has_it_not_alone(tmp_path):
     process, done = _holder(tmp_path, alone=False)
-    assert not in_use(tmp_path)
+    assert not somebody_works(tmp_path)
     done.set()
     process.join(30)
 
@@ -50,5 +50,5 @@ def test_the_question_leaves_the_lock_as_it_was(tmp_path):
     with locked(tmp_path, alone=True):
         before = (tmp_path / "lock").read_bytes()
     for _ in range(3):
-        in_use(tmp_path)
+        somebody_works(tmp_path)
     assert (tmp_path / "lock").read_bytes() == before

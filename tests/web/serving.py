@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,11 +16,13 @@ PATIENCE = 20.0
 
 
 @contextmanager
-def served(app: Any, **settings: Any) -> Iterator[int]:
-    """Serve an application, and return its port."""
-    socket = listening()
-    port = port_of(socket)
-    server = WebServer(app, socket, **settings)
+def served(app: Any, buffer: int | None = None, **settings: Any) -> Iterator[int]:
+    """Serve an application, and return its port; ``buffer`` is how many bytes the system keeps for one who is slow."""
+    listens = listening()
+    if buffer is not None:
+        listens.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
+    port = port_of(listens)
+    server = WebServer(app, listens, **settings)
     thread = threading.Thread(target=server.run_until_stopped)
     thread.start()
     try:

@@ -20,12 +20,14 @@ from assistlearn.cli.network import app as network
 from assistlearn.cli.output import complaints, plain, say_json
 from assistlearn.cli.predict import predict
 from assistlearn.cli.privacy import privacy
+from assistlearn.cli.report import report
 from assistlearn.cli.reproduce import reproduce
 from assistlearn.cli.serve import serve
 from assistlearn.cli.show import show
 from assistlearn.cli.simulate import simulate
 from assistlearn.cli.site import app as site
 from assistlearn.cli.train import train
+from assistlearn.cli.watch import watch
 from assistlearn.cli.worth import worth
 from assistlearn.errors import (
     AssistLearnError,
@@ -50,6 +52,8 @@ app.command("simulate")(simulate)
 app.command("predict")(predict)
 app.command("serve")(serve)
 app.command("show")(show)
+app.command("report")(report)
+app.command("watch")(watch)
 app.command("audit")(audit)
 app.command("privacy")(privacy)
 app.command("forget")(forget)
@@ -101,9 +105,11 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except AssistLearnError as error:
         return _complain(error, str(error), exit_code(error), as_json)
-    except BrokenPipeError:  # whoever read our output has seen enough
+    except (BrokenPipeError, SystemExit) as error:  # whoever read our output has seen enough; typer ends by itself then
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAULT
+        return 0
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except OSError as error:

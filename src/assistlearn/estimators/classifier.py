@@ -12,10 +12,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite, check_random_state, get_tags
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_array, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import _num_samples, check_array, check_is_fitted, validate_data
 
 from assistlearn.agents import Agent, TrainingSamples
 from assistlearn.combination import Combination
@@ -30,6 +29,7 @@ from assistlearn.estimators.checks import (
     ALWAYS_RIGHT,
     AgentSpec,
     check_agents,
+    check_labels,
     check_sample_weight,
     class_factors,
     find_columns,
@@ -38,7 +38,7 @@ from assistlearn.estimators.checks import (
 )
 from assistlearn.estimators.columns import AllColumns, Positions, rows_held, take_columns
 from assistlearn.estimators.documented import documents_plan
-from assistlearn.estimators.html import agents_block
+from assistlearn.estimators.html import agents_block, answer_block
 from assistlearn.estimators.learned import Learned
 from assistlearn.estimators.sharing import SharesMixin
 from assistlearn.estimators.verbose import VerboseBar
@@ -233,9 +233,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         agents = self._check_agents()
         plan = self._plan()
         X = self._check_table(X, reset=True)
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)
-        check_classification_targets(y)
+        y = check_labels(y, type(self).__name__)
         if len(y) != _num_samples(X):
             raise SettingsError(f"X has {_num_samples(X)} rows, but y has {len(y)} labels.")
         weight = check_sample_weight(sample_weight, X)
@@ -541,6 +539,12 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     def _sk_visual_block_(self) -> Any:
         names = getattr(self, "feature_names_in_", None)
         return agents_block(check_agents(self.agents), getattr(self, "columns_", None), names)
+
+    def _html_repr(self) -> str:
+        """Return how it looks in a notebook: the answer, where it has one, and scikit-learn's drawing."""
+        report: Report | None = getattr(self, "report_", None)
+        drawing: str = super()._html_repr()
+        return drawing if report is None else answer_block(report) + drawing
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from assistlearn.pages.messages_in_words import WORDS
 from assistlearn.pages.view import MessageRow, Traffic
 from assistlearn.protocol.entries import Entry
 
-PLACES = (
-    "open", "opened", "align", "aligned", "begin", "ready", "take-turn", "turn-taken", "end", "ended", "predict",
-    "scores", "forget", "forgotten", "problem",
-)  # fmt: skip
-"""The types of messages, in the order of a run."""
+PLACES = tuple(WORDS)
 
 
 class Exchanged:

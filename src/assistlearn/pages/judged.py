@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assistlearn.evaluation.gains import LOSS_WORDS
+from assistlearn.evaluation.reliability import Reliability
 from assistlearn.events import CombinationLearned, ResultJudged, RunFinished, StopReason
 from assistlearn.pages.view import (
     Between,
@@ -14,7 +15,6 @@ from assistlearn.pages.view import (
     Confusion,
     GainRow,
     Headline,
-    Reliability,
     ShareRow,
     Verdict,
     View,
@@ -137,7 +137,7 @@ def _share(name: str, share: Mapping[str, Any]) -> ShareRow:
     )
 
 
-def _bins(found: Sequence[Mapping[str, float]] | None) -> tuple[Reliability, ...]:
+def _bins(found: Sequence[Mapping[str, Any]] | None) -> tuple[Reliability, ...]:
     return tuple(Reliability(each["n_samples"], each["said"], each["right"]) for each in found or ())
 
 

@@ -8,9 +8,9 @@ from assistlearn.agent_files import load_description
 from assistlearn.errors import AssistLearnError
 from assistlearn.evaluation.score_calibration import ScoreCalibration, in_words
 from assistlearn.events import read
+from assistlearn.pages.chosen_settings import chosen
 from assistlearn.pages.story import Story
-from assistlearn.pages.view import Chosen, Released, State, Subject, View
-from assistlearn.plan import SETTINGS, Plan
+from assistlearn.pages.view import Released, State, Subject, View
 from assistlearn.protocol.ledger_of_run import entries_of
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.folder_lock import somebody_works
@@ -32,15 +32,6 @@ def subject_of(settings: RunSettings) -> Subject:
         keeps_labels=settings.plan.make_method().keeps_labels,
         metric=settings.plan.metric,
         is_pilot=terms_of(settings) is not None,
-    )
-
-
-def chosen(plan: Plan, values: dict[str, object]) -> tuple[Chosen, ...]:
-    """Return the settings that matter in a plan; the purpose is free words, and no part of it."""
-    return tuple(
-        Chosen(name, "none" if value is None else str(value), SETTINGS[name].explanation)
-        for name, value in values.items()
-        if name != "purpose" and SETTINGS[name].applies(plan)
     )
 
 

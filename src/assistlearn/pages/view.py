@@ -9,8 +9,13 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
+from assistlearn.evaluation.reliability import Reliability
+
 State: TypeAlias = Literal["going on", "stopped", "finished"]
 """Somebody works on it, nobody does and it has no result, or it has one."""
+
+ONE_PROCESS = "one process"
+"""How agents are reached that are all in this process: nothing is sent."""
 
 Verdict: TypeAlias = Literal["yes", "no", "worse", "undecided"]
 """Whether help was worth it; "no" is said by pilots alone, "worse" by all others."""
@@ -29,7 +34,7 @@ class Subject:
     classes : tuple of str
         The names of the classes.
     reach : str
-        How agents were reached.
+        How agents were reached; :data:`ONE_PROCESS` where nothing had to be sent.
     settings : tuple of Chosen
         The plan, setting by setting.
     n_rounds : int
@@ -181,15 +186,6 @@ class AgentRow:
     weight: float
     best: float | None
     left: int | None = None
-
-
-@dataclass(frozen=True)
-class Reliability:
-    """Answers that were said to be about equally sure: how many, how sure on average, and which share was right."""
-
-    n_samples: float
-    said: float
-    right: float
 
 
 @dataclass(frozen=True)

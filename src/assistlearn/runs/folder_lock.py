@@ -93,21 +93,3 @@ def _lives(pid: int) -> bool:
     except OSError:
         return True
     return True
-
-
-def in_use(folder: Path) -> bool:
-    """Whether a process has a folder alone now, as one that trains does. Nobody is kept from taking it by the question.
-
-    The lock is not tried, but asked for: to have it for an instant would turn away a command that starts then.
-    """
-    try:
-        with (folder / NAME).open("rb") as file:
-            asked = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
-            told = fcntl.fcntl(file, fcntl.F_GETLK, asked)
-    except FileNotFoundError:
-        return False
-    return bool(struct.unpack(_FLOCK, told)[0] != fcntl.F_UNLCK)
-
-
-_FLOCK = "hhqqi4x"
-"""Linux' ``struct flock`` where a word has 64 bits: kind, from where, start, length, process."""

@@ -1,6 +1,6 @@
-"""What this package serves over HTTP: the live page of a run, and what every server here has in common.
+"""Servers on this machine: a run in a browser while it goes on, and predictions for other programs.
 
-Everything in it needs the extra ``web``; :func:`require_web` says so where it is missing.
+Everything here needs the extra ``web``; :func:`require_web` says so where it is missing.
 """
 
 from assistlearn.web.required import require_web

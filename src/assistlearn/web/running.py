@@ -18,11 +18,12 @@ LAST_SECONDS = 5
 
 
 def listening(port: int = 0, host: str = LOOPBACK) -> socket.socket:
-    """Return a socket that is bound to a port; 0 is any that is free. Nobody is answered yet."""
+    """Return a socket that listens at a port; 0 is any that is free. Whoever calls waits until a server answers."""
     made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))
+        made.listen()
     except OSError as error:
         made.close()
         why = error.strerror or error
@@ -44,7 +45,7 @@ class WebServer(uvicorn.Server):
     app : ASGI application
         What answers.
     listening : socket
-        Where; bound already.
+        Where it listens.
     stopping : callable, optional
         Called in the server's loop as soon as it is to stop: ends answers that would go on for ever.
     **settings

@@ -1,0 +1,82 @@
+"""What an agent's own store and ledger know of the runs in which it has helped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from assistlearn.agent_files import AgentDescription
+from assistlearn.core.weight import NEGLIGIBLE
+from assistlearn.pages.exchanged import Exchanged
+from assistlearn.pages.helper_view import HelpedRun, HelperView, ToldOf
+from assistlearn.pages.view import Released
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.codec import as_sent_now
+from assistlearn.protocol.entries import Entry
+from assistlearn.protocol.ledger import followed, read
+from assistlearn.protocol.messages import type_of
+from assistlearn.protocol.tally import Tally
+from assistlearn.service.own_releases import forgotten_runs, ledger_of, releases_of, runs_as_helper
+from assistlearn.service.privacy.standing import told_at
+from assistlearn.service.privacy.told_book import ToldBook
+from assistlearn.service.store import RunStore, run_folder
+
+
+def helper_view(agent: AgentDescription) -> HelperView:
+    """Return what an agent knows of its help, from its own files; raise ``LedgerError`` where the ledger is not whole.
+
+    Parameters
+    ----------
+    agent : AgentDescription
+        Of the agent's file.
+    """
+    home, path = agent.models, ledger_of(agent.models)
+    chain = followed(path)
+    entries = list(read(path))
+    names = runs_as_helper(home, agent.name)
+    runs = [_run(home, name, [entry for entry in entries if entry.run == name]) for name in names]
+    own = {entry.run for entry in entries if entry.direction == "sent" and entry.type == type_of(m.Open)}
+    peers = sorted({entry.peer for entry in entries if entry.peer and entry.run not in own})
+    told = told_at(ToldBook(home / "told"))
+    return HelperView(
+        agent.name,
+        tuple(sorted(runs, key=lambda run: run.first)),
+        {run: bits for run, bits in forgotten_runs(path, names).items() if run not in own},
+        Exchanged.of_ledger(entry for entry in entries if entry.run not in own).exchanges(peers, {}, None),
+        _counted(chain.tally),
+        tuple(ToldOf(each.initiator, each.people, each.bits, each.predictions, each.epsilon) for each in told),
+        sum(entry.direction == "refused" for entry in entries),
+        chain.number,
+    )
+
+
+def _run(home: Path, name: str, entries: Sequence[Entry]) -> HelpedRun:
+    store, found = RunStore(run_folder(home, name)), releases_of(home, name, entries)
+    times = [entry.time[:16].replace("T", " ") for entry in entries] or [""]
+    asked = [entry for entry in entries if entry.direction == "received" and entry.type == type_of(m.Predict)]
+    return HelpedRun(
+        name,
+        found.initiator,
+        found.method,
+        times[0],
+        times[-1],
+        found.n_samples,
+        found.n_holdout,
+        tuple(_weights(store)),
+        store.ended() is not None,
+        sum(entry.amount or 0 for entry in asked),
+        tuple(Released(each.kind, each.about, each.times, each.said, each.sent) for each in found.releases),
+        found.epsilon,
+    )
+
+
+def _weights(store: RunStore) -> Iterator[float | None]:
+    """Yield the model weight of each turn, as the agent itself has told it."""
+    for past in store.past_turns():
+        reply = as_sent_now(past.reply).message
+        if isinstance(reply, m.TurnTaken):
+            yield reply.model_weight if reply.model_weight > NEGLIGIBLE else None
+
+
+def _counted(tally: Tally) -> dict[str, dict[str, int]]:
+    return {peer: dict(count.units) for peer, count in sorted(tally.peers.items()) if count.units}
