@@ -350,6 +350,25 @@ def test_to_settle_makes_every_entry_last(tmp_path):
     assert head(path).stat().st_mtime_ns == before
 
 
+def test_a_crash_before_the_head_is_written_leaves_a_ledger_that_can_be_gone_on_with(tmp_path, monkeypatch):
+    path = tmp_path / "ledger.jsonl"
+    ledger = Ledger(path)
+    ledger.record("sent", "lab", "r", "predict", b"1")
+    ledger.record("received", "lab", "r", "scores", b"2", lasting=False)
+    with monkeypatch.context() as crashing:
+        crashing.setattr("assistlearn.protocol.ledger._write_head", _crash)
+        with pytest.raises(KeyboardInterrupt):
+            ledger.record("sent", "lab", "r", "predict", b"3")
+    assert (len(lines(path)), stated(path)) == (3, 1)
+    assert verify(path) == 3
+    Ledger(path).record("sent", "lab", "r", "predict", b"4")
+    assert (verify(path), stated(path)) == (4, 4)
+
+
+def _crash(*arguments):
+    raise KeyboardInterrupt
+
+
 @shared_folder
 @given(lasting=st.lists(st.booleans(), min_size=1, max_size=12), cut=st.integers(0, 400))
 def test_a_power_cut_loses_nothing_that_was_to_last(tmp_path, lasting, cut):

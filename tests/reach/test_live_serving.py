@@ -11,6 +11,7 @@ import pytest
 from assistlearn.alignment import Ids
 from assistlearn.reach.flare import reach_flare
 from assistlearn.reach.opening import opened_run
+from assistlearn.runs.forgetting import forget
 from assistlearn.runs.prediction import predict
 from assistlearn.runs.training import train
 from assistlearn.web.serving.opened_predictor import opened_predictor
@@ -32,29 +33,50 @@ def _takes_part(process: psutil.Process, kit: str) -> bool:
     return "job" in words and any(kit in word for word in words)
 
 
-def test_a_service_over_a_network_answers_as_predict_does_and_outlives_a_helpers_process(small):
+@pytest.fixture
+def trained(small):
+    """A finished run, and what it says of five people."""
     task = small.task("served", HELPERS, rounds=2, seed=3)
     folder = reach_flare.create_run(small.folder / "served", "served", task)
     with opened_run(folder, training=True) as (run, own):
         list(train(run))
         texts = own.table.ids.to_list()[:5]
-        expected = predict(run, Ids(texts), np.arange(5))
-    with opened_predictor(folder.path) as predictor:
+        yield folder.path, texts, predict(run, Ids(texts), np.arange(5)).probabilities.tolist()
+    with opened_run(folder, training=False, alone=True) as (run, _):
+        forget(run)
+    folder.remove()
+
+
+def test_a_service_over_a_network_answers_as_predict_does(trained):
+    path, texts, expected = trained
+    with opened_predictor(path) as predictor:
         assert [way.wait(120) for way in predictor.ways.values()] == ["", ""]
-        said = predictor.submit(texts).result(60)
-        assert said.probabilities.tolist() == expected.probabilities.tolist()
-        assert list(said.known) == [INITIATOR, *HELPERS]
+        together = predictor.submit(texts).result(60)
+        alone = [predictor.submit([text]).result(60) for text in texts]
+    assert list(together.known) == [INITIATOR, *HELPERS]
+    assert together.probabilities.tolist() == expected
+    assert [each.probabilities[0].tolist() for each in alone] == expected
+
+
+@pytest.mark.slow
+def test_answers_go_on_when_a_helpers_part_in_the_job_dies_and_it_comes_back(small, trained):
+    path, texts, expected = trained
+    with opened_predictor(path) as predictor:
+        assert [way.wait(120) for way in predictor.ways.values()] == ["", ""]
         for text in texts:
             predictor.submit([text]).result(60)
+        patience = predictor.ways["lab"].patience
         part_of(str(small.network.kit("lab"))).kill()
-        begun, slowest = time.monotonic(), 0.0
+        begun, slowest, missed = time.monotonic(), 0.0, 0
         while time.monotonic() - begun < 120:
             asked = time.monotonic()
             said = predictor.submit(texts).result(60)
             slowest = max(slowest, time.monotonic() - asked)
             assert "scans" in said.known
-            if "lab" in said.known and time.monotonic() - begun > 3:
+            missed += "lab" not in said.known
+            if missed and "lab" in said.known:
                 break
             time.sleep(0.2)
-        assert said.probabilities.tolist() == expected.probabilities.tolist()
-        assert slowest < 3.0
+    assert missed
+    assert said.probabilities.tolist() == expected
+    assert slowest < patience + 2.0

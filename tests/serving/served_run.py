@@ -111,7 +111,7 @@ def predicted(run: Path, *ids: str) -> dict[str, dict[str, Any]]:
     """Predict with the command, and return the rows of its file by id."""
     asked, out = run.parent / "asked.csv", run.parent / "predictions.csv"
     pl.DataFrame({"patient": list(ids)}).write_csv(asked)
-    said = assistlearn("predict", run, "--ids", asked, "--out", out, "--allow-absent", "--json")
+    said = assistlearn("predict", run, "--ids", asked, "--out", out, "--allow-absent", "--force", "--json")
     assert said.code == 0, said.err
     rows = pl.read_csv(out, schema_overrides={"patient": pl.String, "prediction": pl.String}).to_dicts()
     return {row["patient"]: row for row in rows}

@@ -78,6 +78,10 @@ class Chain:
     ----------
     number, last, before : int, str, str
         The number and the hash of the last entry, and the hash of the one before it.
+    received : bool
+        Whether the last entry is of a message that was received: such entries may be left to the next one to make last.
+    before_that : str or None
+        The hash of the entry before the one before, where that one is of a message that was received.
     start, size : int
         Where in the file the last entry begins, and ends.
     tally : Tally
@@ -90,6 +94,8 @@ class Chain:
     start: int = 0
     size: int = 0
     tally: Tally = field(default_factory=Tally)
+    received: bool = False
+    before_that: str | None = None
 
     def follow(self, line: bytes, where: str) -> Entry:
         """Take the next line of the file, and return its entry; raise if it does not belong there."""
@@ -104,6 +110,8 @@ class Chain:
 
     def take(self, entry: Entry, n_bytes: int) -> None:
         """Take the next entry, which is known to belong there, and whose line has so many bytes."""
+        self.before_that = self.before if self.received else None
+        self.received = entry.direction == "received"
         self.number, self.last, self.before = entry.number, entry.hash, entry.previous
         self.start, self.size = self.size, self.size + n_bytes
         self.tally.take(entry)

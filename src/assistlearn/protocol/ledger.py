@@ -64,7 +64,7 @@ class Ledger:
             self._kept = self._chain.number
             self._headed = UNKNOWN
             self._catch_up(file)
-            _check_head(path, self._chain)
+            self._headed = _check_head(path, self._chain)
             self._keep_checkpoint()
 
     def record(
@@ -113,15 +113,14 @@ class Ledger:
                 }
             )
             line = line_of(entry)
-            later = not lasting and self._headed == self._chain.number  # the head is one entry behind at the most
+            later = not lasting and self._headed == self._chain.number  # never two entries that are to last later
             with _undone_on_error(self.path, self._chain.size):
                 file.write(line)
                 file.flush()
                 if not later:
                     self._make_lasting(file, entry.number, entry.hash)
             self._chain.take(entry, len(line))
-            if not later:
-                self._keep_checkpoint()
+            self._keep_checkpoint()
         return entry
 
     def settle(self) -> None:
@@ -144,7 +143,7 @@ class Ledger:
         return amount
 
     def _keep_checkpoint(self) -> None:
-        if self._chain.number - self._kept >= EVERY:
+        if self._chain.number - self._kept >= EVERY and self._headed == self._chain.number:
             write_checkpoint(self.path, self._chain)
             self._kept = self._chain.number
 
@@ -248,21 +247,26 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
             yield from enumerate(file, start=1)
 
 
-def _check_head(path: Path, chain: Chain) -> None:
-    """Compare the last entry with the head file, which is at most one entry behind."""
+def _check_head(path: Path, chain: Chain) -> int:
+    """Compare the last entry with the head file, which is two entries behind at the most; return what it names.
+
+    One may be an entry that the next one was to make last, the other that next one, at which a crash came.
+    """
     head, last = _head(path), chain.number
     if not head.exists():
         if last:
             raise LedgerError(f"{head} is missing: it cannot be told whether the last entries were removed.")
-        return
+        return 0
     text, _, stated = head.read_bytes().decode(errors="replace").strip().partition(" ")
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
-    if 0 <= number < last - 1:
+    if 0 <= number < last - 2:
         raise LedgerError(f"{path} has {last - number} entries more than {head.name} says: entries were added.")
-    if {last: chain.last, last - 1: chain.before}.get(number) != stated or number < 0:
+    recent = {last: chain.last, last - 1: chain.before, last - 2: chain.before_that}
+    if recent.get(number) != stated or number < 0:
         raise LedgerError(
             f"{path} ends at entry {last}, but {head.name} says {text[:20]!r}: entries were removed or changed."
         )
+    return number
 
 
 def _write_head(path: Path, number: int, hash: str) -> None:
