@@ -365,6 +365,12 @@ def test_a_crash_before_the_head_is_written_leaves_a_ledger_that_can_be_gone_on_
     assert (verify(path), stated(path)) == (4, 4)
 
 
+def test_only_what_was_received_is_left_to_the_next_entry(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    Ledger(path).record("sent", "lab", "r", "predict", b"1", lasting=False)
+    assert stated(path) == 1
+
+
 def _crash(*arguments):
     raise KeyboardInterrupt
 
@@ -377,7 +383,7 @@ def test_a_power_cut_loses_nothing_that_was_to_last(tmp_path, lasting, cut):
     ledger = Ledger(path)
     sure = 0
     for number, last in enumerate(lasting):
-        ledger.record("sent", "lab", "r", "predict", b"%d" % number, lasting=last)
+        ledger.record("received", "lab", "r", "predict", b"%d" % number, lasting=last)
         if stated(path) == number + 1:
             sure = path.stat().st_size
     n_sure = len(path.read_bytes()[:sure].splitlines())

@@ -93,4 +93,5 @@ def chain_from_checkpoint(ledger: Path) -> Chain:
         )
         return Chain()
     end = checkpoint.start + len(line)
-    return Chain(entry.number, entry.hash, entry.previous, start=checkpoint.start, size=end, tally=checkpoint.tally)
+    received = entry.direction == "received"
+    return Chain(entry.number, entry.hash, entry.previous, checkpoint.start, end, checkpoint.tally, received)

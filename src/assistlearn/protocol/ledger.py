@@ -89,8 +89,8 @@ class Ledger:
             What the message is to be counted for. It is checked and counted in one step, whoever else writes at the
             same time; what its check raises is raised, and no entry is written.
         lasting : bool, default=True
-            Whether to wait until the entry would outlast a power cut. Where another entry follows before anything
-            leaves the house, that one waits for both. Otherwise :meth:`settle` does.
+            Whether to wait until the entry would outlast a power cut. Of a message that was received, another entry
+            may wait for both, if it follows before anything leaves the house; or :meth:`settle` does.
         """
         digest = hashlib.sha256(content).hexdigest()
         with self._locked() as file:
@@ -113,7 +113,7 @@ class Ledger:
                 }
             )
             line = line_of(entry)
-            later = not lasting and self._headed == self._chain.number  # never two entries that are to last later
+            later = not lasting and direction == "received" and self._headed == self._chain.number
             with _undone_on_error(self.path, self._chain.size):
                 file.write(line)
                 file.flush()
@@ -248,9 +248,10 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _check_head(path: Path, chain: Chain) -> int:
-    """Compare the last entry with the head file, which is two entries behind at the most; return what it names.
+    """Compare the last entry with the head file, which is at most one entry behind; return what it names.
 
-    One may be an entry that the next one was to make last, the other that next one, at which a crash came.
+    It is two behind where the last but one is of a message that was received, and the last was to make both last when a
+    crash came.
     """
     head, last = _head(path), chain.number
     if not head.exists():
@@ -259,7 +260,7 @@ def _check_head(path: Path, chain: Chain) -> int:
         return 0
     text, _, stated = head.read_bytes().decode(errors="replace").strip().partition(" ")
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
-    if 0 <= number < last - 2:
+    if 0 <= number < last - (1 if chain.before_that is None else 2):
         raise LedgerError(f"{path} has {last - number} entries more than {head.name} says: entries were added.")
     recent = {last: chain.last, last - 1: chain.before, last - 2: chain.before_that}
     if recent.get(number) != stated or number < 0:
