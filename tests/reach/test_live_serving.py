@@ -65,7 +65,7 @@ def test_answers_go_on_when_a_helpers_part_in_the_job_dies_and_it_comes_back(sma
         assert [way.wait(120) for way in predictor.ways.values()] == ["", ""]
         for text in texts:
             predictor.submit([text]).result(60)
-        patience = predictor.ways["lab"].patience
+        usual = predictor.ways["lab"].waited_for
         part_of(str(small.network.kit("lab"))).kill()
         begun, slowest, missed = time.monotonic(), 0.0, 0
         while time.monotonic() - begun < 120:
@@ -79,4 +79,4 @@ def test_answers_go_on_when_a_helpers_part_in_the_job_dies_and_it_comes_back(sma
             time.sleep(0.2)
     assert missed
     assert said.probabilities.tolist() == expected
-    assert slowest < patience + 2.0
+    assert slowest < usual + 2.0

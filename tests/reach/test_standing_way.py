@@ -12,7 +12,7 @@ import pytest
 
 from assistlearn.errors import RefusedError, UnreachableError
 from assistlearn.protocol import MemoryTransport
-from assistlearn.reach.standing_way import FIRST_PATIENCE, LEAST_PATIENCE, StandingWay
+from assistlearn.reach.standing_way import FIRST_WAIT, LEAST_WAIT, StandingWay
 
 
 class Line:
@@ -143,14 +143,14 @@ def test_a_fault_reaches_who_asked_and_breaks_nothing(way):
 
 
 def test_one_is_waited_for_as_long_as_it_was_slow_lately(way):
-    assert way.patience == FIRST_PATIENCE
+    assert way.waited_for == FIRST_WAIT
     asked(way)
-    assert way.patience == LEAST_PATIENCE
+    assert way.waited_for == LEAST_WAIT
     way.submit(lambda: time.sleep(0.4)).result(5)
-    assert way.patience >= 4 * 0.4
+    assert way.waited_for >= 4 * 0.4
     for _ in range(30):
         asked(way)
-    assert way.patience == LEAST_PATIENCE
+    assert way.waited_for == LEAST_WAIT
 
 
 def test_a_closed_one_stays_closed(line):

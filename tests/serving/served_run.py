@@ -19,7 +19,7 @@ from assistlearn.runs.folder import RunFolder
 from assistlearn.web.running import WebServer, listening, port_of
 from assistlearn.web.serving.application import PredictionService
 from assistlearn.web.serving.opened_predictor import opened_predictor
-from assistlearn.web.serving.patient_protocol import protocol_for
+from assistlearn.web.serving.timely_protocol import protocol_for
 from assistlearn.web.serving.predictor import Predictor
 from assistlearn.web.serving.serving_limits import ServingLimits
 from tests.cli.program import assistlearn

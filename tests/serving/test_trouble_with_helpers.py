@@ -110,7 +110,7 @@ def test_a_helper_that_is_killed_in_the_middle_of_requests_costs_no_answer(servi
 
 def test_a_helper_that_hangs_is_waited_for_once_and_answers_again_when_it_can(service):
     until_back(service, "lab")
-    while service.predictor.ways["lab"].patience > A_SECOND:  # it has just been started, and was slow at first
+    while service.predictor.ways["lab"].waited_for > A_SECOND:  # it has just been started, and was slow at first
         one(service)
     pid = service.pid("lab")
     os.kill(pid, signal.SIGSTOP)

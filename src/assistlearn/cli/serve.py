@@ -65,7 +65,7 @@ def serve(
     from assistlearn.web.running import WebServer, listening, port_of
     from assistlearn.web.serving.application import PredictionService
     from assistlearn.web.serving.opened_predictor import opened_predictor
-    from assistlearn.web.serving.patient_protocol import protocol_for
+    from assistlearn.web.serving.timely_protocol import protocol_for
     from assistlearn.web.serving.serving_limits import ServingLimits
 
     if no_token and token_file is not None:

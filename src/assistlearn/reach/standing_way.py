@@ -23,7 +23,7 @@ SOONEST, LATEST = 0.2, 30.0
 Standing = Literal["opening", "free", "busy", "closed"]
 """How a way stands; only one that is free takes an errand."""
 
-LEAST_PATIENCE, FIRST_PATIENCE = 1.0, 30.0
+LEAST_WAIT, FIRST_WAIT = 1.0, 30.0
 """Seconds that a helper is waited for: at the least, and when it has not done anything yet since it was reached."""
 
 FORGETTING = 0.9
@@ -119,9 +119,9 @@ class StandingWay:
         return self._standing in ("free", "busy")
 
     @property
-    def patience(self) -> float:
+    def waited_for(self) -> float:
         """For how many seconds the helper is worth waiting for: four times as long as it took at the slowest lately."""
-        return FIRST_PATIENCE if self._slowest is None else max(4 * self._slowest, LEAST_PATIENCE)
+        return FIRST_WAIT if self._slowest is None else max(4 * self._slowest, LEAST_WAIT)
 
     def _away(self) -> str:
         seconds = time.monotonic() - self._since

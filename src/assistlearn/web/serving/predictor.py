@@ -156,7 +156,7 @@ class Predictor:
                     said[name] = [error] * len(asked)
         more = SECONDS_PER_ID * sum(map(len, asked))
         for name, future in under_way.items():
-            seconds = self.ways[name].patience + more
+            seconds = self.ways[name].waited_for + more
             said[name] = _outcomes(name, future, len(asked), begun + seconds - time.monotonic(), seconds)
         return said
 

@@ -12,7 +12,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from assistlearn.web.serving.serving_limits import ServingLimits
 
 
-class PatientProtocol(H11Protocol):
+class TimelyProtocol(H11Protocol):
     """A connection whose next request must have come whole, but for its body, within so many seconds.
 
     uvicorn itself waits for the head of a request for ever.
@@ -21,7 +21,7 @@ class PatientProtocol(H11Protocol):
     def __init__(self, *arguments: Any, slowest: float, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._slowest = slowest
-        self._patience: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for the first request."""
@@ -46,16 +46,16 @@ class PatientProtocol(H11Protocol):
         cycle = getattr(self, "cycle", None)
         if cycle is not None and not cycle.response_complete:
             self._wait_no_longer()
-        elif self._patience is None:
-            self._patience = self.loop.call_later(self._slowest, self._too_slow)
+        elif self._timer is None:
+            self._timer = self.loop.call_later(self._slowest, self._too_slow)
 
     def _wait_no_longer(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
-            self._patience = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _too_slow(self) -> None:
-        self._patience = None
+        self._timer = None
         cycle = getattr(self, "cycle", None)
         if (cycle is None or cycle.response_complete) and not self.transport.is_closing():
             self._refuse(408, f"The head of the request did not come within {self._slowest:g} seconds.")
@@ -73,4 +73,4 @@ class PatientProtocol(H11Protocol):
 
 def protocol_for(limits: ServingLimits) -> Any:
     """Return what uvicorn takes as its ``http``."""
-    return partial(PatientProtocol, slowest=limits.slowest)
+    return partial(TimelyProtocol, slowest=limits.slowest)
