@@ -19,9 +19,9 @@ from assistlearn.runs.folder import RunFolder
 from assistlearn.web.running import WebServer, listening, port_of
 from assistlearn.web.serving.application import PredictionService
 from assistlearn.web.serving.opened_predictor import opened_predictor
-from assistlearn.web.serving.timely_protocol import protocol_for
 from assistlearn.web.serving.predictor import Predictor
 from assistlearn.web.serving.serving_limits import ServingLimits
+from assistlearn.web.serving.timely_protocol import protocol_for
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import know_the_key, write_agents
 

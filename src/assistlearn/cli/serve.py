@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,9 @@ from assistlearn.errors import SettingsError
 
 if TYPE_CHECKING:
     from assistlearn.web.serving.predictor import Predictor
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+"""Addresses that only this machine reaches."""
 
 BACKLOG = 1_024
 """Connections that wait to be taken."""
@@ -62,29 +66,43 @@ def serve(
     from assistlearn.web import require_web
 
     require_web("assistlearn serve")
-    from assistlearn.web.running import WebServer, listening, port_of
-    from assistlearn.web.serving.application import PredictionService
-    from assistlearn.web.serving.opened_predictor import opened_predictor
-    from assistlearn.web.serving.timely_protocol import protocol_for
-    from assistlearn.web.serving.serving_limits import ServingLimits
-
     if no_token and token_file is not None:
         raise SettingsError("--token-file and --no-token contradict each other. Give one of them.")
     tls = _tls(tls_cert, tls_key)
+    token = partial(_token, run, token_file, no_token)
+    with _stopped_by_signals():
+        _answer(run, host, port, tls, token, most_ids, json)
+    if not json:
+        say("Stopped.")
+
+
+def _answer(
+    run: Path,
+    host: str,
+    port: int,
+    tls: dict[str, Any],
+    token_of: Callable[[], tuple[str | None, str | None]],
+    most_ids: int,
+    json: bool,
+) -> None:
+    """Answer requests until somebody stops it."""
+    from assistlearn.web.running import WebServer, listening, port_of
+    from assistlearn.web.serving.application import PredictionService
+    from assistlearn.web.serving.opened_predictor import opened_predictor
+    from assistlearn.web.serving.serving_limits import ServingLimits
+    from assistlearn.web.serving.timely_protocol import protocol_for
+
     limits = ServingLimits(most_ids=most_ids, most_bytes=max(1_000_000, 1_100 * most_ids))
-    with _stopped_by_signals(), opened_predictor(run) as predictor, listening(port, host) as there:
-        token, file = _token(run, token_file, no_token)
+    with opened_predictor(run) as predictor, listening(port, host) as there:
+        token, file = token_of()
         missing = _wait(predictor)
         there.listen(BACKLOG)  # from here on nobody is turned away: who comes before the server answers, waits
         address = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port_of(there)}"
         facts = {"address": address, "model": predictor.run.name, "token_file": file, "missing": missing}
         say_json(facts) if json else _show(facts, predictor)
         sys.stdout.flush()  # somebody may wait for the address
-        loopback = host in ("127.0.0.1", "localhost", "::1")
-        app = PredictionService(predictor, limits).application(token, loopback)
+        app = PredictionService(predictor, limits).application(token, loopback=host in LOOPBACK)
         WebServer(app, there, http=protocol_for(limits), lifespan="off", **tls).run_until_stopped()
-    if not json:
-        say("Stopped.")
 
 
 def _token(run: Path, file: Path | None, none: bool) -> tuple[str | None, str | None]:

@@ -22,7 +22,7 @@ from assistlearn.web.serving.bodies import body_of
 from assistlearn.web.serving.inference import inference_answer, read_inference
 from assistlearn.web.serving.openapi import openapi_of
 from assistlearn.web.serving.own_names import LoopbackGate
-from assistlearn.web.serving.plain_answers import Answer
+from assistlearn.web.serving.plain_answers import ServedAnswer
 from assistlearn.web.serving.predictor import Predictor
 from assistlearn.web.serving.service_metrics import ServiceMetrics
 from assistlearn.web.serving.serving_limits import ServingLimits
@@ -97,14 +97,14 @@ class PredictionService:
         asked, ids = read_inference(await body_of(request, self.limits), request.headers)
         return inference_answer(asked, model, await self._answer(ids))
 
-    async def _answer(self, ids: list[Any]) -> Answer:
+    async def _answer(self, ids: list[Any]) -> ServedAnswer:
         """Return the answer to a request; where nobody knows any of its ids, that is the answer."""
         asked = AskedIds.of(ids, self.limits)
         try:
             future = self.predictor.submit(asked.texts)
         except BusyError as error:
             raise HTTPException(503, str(error), {"retry-after": "1"}) from None
-        answer = Answer(asked, await asyncio.wrap_future(future), self.predictor.voters)
+        answer = ServedAnswer(asked, await asyncio.wrap_future(future), self.predictor.voters)
         self._metrics.answered(answer)
         if not answer.prediction.known:
             said = " ".join(f"{name}: {why}" for name, why in answer.prediction.absent.items())
@@ -157,7 +157,7 @@ class _Ids(msgspec.Struct, forbid_unknown_fields=True):
 class _UnknownIds(HTTPException):
     """None of the ids is known to any agent."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: ServedAnswer) -> None:
         n = len(answer.unknown)
         super().__init__(404, f"No agent that was reached knows {'this id' if n == 1 else f'any of these {n:,} ids'}.")
         self.more = {"unknown": answer.unknown, "missing": dict(answer.prediction.absent)}

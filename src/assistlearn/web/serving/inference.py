@@ -11,7 +11,7 @@ import numpy as np
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from assistlearn.web.serving.plain_answers import Answer
+from assistlearn.web.serving.plain_answers import ServedAnswer
 from assistlearn.web.serving.tensors import tensor, unpacked_texts
 
 HEADER_LENGTH = "inference-header-content-length"
@@ -76,7 +76,7 @@ def read_inference(body: bytes, headers: Mapping[str, str]) -> tuple[InferenceRe
     return request, texts
 
 
-def inference_answer(request: InferenceRequest, model: str, answer: Answer) -> Response:
+def inference_answer(request: InferenceRequest, model: str, answer: ServedAnswer) -> Response:
     """Return the answer, its outputs in the order and the form that the request asks for."""
     by_default = request.parameters.get("binary_data_output") is True
     wanted = request.outputs or [RequestedOutput(name) for name in OUTPUTS]
@@ -99,7 +99,7 @@ def inference_answer(request: InferenceRequest, model: str, answer: Answer) -> R
     )
 
 
-def _values(name: str, answer: Answer) -> Any:
+def _values(name: str, answer: ServedAnswer) -> Any:
     said, places = answer.prediction, answer.asked.places
     if name == "voted":
         return answer.voted()
@@ -109,7 +109,7 @@ def _values(name: str, answer: Answer) -> Any:
     return np.where(there[:, None], said.probabilities, 0.0)[places]
 
 
-def _said_of(name: str, answer: Answer) -> dict[str, str]:
+def _said_of(name: str, answer: ServedAnswer) -> dict[str, str]:
     """Return what the columns of an output stand for."""
     if name == "probability":
         return {"classes": json.dumps([str(each) for each in answer.prediction.classes])}

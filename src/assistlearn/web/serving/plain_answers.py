@@ -15,7 +15,7 @@ LACKS = "It does not hold this id."
 
 
 @dataclass(frozen=True)
-class Answer:
+class ServedAnswer:
     """What is answered to a request.
 
     Attributes

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assistlearn.reach.standing_way import StandingWay
-from assistlearn.web.serving.plain_answers import Answer
+from assistlearn.web.serving.plain_answers import ServedAnswer
 from assistlearn.web.serving.predictor import Predictor
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -45,7 +45,7 @@ class ServiceMetrics:
             reached.labels(helper).set_function(partial(_is_open, way))
         predictor.joined = lambda n_requests: self._exchanges.inc()
 
-    def answered(self, answer: Answer) -> None:
+    def answered(self, answer: ServedAnswer) -> None:
         """Count what was answered."""
         self._ids.inc(len(answer.asked.given))
         self._unknown.inc(len(answer.unknown))
