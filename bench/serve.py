@@ -98,8 +98,14 @@ class Client:
 
 @contextmanager
 def served(run: Path) -> Iterator[Service]:
-    """Serve a run; afterwards end the service with SIGTERM, and see that it ends."""
-    process = psutil.Popen(command("serve", run, "--port", 0, "--json"), stdout=subprocess.PIPE, text=True)
+    """Serve a run; afterwards end the service with SIGTERM, and see that it ends.
+
+    Its temporary files go to a folder of their own, so that what is left of them can be told.
+    """
+    own = run.parent / "temporary"
+    own.mkdir(exist_ok=True)
+    serving = command("serve", run, "--port", 0, "--json")
+    process = psutil.Popen(serving, stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(own)})
     try:
         facts = json.loads(process.stdout.readline())
         port = int(facts["address"].rsplit(":", 1)[1])
@@ -149,7 +155,7 @@ def load(folder: Path, small: bool, flare: bool) -> None:
     """Many clients for some minutes: what grows, and what is left."""
     n_clients, seconds = (20, 5.0) if small else (100, 300.0)
     run = trained(folder / "load", ROWS[0])
-    before = {each.name for each in run.iterdir()}, set(os.listdir(tempfile.gettempdir()))
+    before = {each.name for each in run.iterdir()}
     with served(run) as service:
         everybody = [service.process, *service.process.children(recursive=True)]
         stop = time.monotonic() + seconds
@@ -161,9 +167,9 @@ def load(folder: Path, small: bool, flare: bool) -> None:
             client.join()
         print(f"{n_clients} clients, {seconds:g} s: {quantiles(service.times)}")
         print(f"answers: {dict(service.statuses)}; without a helper: {dict(service.missing)}", flush=True)
-    after = {each.name for each in run.iterdir()}, set(os.listdir(tempfile.gettempdir()))
+    after = {each.name for each in run.iterdir()} | set(os.listdir(run.parent / "temporary"))
     print(f"processes left: {[each.pid for each in everybody if each.is_running()]}")
-    print(f"files left: {sorted(after[0] - before[0] - {'serve.token'})} {sorted(after[1] - before[1])}")
+    print(f"files left: {sorted(after - before)}")
     entries = {name: verify(folder / "load" / f"{name}-models" / "ledger.jsonl") for name in NAMES}
     print(f"entries of the ledgers, verified: {entries}")
 

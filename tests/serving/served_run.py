@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -36,6 +36,7 @@ class Served:
     port: int
     service: PredictionService
     home: Path
+    stop: Callable[[], None]
 
     @property
     def predictor(self) -> Predictor:
@@ -98,7 +99,7 @@ def served(run: Path, wait: bool = True) -> Iterator[Served]:
         thread = threading.Thread(target=server.run_until_stopped)
         thread.start()
         try:
-            made = Served(port_of(there), service, run.parent)
+            made = Served(port_of(there), service, run.parent, server.stop)
             if wait:
                 made.reached()
             yield made

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import polars as pl
@@ -44,6 +45,12 @@ def service(run) -> Iterator[Served]:
 def one(service: Served, id: str = NEW[0]) -> dict:
     (said,) = service.predict(id)["predictions"]
     return said
+
+
+def warmed(service: Served) -> None:
+    """Ask until the lab is waited for as shortly as can be: it was started lately, and was slow at first."""
+    while service.predictor.ways["lab"].waited_for > A_SECOND:
+        one(service)
 
 
 def until_back(service: Served, helper: str) -> list[dict]:
@@ -110,8 +117,7 @@ def test_a_helper_that_is_killed_in_the_middle_of_requests_costs_no_answer(servi
 
 def test_a_helper_that_hangs_is_waited_for_once_and_answers_again_when_it_can(service):
     until_back(service, "lab")
-    while service.predictor.ways["lab"].waited_for > A_SECOND:  # it has just been started, and was slow at first
-        one(service)
+    warmed(service)
     pid = service.pid("lab")
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -190,6 +196,22 @@ def test_a_helper_whose_file_is_wrong_is_named_and_comes_back_when_it_is_put_rig
         assert "cannot start" in one(service)["missing"]["lab"]
         file.write_text(toml("lab"))
         until_back(service, "lab")
+
+
+def test_a_request_that_is_under_way_is_answered_when_the_service_is_to_stop(run):
+    with served(run) as service, ThreadPoolExecutor(1) as client:
+        warmed(service)
+        pid = service.pid("lab")
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            answer = client.submit(one, service)
+            time.sleep(0.2)
+            service.stop()
+            assert answer.result(30)["voted"] == ["clinic", "scans"]
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        with pytest.raises(ConnectionError):
+            one(service)
 
 
 def test_nothing_is_left_behind(run):

@@ -23,7 +23,7 @@ SOONEST, LATEST = 0.2, 30.0
 Standing = Literal["opening", "free", "busy", "closed"]
 """How a way stands; only one that is free takes an errand."""
 
-LEAST_WAIT, FIRST_WAIT = 1.0, 30.0
+LEAST_WAIT, FIRST_WAIT = 1.0, 5.0
 """Seconds that a helper is waited for: at the least, and when it has not done anything yet since it was reached."""
 
 FORGETTING = 0.9

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from assistlearn.protocol import messages as m
@@ -13,11 +14,23 @@ from assistlearn.reach.standing_ways import StandingWays
 from assistlearn.runs.alignment import opening_of
 from assistlearn.runs.finished_folder import FinishedFolder
 from assistlearn.runs.folder_lock import locked
+from assistlearn.runs.open_run import OpenRun
+from assistlearn.runs.prediction import result_of
+from assistlearn.runs.training import tell_end
 from assistlearn.web.serving.predictor import Predictor
 from assistlearn.web.serving.service_log import ServiceLog
 
 ANSWER = 60.0
 """Seconds that an agent on this machine has for an answer, before its process is started anew."""
+
+
+def _greet(run: OpenRun, helper: str) -> None:
+    """Say again what a helper was told before: that the run is open, and has ended. It reads its models for that.
+
+    So the first request does not have to wait for them.
+    """
+    run.agents[helper].ask(opening_of(run), m.Opened)
+    tell_end(run, helper, result_of(run)["n_rounds"])
 
 
 @contextmanager
@@ -37,7 +50,7 @@ def opened_predictor(path: Path, timeout: float = ANSWER) -> Iterator[Predictor]
     with locked(path, alone=False):
         run, _ = with_own_table(folder, ways, training=False, log=log)
         predictor = Predictor(run, ways)
-        ways.start(lambda helper: run.agents[helper].ask(opening_of(run), m.Opened))
+        ways.start(partial(_greet, run))
         try:
             predictor.start()
             yield predictor
