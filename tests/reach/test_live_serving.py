@@ -11,7 +11,6 @@ import pytest
 from assistlearn.alignment import Ids
 from assistlearn.reach.flare import reach_flare
 from assistlearn.reach.opening import opened_run
-from assistlearn.runs.forgetting import forget
 from assistlearn.runs.prediction import predict
 from assistlearn.runs.training import train
 from assistlearn.web.serving.opened_predictor import opened_predictor
@@ -34,17 +33,15 @@ def _takes_part(process: psutil.Process, kit: str) -> bool:
 
 
 @pytest.fixture
-def trained(small):
+def trained(small, request):
     """A finished run, and what it says of five people."""
-    task = small.task("served", HELPERS, rounds=2, seed=3)
-    folder = reach_flare.create_run(small.folder / "served", "served", task)
+    name = f"served-{len(request.node.name)}"
+    folder = reach_flare.create_run(small.folder / name, name, small.task(name, HELPERS, rounds=2, seed=3))
     with opened_run(folder, training=True) as (run, own):
         list(train(run))
         texts = own.table.ids.to_list()[:5]
-        yield folder.path, texts, predict(run, Ids(texts), np.arange(5)).probabilities.tolist()
-    with opened_run(folder, training=False, alone=True) as (run, _):
-        forget(run)
-    folder.remove()
+        expected = predict(run, Ids(texts), np.arange(5)).probabilities.tolist()
+    return folder.path, texts, expected
 
 
 def test_a_service_over_a_network_answers_as_predict_does(trained):

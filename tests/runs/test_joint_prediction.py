@@ -39,7 +39,11 @@ def led(folder, **options):
 
 @pytest.fixture(
     scope="module",
-    params=[{}, {"method": "soft", "reward": "out-of-fold", "combine": "learned"}, {"method": "label-private"}],
+    params=[
+        {"alignment": "psi"},
+        {"method": "soft", "reward": "out-of-fold", "combine": "learned"},
+        {"method": "label-private"},
+    ],
 )
 def run(request, tmp_path_factory):
     return led(tmp_path_factory.mktemp("joint"), **request.param).run

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import stat
+import time
+from http.client import HTTPConnection
 
 import pytest
 
@@ -28,6 +30,18 @@ def test_without_the_token_nothing_is_told(service, path, said):
 def test_whether_it_lives_and_is_ready_needs_no_token(service):
     assert service.get("/v2/health/live", Authorization="") == (200, {"live": True})
     assert service.get("/v2/health/ready", Authorization="") == (200, {"ready": True})
+
+
+def test_a_short_answer_comes_at_once(service):
+    """A server that waits until its client has confirmed the head of an answer takes 40 ms for each."""
+    connection, seconds = HTTPConnection("127.0.0.1", service.port, timeout=10), []
+    for _ in range(20):
+        begun = time.perf_counter()
+        connection.request("GET", "/v2/health/live")
+        assert connection.getresponse().read() == b'{"live":true}'
+        seconds.append(time.perf_counter() - begun)
+    connection.close()
+    assert min(seconds[5:]) < 0.03
 
 
 @pytest.mark.parametrize("host", ["example.org", "127.0.0.1.example.org", "localhost.evil:80", ""])

@@ -110,7 +110,7 @@ class PredictionService:
             said = " ".join(f"{name}: {why}" for name, why in answer.prediction.absent.items())
             raise HTTPException(503, f"No agent can vote. {said}", {"retry-after": "1"})
         if not answer.prediction.anyone.any():
-            raise _UnknownIds(answer)
+            raise _UnknownIdsError(answer)
         return answer
 
     async def _server(self, request: Request) -> Response:
@@ -154,7 +154,7 @@ class _Ids(msgspec.Struct, forbid_unknown_fields=True):
     ids: list[str | int]
 
 
-class _UnknownIds(HTTPException):
+class _UnknownIdsError(HTTPException):
     """None of the ids is known to any agent."""
 
     def __init__(self, answer: ServedAnswer) -> None:
@@ -165,7 +165,7 @@ class _UnknownIds(HTTPException):
 
 async def _said(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    more = error.more if isinstance(error, _UnknownIds) else {}
+    more = error.more if isinstance(error, _UnknownIdsError) else {}
     words = error.detail
     if words == HTTPStatus(error.status_code).phrase:  # of the router
         words = f"There is nothing at this path that answers {request.method}. What there is, /openapi.json says."
