@@ -194,7 +194,8 @@ def _notes(agent: LoadedAgent, columns: tuple[ColumnSummary, ...], now: dt.datet
         if labels.null_count():
             yield f"{labels.null_count():,} rows have no label: they are not trained on, and can be predicted."
     if allow is not None and allow.expired(now):
-        yield f"The permission under [allow] has expired (it was valid until {allow.until}): nobody can start a run with this agent."
+        valid = f"it was valid until {allow.until}"
+        yield f"The permission under [allow] has expired ({valid}): nobody can start a run with this agent."
 
 
 def _is_copy(values: pl.Series, labels: pl.Series) -> bool:
