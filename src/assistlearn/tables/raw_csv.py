@@ -10,7 +10,7 @@ import csv
 import gzip
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, Any
 
 import polars as pl
 
@@ -58,16 +58,23 @@ def refuse_ragged(table: TableFile, n_columns: int, *, only_short: bool) -> None
     if only_short and not _some_short(table, n_columns):
         return
     with _opened(table) as file:
-        lines = codecs.iterdecode(file, "utf-8-sig", errors="replace")
-        reader = csv.reader(lines, delimiter=table.separator)
-        next(reader, None)
-        for row, values in enumerate(reader, start=1):
-            if values and len(values) != n_columns:
-                raise TableError(
-                    f"{table}: row {row} (line {reader.line_num}) has {len(values)} "
-                    f"{'value' if len(values) == 1 else 'values'}, and the header has {n_columns} columns. Write as "
-                    f"many values in every row; one with {table.separator!r} in it stands in double quotes."
-                )
+        reader = csv.reader(codecs.iterdecode(file, "utf-8-sig", errors="replace"), delimiter=table.separator)
+        try:
+            _refuse_first(reader, table, n_columns)
+        except csv.Error as error:
+            raise TableError(f"{table}, line {reader.line_num}: {error}. Write the table again as CSV.") from None
+
+
+def _refuse_first(reader: Any, table: TableFile, n_columns: int) -> None:
+    """Refuse the first row that has another number of values than the header."""
+    next(reader, None)
+    for row, values in enumerate(reader, start=1):
+        if values and len(values) != n_columns:
+            raise TableError(
+                f"{table}: row {row} (line {reader.line_num}) has {len(values)} "
+                f"{'value' if len(values) == 1 else 'values'}, and the header has {n_columns} columns. Write as "
+                f"many values in every row; one with {table.separator!r} in it stands in double quotes."
+            )
 
 
 def _some_short(table: TableFile, n_columns: int) -> bool:
