@@ -87,7 +87,7 @@ def kinds(in_memory, pilot, trained) -> dict[str, RunFolder]:
     """Runs of every kind, by name."""
     private = {"method": "label-private", "holdout": 0.3, "reward": "auto", "combine": "auto"}
     learned = {"method": "soft", "holdout": 0.3, "reward": "auto", "combine": "auto", "models_per_turn": 2}
-    left = in_memory(n_rounds=2, holdout=0.3)
+    left = in_memory(n_rounds=2, holdout=0.3, metric="log_loss")
     EventLog(left.events).append(AgentLeft(3, 1, "lab", "quokka-007 has no wombat_label"))
     return {
         "trained": trained,
@@ -96,9 +96,7 @@ def kinds(in_memory, pilot, trained) -> dict[str, RunFolder]:
         "label-private": in_memory(**private),
         "learned": in_memory(n_rounds=3, **learned),
         "stopped": in_memory(turns=4, n_rounds=5, holdout=0.3),
-        "begun": in_memory(turns=1, n_rounds=5),
         "left": left,
-        "by log loss": in_memory(n_rounds=3, holdout=0.3, metric="log_loss"),
     }
 
 
