@@ -41,7 +41,7 @@ def test_a_run_of_any_kind_has_a_page_with_every_section_that_has_something_to_s
 def test_no_id_no_value_no_column_and_no_path_is_in_a_page_or_its_view(kinds, shown, kind):
     view, page = shown(kind)
     for text in (page, json.dumps(view.to_dict())):
-        assert [word for word in (*TELLTALES, str(kinds[kind].path)) if word in text] == []
+        assert [word for word in (*TELLTALES, str(kinds(kind).path)) if word in text] == []
 
 
 def test_what_a_page_must_not_hold_is_in_the_folder_it_is_made_of(trained):
