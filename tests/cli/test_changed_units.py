@@ -27,11 +27,11 @@ def test_a_column_in_another_unit_is_noticed_at_prediction(agents, tmp_path):
     honest = pl.read_csv(tmp_path / "lab.csv")
     grown = pl.concat([honest, honest.with_columns(pl.col("patient") + "-new")])
     grown.sample(fraction=1.0, shuffle=True, seed=1).write_csv(tmp_path / "lab.csv")
-    predicted = assistlearn("predict", run, "--out", out, "--json")
+    predicted = assistlearn("predict", run, "--out", out, "--force", "--json")
     assert (predicted.code, predicted.json["absent"], predicted.json["warnings"]) == (0, {}, [])
 
     sixtyfold(tmp_path / "lab.csv")
-    refused = assistlearn("predict", run, "--out", out, "--json")
+    refused = assistlearn("predict", run, "--out", out, "--force", "--json")
     assert refused.code == 3
     assert refused.json["known"] == {"clinic": N_NEW}
     words = refused.json["absent"]["lab"]
@@ -42,12 +42,12 @@ def test_a_column_in_another_unit_is_noticed_at_prediction(agents, tmp_path):
     lab.write_text(toml("lab", SECRET + 'moved_columns = "accept"\n'))
     log.unlink()
     sixtyfold(tmp_path / "clinic.csv")
-    accepted = assistlearn("predict", run, "--out", out, "--json")
+    accepted = assistlearn("predict", run, "--out", out, "--force", "--json")
     assert (accepted.code, accepted.json["absent"]) == (0, {})
     assert "column 'x0'" in log.read_text()
     (warned,) = accepted.json["warnings"]
     assert "column 'x0'" in warned
-    own = assistlearn("predict", run, "--out", out)
+    own = assistlearn("predict", run, "--out", out, "--force")
     assert own.code == 0
     assert "Your own table has changed since training" in own.err
     assert "column 'x0'" in own.err

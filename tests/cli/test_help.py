@@ -13,7 +13,7 @@ COMMANDS = {
     "check": ["--json"],
     "worth": ["--at-least", "--loss", "--alpha", "--rounds", "--train-share", "--block", "--plot", "--json"],
     "simulate": ["--out", "--run", "--resume", "--align", "--holdout", "--method", "--rounds", "--seed", "--json"],
-    "predict": ["--ids", "--out", "--timeout", "--allow-absent", "--json"],
+    "predict": ["--ids", "--out", "--timeout", "--allow-absent", "--require-all", "--force", "--json"],
     "show": ["--json"],
     "audit": ["--run", "--json"],
     "privacy": ["--run", "--attack", "--plot", "--json"],

@@ -114,6 +114,7 @@ def check_prediction(run: Path, folder: Path) -> None:
         "known": {"clinic": N_NEW, "lab": N_NEW, "scans": N_NEW},
         "absent": {},
         "warnings": [],
+        "trained_on": 0,
     }
     table = pl.read_csv(out)
     assert table.columns == ["patient", "prediction", "probability of no", "probability of yes", "agents"]
@@ -141,7 +142,7 @@ def check_that_absent_agents_are_reported(agents: list[Path], run: Path, folder:
     assert stranger == "p-900,,,,"
     assert friend.startswith(f"{IDS[0]},")
     assert friend.endswith(",clinic")
-    accepted = assistlearn("predict", run, "--ids", ids, "--out", folder / "few.csv", "--allow-absent", "--json")
+    accepted = assistlearn("predict", run, "--ids", ids, "--out", folder / "few.csv", "--allow-absent", "-f", "--json")
     assert accepted.code == 0
     assert accepted.json["absent"].keys() == {"lab", "scans"}
     lab.write_text(kept)

@@ -78,4 +78,4 @@ def test_without_a_terminal_nothing_is_asked(folder, monkeypatch):
     said = assistlearn("network", "renew", "authority", "lab", "--json")
     assert (said.code, "Use --passphrase-file" in said.json["message"]) == (2, True)
     monkeypatch.setenv("ASSISTLEARN_PASSPHRASE", PASSPHRASE)
-    assert assistlearn("network", "renew", "authority", "lab", "--json").json["file"] == "lab.member"
+    assert assistlearn("network", "renew", "authority", "lab", "-f", "--json").json["file"] == "lab.member"

@@ -172,7 +172,7 @@ def test_trees_of_other_inputs_or_that_are_no_trees_are_refused(kept_boosted):
         combination.from_bytes(rewritten(kept_boosted, model=trees))
     with pytest.raises(UntrustedFileError, match="trees for some samples only"):
         combination.from_bytes(rewritten(kept_boosted, trees_otherwise=None))
-    with pytest.raises(UntrustedFileError, match="holds a model that cannot be read"):
+    with pytest.raises(UntrustedFileError, match="cannot be read as a model"):
         combination.from_bytes(with_model(kept_boosted, trees=b"PK"))
     with pytest.raises(UntrustedFileError, match=r"types that are not trusted:\s+operator.itemgetter"):
         combination.from_bytes(with_model(kept_boosted, trees=io.dumps(operator.itemgetter(0))))

@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.errors import LearnerError
+from assistlearn.errors import LearnerError, SettingsError
 from tests.estimators.data import birds, left, pair, right
 from tests.papers_settings import PAPERS
 
@@ -187,3 +187,29 @@ def test_the_table_given_is_not_changed():
         two(KNeighborsClassifier()).fit(X, y).predict(X)
     finally:
         X.flags.writeable = True
+
+
+@pytest.mark.parametrize("estimator", ["tree", None, 3, DecisionTreeClassifier])
+def test_what_is_no_estimator_is_named_with_its_agent(estimator):
+    clf = AssistedClassifier([("a", estimator, [0]), ("b", DecisionTreeClassifier(), [1])])
+    with pytest.raises(SettingsError, match=r"Agent 'a': .* is not a classifier. Pass an instance"):
+        clf.fit(np.eye(2), [0, 1])
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [0.0, np.nan, 1.0, np.nan],
+        np.array(["a", None, "b", None], dtype=object),
+        np.array(["a", np.nan, "b", np.nan], dtype=object),
+        pd.Series(["a", None, "b", None], dtype="string"),
+        pd.Series([1, None, 0, None], dtype="Int64"),
+        pd.Series(["a", None, "b", None], dtype="category"),
+    ],
+)
+def test_labels_that_are_missing_are_named_by_their_rows(labels):
+    clf = AssistedClassifier([("a", DecisionTreeClassifier(), [0])])
+    with pytest.raises(
+        SettingsError, match=r"y contains NaN: 2 of 4 labels are missing \(rows 1, 3\)\. Leave them out"
+    ):
+        clf.fit(np.eye(4), labels)

@@ -1,5 +1,7 @@
 """Save and load without pickle: to the bit, and nothing that nobody trusts."""
 
+import io
+import pickle
 import zipfile
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import assistlearn
@@ -169,3 +171,57 @@ def test_a_file_holds_no_pickle(tmp_path: Path):
     with zipfile.ZipFile(tmp_path / "model.skops") as archive:
         assert not [name for name in archive.namelist() if name.endswith((".pkl", ".pickle"))]
         assert "schema.json" in archive.namelist()
+
+
+def test_columns_that_no_other_process_could_find_are_refused_when_saving(tmp_path: Path):
+    X, y = birds()
+
+    def first(table):
+        return [0, 1]
+
+    for columns, called in ((lambda table: [0, 1], "<lambda>"), (first, r"<locals>\.first")):
+        clf = two(columns=[columns, slice(2, 6)]).fit(X, y)
+        with pytest.raises(UntrustedFileError, match=rf"Agent 'a': its columns are given by .*{called}.*by name"):
+            assistlearn.save(clf, tmp_path / "model.skops")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_lambda_inside_a_learner_is_refused_when_saving(tmp_path: Path):
+    clf = two(make_pipeline(FunctionTransformer(lambda table: table), GaussianNB()))
+    with pytest.raises(UntrustedFileError, match="<lambda>, which no other process can find"):
+        assistlearn.save(clf, tmp_path / "model.skops")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_no_model_is_refused_by_one_error_that_names_the_file(tmp_path: Path):
+    X, y = birds()
+    path = tmp_path / "model.skops"
+    assistlearn.save(two().fit(X, y), path)
+    whole = path.read_bytes()
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        schema = archive.read("schema.json")
+    lost_array = io.BytesIO()
+    with zipfile.ZipFile(lost_array, "w") as archive:
+        archive.writestr("schema.json", schema)
+    bad = [b"", b"junk", pickle.dumps({"a": 1}), whole[: len(whole) // 2], lost_array.getvalue()]
+    bad += [_flipped(whole, whole.index(b"schema.json") + 40), _with_schema(b"{"), _with_schema(b"[1, 2]")]
+    for content in bad:
+        path.write_bytes(content)
+        with pytest.raises(UntrustedFileError, match=r"model\.skops cannot be read as a model"):
+            assistlearn.load(path)
+
+
+def test_a_file_that_is_not_there_is_missing(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.skops"):
+        assistlearn.load(tmp_path / "nowhere.skops")
+
+
+def _flipped(content: bytes, place: int) -> bytes:
+    return content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]
+
+
+def _with_schema(schema: bytes) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("schema.json", schema)
+    return made.getvalue()

@@ -16,6 +16,7 @@ from assistlearn.protocol import Ledger
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import read
 from assistlearn.protocol.ledger_of_run import entries_of
+from assistlearn.service.store import RunStore
 from tests.runs.spoiled import Spoiled, in_memory
 from tests.service.recording import three_agents
 
@@ -106,6 +107,48 @@ def test_a_lost_model_is_named(half, tmp_path, caplog):
     with caplog.at_level(logging.CRITICAL), pytest.raises(AssistLearnError, match="'lab' failed at"):
         list(parties.leader().train())
     assert f"{path} is missing." in (tmp_path / "lab" / "problems.log").read_text()
+
+
+@pytest.mark.parametrize("lost", ["turns/000002/model.skops", "turns/000002", "turns"])
+@pytest.mark.parametrize("agent", ["clinic", "lab"])
+def test_models_that_are_lost_after_the_end_are_named_before_anybody_votes(whole, tmp_path, agent, lost, caplog):
+    parties = copied(whole[0], tmp_path)
+    run = tmp_path / agent / "runs" / "test-run"
+    first = "000002" if agent == "lab" else "000001"
+    path = run / lost.replace("000002", first)
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+    with caplog.at_level(logging.CRITICAL):
+        absent = predicted(parties).absent
+    assert list(absent) == [agent]
+    said = absent[agent] if agent == "clinic" else (tmp_path / "lab" / "problems.log").read_text()
+    name = "model.skops" if lost.endswith(".skops") else "reply.msg"
+    assert f"{run / 'turns' / first / name} is missing. Bring it back from a backup" in said
+
+
+def test_two_models_that_were_swapped_are_named(whole, tmp_path):
+    parties = copied(whole[0], tmp_path)
+    one, other = sorted((tmp_path / "clinic" / "runs" / "test-run").glob("turns/*/model.skops"))[:2]
+    content = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(content)
+    assert f"{one} is not what was written" in predicted(parties).absent["clinic"]
+
+
+def test_a_crash_while_models_that_do_not_count_are_removed_is_made_good(whole, tmp_path):
+    parties = copied(whole[0], tmp_path)
+    run = tmp_path / "lab" / "runs" / "test-run"
+    store = RunStore(run, ("sklearn",))
+    extra = run / "turns" / "000002" / "model.skops"
+    surplus = [int(extra.parent.name)]
+    content = extra.read_bytes()
+    store.end(3, surplus)
+    extra.write_bytes(content)  # as if the crash had come before it was removed
+    assert next(store.past_turns()).model is None
+    assert not extra.exists()
+    assert "lab" in predicted(parties).absent  # whose models weigh less than in the result
 
 
 def test_a_damaged_model_of_the_initiator_is_named_to_it(whole, tmp_path):

@@ -15,9 +15,13 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     " Did you mean 'id'?"
     >>> did_you_mean("weather", ["id", "age"])
     ''
+    >>> did_you_mean("lable", ["table", "label"])
+    " Did you mean 'label'?"
     """
     by_folded = {name.casefold(): name for name in known}
-    near = difflib.get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.6)
+    folded = word.casefold()
+    near = difflib.get_close_matches(folded, by_folded, n=3, cutoff=0.6)
+    near.sort(key=lambda name: sorted(name) != sorted(folded))  # letters that changed places come first
     return f" Did you mean {by_folded[near[0]]!r}?" if near else ""
 
 

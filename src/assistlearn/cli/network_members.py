@@ -11,6 +11,7 @@ from rich.table import Table
 
 from assistlearn.cli.confirming import Fingerprint, PassphraseFile, Yes, confirm, passphrase
 from assistlearn.cli.output import Json, command, plain, say, say_json, say_table
+from assistlearn.cli.overwriting import Force, check_target
 
 if TYPE_CHECKING:
     from assistlearn.reach.flare.provisioning.membership import Membership
@@ -56,6 +57,7 @@ def sign(
     fingerprint: Fingerprint = None,
     yes: Yes = False,
     passphrase_file: PassphraseFile = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Check a member's request and sign it. What is written holds no secret: send it back by any way.
@@ -72,18 +74,26 @@ def sign(
     asked = admitted(found.network, found.record.standings(), requested, renew, datetime.now(UTC))
     names = ", ".join(f"{one.name} ({kind})" for kind, one in asked.items())
     confirm(f"{request} asks for {names}.", fingerprint_of(*(one.key for one in requested)), fingerprint, yes)
+    target = _target(authority, requested[0].name, out, force, json)
     membership = found.sign(found.opened(passphrase(passphrase_file)), asked)
-    _hand_out(membership, requested[0].name, out, json)
+    _hand_out(membership, requested[0].name, target, json)
 
 
 def renew(
-    authority: Folder, name: Name, out: Out = None, passphrase_file: PassphraseFile = None, json: Json = False
+    authority: Folder,
+    name: Name,
+    out: Out = None,
+    passphrase_file: PassphraseFile = None,
+    force: Force = False,
+    json: Json = False,
 ) -> None:
     """Sign new certificates for the keys that a member has. The others notice nothing."""
     from assistlearn.reach.flare.provisioning.authority import Authority
 
     found = Authority(authority)
-    _hand_out(found.renew(found.opened(passphrase(passphrase_file)), name), name, out, json)
+    opened = found.opened(passphrase(passphrase_file))
+    target = _target(authority, name, out, force, json)
+    _hand_out(found.renew(opened, name), name, target, json)
 
 
 def revoke(
@@ -132,11 +142,19 @@ def members(authority: Folder, json: Json = False) -> None:
     say_table(table)
 
 
-def _hand_out(membership: Membership, name: str, out: Path | None, json: bool) -> None:
+def _target(authority: Path, name: str, out: Path | None, force: bool, quiet: bool) -> Path:
+    """Return where a membership goes, once it is known that nothing is lost by it."""
+    path = out or Path(f"{name}.member")
+    check_target(path, {authority: "a file of the authority"}, force=force, quiet=quiet)
+    return path
+
+
+def _hand_out(membership: Membership, name: str, path: Path, json: bool) -> None:
     import msgspec
 
-    path = out or Path(f"{name}.member")
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(membership)) + b"\n")
+    from assistlearn.storage import write_bytes
+
+    write_bytes(path, msgspec.json.format(msgspec.json.encode(membership)) + b"\n")
     if json:
         say_json({"member": name, "file": str(path), "kinds": sorted(membership.certificates)})
         return

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assistlearn.cli.output import Json, counted, plain, say, say_json
+from assistlearn.cli.overwriting import Force, check_target, needed_by_run
 from assistlearn.errors import TableError, UnreachableError
 from assistlearn.reach import TIMEOUT
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from assistlearn.alignment.matching import Rows
     from assistlearn.runs.folder import RunFolder
     from assistlearn.runs.prediction import Prediction
     from assistlearn.tables import LoadedAgent
@@ -38,6 +40,10 @@ def predict(
     allow_absent: Annotated[
         bool, typer.Option("--allow-absent", metavar="", help="Exit with 0 although an agent did not take part.")
     ] = False,
+    require_all: Annotated[
+        bool, typer.Option("--require-all", metavar="", help="Write nothing unless every agent takes part.")
+    ] = False,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Predict: ask every agent for its votes on samples, add them up, and write a CSV file.
@@ -45,7 +51,9 @@ def predict(
     Agents that do not take part, and samples that nobody knows, are reported; the others' votes count. The exit code is
     3 if an agent's votes are missing.
     """
-    facts = predicted(run, ids, out, timeout, quiet=json)
+    needed = needed_by_run(run) | ({} if ids is None else {ids: "the file with the ids"})
+    check_target(out, needed, force=force, quiet=json)
+    facts = predicted(run, ids, out, timeout, quiet=json, require_all=require_all)
     if json:
         say_json(facts)
     else:
@@ -54,7 +62,9 @@ def predict(
         raise typer.Exit(3)
 
 
-def predicted(run: Path, ids: Path | None, out: Path, timeout: float, quiet: bool) -> dict[str, Any]:
+def predicted(
+    run: Path, ids: Path | None, out: Path, timeout: float, *, quiet: bool, require_all: bool = False
+) -> dict[str, Any]:
     """Predict, write the file, and return how it went."""
     from assistlearn.alignment import Ids
     from assistlearn.cli.progress import AskingBar
@@ -72,11 +82,28 @@ def predicted(run: Path, ids: Path | None, out: Path, timeout: float, quiet: boo
             if asked is None:
                 asked = _without_label(own)
             samples = Ids(asked, f"Agent {own.description.name!r}")
-            prediction = predicting.predict(open_run, samples, rows_of(samples, own.table.ids))
+            rows = rows_of(samples, own.table.ids)
+            prediction = predicting.predict(open_run, samples, rows)
     if not prediction.known:
-        raise UnreachableError("No agent can vote. " + " ".join(f"{n}: {why}" for n, why in prediction.absent.items()))
+        raise UnreachableError("No agent can vote. " + _reasons(prediction))
+    if require_all and prediction.absent:
+        raise UnreachableError(f"Nothing was written, as not every agent takes part. {_reasons(prediction)}")
     _write(out, own.description.id, asked, prediction)
-    return _facts(out, prediction)
+    return _facts(out, prediction) | {"trained_on": _trained_on(folder, rows, own)}
+
+
+def _reasons(prediction: Prediction) -> str:
+    return " ".join(f"{name}: {why}" for name, why in prediction.absent.items())
+
+
+def _trained_on(folder: RunFolder, rows: Rows, own: LoadedAgent) -> int:
+    """Return how many of the initiator's rows took part in training; 0 where the table is another one by now."""
+    import numpy as np
+
+    samples = folder.samples()
+    if samples is None or own.table.fingerprint != folder.settings().fingerprint:
+        return 0
+    return int(np.isin(rows, samples).sum())
 
 
 def _without_label(own: LoadedAgent) -> pl.Series:
@@ -119,7 +146,7 @@ def _write(out: Path, id_name: str, asked: pl.Series, prediction: Prediction) ->
     import numpy as np
     import polars as pl
 
-    from assistlearn.storage import writing
+    from assistlearn.storage import write_bytes
 
     agents = list(prediction.known)
     masks = np.column_stack([prediction.known[name] for name in agents])
@@ -130,9 +157,7 @@ def _write(out: Path, id_name: str, asked: pl.Series, prediction: Prediction) ->
         columns[f"probability of {name}"] = pl.Series(prediction.probabilities[:, position]).set(unknown, None)
     voters = (" ".join(name for name, there in zip(agents, row, strict=True) if there) for row in masks)
     columns["agents"] = [names or None for names in voters]
-    with writing(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
-        pl.DataFrame(columns).write_csv(out)
+    write_bytes(out, pl.DataFrame(columns).write_csv().encode())
 
 
 def _facts(out: Path, prediction: Prediction) -> dict[str, Any]:
@@ -155,6 +180,11 @@ def show_predicted(facts: dict[str, Any]) -> None:
         say(f"  {plain(name)} knows {count:,} of {n:,}")
     if unknown:
         say(f"[yellow]{counted(unknown, 'sample')} unknown to every agent:[/] the prediction is empty there.")
+    if facts["trained_on"]:
+        say(
+            f"[yellow]{counted(facts['trained_on'], 'sample')} took part in training:[/] such predictions look better "
+            "than they are. For new samples name a file with their ids (--ids)."
+        )
     for name, why in facts["absent"].items():
         say(f"[yellow]{plain(name)} did not take part:[/] {plain(why)}")
     if facts["absent"]:

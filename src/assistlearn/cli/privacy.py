@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assistlearn.cli.output import Json, say_json
+from assistlearn.cli.overwriting import Force, check_picture
 from assistlearn.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -30,11 +31,14 @@ def privacy(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the attack's result: a .png, .svg or .pdf file.")
     ] = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Show what was released about a sample, in bits, and what is left of the limits; attack it with --attack."""
     helper = place.suffix == ".toml" or place.is_file()
     _check_options(place, helper, run, attack, plot)
+    if plot is not None:
+        check_picture(plot, force=force, quiet=json)
     facts = _of_helper(place, run, attack, quiet=json) if helper else _of_run(place)
     if plot is not None:
         _draw(facts, plot)
@@ -55,10 +59,6 @@ def _check_options(place: Path, helper: bool, run: str, attack: bool, plot: Path
         raise SettingsError(f"--run chooses among the runs of a helper; {place} is taken for the folder of one run.")
     if plot is not None and not attack:
         raise SettingsError("--plot draws the result of an attack. Add --attack.")
-    if plot is not None and plot.suffix not in (".png", ".svg", ".pdf"):
-        raise SettingsError(f"--plot {plot}: name a file that ends in .png, .svg or .pdf.")
-    if plot is not None and not plot.absolute().parent.is_dir():
-        raise SettingsError(f"--plot {plot}: there is no folder {plot.parent}.")
 
 
 def _of_run(place: Path) -> dict[str, Any]:

@@ -101,9 +101,11 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except AssistLearnError as error:
         return _complain(error, str(error), exit_code(error), as_json)
-    except BrokenPipeError:  # whoever read our output has seen enough
+    except (BrokenPipeError, SystemExit) as error:  # whoever read our output has seen enough; typer ends by itself then
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAULT
+        return 0
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except OSError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +10,7 @@ import typer
 
 from assistlearn.cli.output import Json
 from assistlearn.cli.plan_options import flag_of, takes_plan
+from assistlearn.cli.run_name import new_name
 from assistlearn.cli.training_run import report_run, train_run
 from assistlearn.errors import SettingsError
 from assistlearn.plan import RUN, SETTINGS, Plan
@@ -32,7 +32,9 @@ def simulate(
     out: Annotated[
         Path | None, _run("--out", "-o", metavar="FOLDER", help="The run's folder.", show_default="runs/NAME")
     ] = None,
-    run: Annotated[str, _run(metavar="NAME", help="The run's name.", show_default="run- and the time")] = "",
+    run: Annotated[
+        str, _run(metavar="NAME", help="The run's name.", show_default="run-, the time and four letters")
+    ] = "",
     resume: Annotated[Path | None, _run(metavar="FOLDER", help="Go on with the run in this folder.")] = None,
     timeout: Annotated[
         float, _run(min=1, metavar="SECONDS", help="How long to wait for an answer of an agent.")
@@ -53,7 +55,7 @@ def simulate(
         folder = RunFolder(resume)
         check_command(folder, "simulate")
     else:
-        name = run or datetime.now(UTC).strftime("run-%Y%m%d-%H%M%S")
+        name = run or new_name("run")
         folder = _new_run(files or [], name, out, plan)
     train_run(folder, quiet=json, timeout=timeout)
     report_run(folder, json)

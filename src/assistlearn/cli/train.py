@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assistlearn.cli.output import Json
+from assistlearn.cli.run_name import new_name
 from assistlearn.cli.training_run import report_run, train_run
 from assistlearn.errors import SettingsError
 from assistlearn.reach import TIMEOUT
@@ -54,5 +54,5 @@ def new_run(file: Path, run: str | None, out: Path | None) -> RunFolder:
     from assistlearn.reach.flare.reach_flare import create_run
     from assistlearn.reach.flare.task_file import load_task
 
-    name = run or load_task(file).run or datetime.now(UTC).strftime("run-%Y%m%d-%H%M%S")
+    name = run or load_task(file).run or new_name("run")
     return create_run(out or Path("runs") / name, name, file)

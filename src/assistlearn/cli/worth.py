@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,8 @@ import typer
 
 from assistlearn.cli import worth_options as o
 from assistlearn.cli.output import Json, command, plain, say, say_json
+from assistlearn.cli.overwriting import Force, check_picture
+from assistlearn.cli.run_name import new_name
 from assistlearn.cli.worth_report import show_worth
 from assistlearn.errors import InterruptedRunError, SettingsError
 from assistlearn.evaluation.terms import Terms
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from assistlearn.plan import Plan
     from assistlearn.runs.folder import RunFolder
 
-OF_THE_PROGRAM = {"resume", "timeout", "json", "plot"}
+OF_THE_PROGRAM = {"resume", "timeout", "json", "plot", "force"}
 """Options that may be given when a pilot is resumed."""
 
 
@@ -42,6 +43,7 @@ def worth(
     resume: o.Resume = None,
     plot: o.Plot = None,
     timeout: o.Timeout = TIMEOUT,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Ask, before an agreement, whether others' data would help: yes, no or undecided, with an interval.
@@ -52,6 +54,8 @@ def worth(
     from assistlearn.reach.opening import check_command
     from assistlearn.runs.folder import RunFolder
 
+    if plot is not None:
+        check_picture(plot, force=force, quiet=json)
     if resume is not None:
         _refuse_terms(context)
         folder = RunFolder(resume)
@@ -59,7 +63,7 @@ def worth(
     else:
         terms = _terms(at_least, alpha, loss, block, train_share, each_helper)
         given = {"seed": seed, "alignment": None if align is None else str(align), "purpose": purpose}
-        name = run or datetime.now(UTC).strftime("pilot-%Y%m%d-%H%M%S")
+        name = run or new_name("pilot")
         changed = {"n_rounds": rounds} | {key: value for key, value in given.items() if value is not None}
         folder = _new_pilot(files or [], name, out or Path("runs") / name, terms, changed)
     _make(folder, quiet=json, timeout=timeout)

@@ -61,7 +61,7 @@ Purpose = Annotated[
 Out = Annotated[
     Path | None, _run("--out", "-o", metavar="FOLDER", help="The pilot's folder.", show_default="runs/NAME")
 ]
-Run = Annotated[str, _run(metavar="NAME", help="The pilot's name.", show_default="pilot- and the time")]
+Run = Annotated[str, _run(metavar="NAME", help="The pilot's name.", show_default="pilot-, the time and four letters")]
 Resume = Annotated[Path | None, _run(metavar="FOLDER", help="Go on with the pilot in this folder.")]
 Plot = Annotated[Path | None, _run(metavar="FILE", help="Draw the interval against opened samples.")]
 Timeout = Annotated[

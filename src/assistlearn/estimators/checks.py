@@ -10,8 +10,10 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, assert_all_finite, column_or_1d
 
+from assistlearn.agent_files.suggestion import listed
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import AssistLearnWarning, SettingsError
 from assistlearn.estimators.columns import AllColumns, Positions, positions_of
@@ -34,13 +36,41 @@ def check_agents(agents: Any) -> list[AgentSpec]:
     for item in agents:
         if not (isinstance(item, tuple | list) and len(item) == 3 and isinstance(item[0], str)):
             raise SettingsError(f"agents must be a list of (name, estimator, columns), but it holds {item!r}.")
-        if isinstance(item[1], type) or not is_classifier(item[1]):
+        if isinstance(item[1], type) or not hasattr(item[1], "fit") or not is_classifier(item[1]):
             raise SettingsError(
                 f"Agent {item[0]!r}: {item[1]!r} is not a classifier. Pass an instance, DecisionTreeClassifier() say."
             )
     if not agents:
         raise SettingsError("agents is empty: at least one agent, the initiator, is needed.")
     return [(name, estimator, columns) for name, estimator, columns in agents]
+
+
+def check_labels(y: Any, estimator_name: str) -> Any:
+    """Return the labels as an array, once every sample has one.
+
+    >>> check_labels(["ill", None, "well"], "AssistedClassifier")
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.SettingsError: Input y contains NaN: 1 of 3 labels is missing (row 1). Leave it out, or label it.
+    """
+    labels = column_or_1d(y, warn=True)
+    rows = [] if labels.dtype.kind not in "Of" else [i for i, label in enumerate(labels.tolist()) if _missing(label)]
+    if rows:
+        verb, row, it = ("is", "row", "it") if len(rows) == 1 else ("are", "rows", "them")
+        which = f"{row} {listed(rows, at_most=5)}"
+        raise SettingsError(
+            f"Input y contains NaN: {len(rows)} of {len(labels)} labels {verb} missing ({which}). Leave {it} out, or "
+            f"label {it}."
+        )
+    assert_all_finite(labels, input_name="y", estimator_name=estimator_name)
+    check_classification_targets(labels)
+    return labels
+
+
+def _missing(label: Any) -> bool:
+    """Whether a label is None, not a number, or what pandas has in its place."""
+    nan = isinstance(label, float) and label != label
+    return label is None or nan or type(label).__name__ in ("NAType", "NaTType")
 
 
 def check_sample_weight(sample_weight: Any, X: Any) -> Floats | None:

@@ -12,10 +12,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite, check_random_state, get_tags
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_array, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import _num_samples, check_array, check_is_fitted, validate_data
 
 from assistlearn.agents import Agent, TrainingSamples
 from assistlearn.combination import Combination
@@ -30,6 +29,7 @@ from assistlearn.estimators.checks import (
     ALWAYS_RIGHT,
     AgentSpec,
     check_agents,
+    check_labels,
     check_sample_weight,
     class_factors,
     find_columns,
@@ -233,9 +233,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         agents = self._check_agents()
         plan = self._plan()
         X = self._check_table(X, reset=True)
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)
-        check_classification_targets(y)
+        y = check_labels(y, type(self).__name__)
         if len(y) != _num_samples(X):
             raise SettingsError(f"X has {_num_samples(X)} rows, but y has {len(y)} labels.")
         weight = check_sample_weight(sample_weight, X)

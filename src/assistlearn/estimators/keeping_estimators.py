@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from skops import io
 
+from assistlearn.errors import UntrustedFileError
 from assistlearn.learners.models_on_disk import MODEL_TYPES, load_trusted
+from assistlearn.storage.whole_files import write_bytes
 
 OWN_TYPES = (
     "assistlearn.agents.agent.Agent",
@@ -42,11 +45,36 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     Parameters
     ----------
     model : AssistedClassifier
-        Columns given as a lambda cannot be saved; name a function of a module instead.
+        Everything in it must have a name that another process can import: no lambda, no function or class that was
+        made inside a function.
     path : path
-        Where; an existing file is replaced.
+        Where; an existing file is replaced, once the new one is whole.
+
+    Raises
+    ------
+    UntrustedFileError
+        The model holds something that :func:`load` could never read. Nothing is written then.
     """
-    io.dump(model, path)
+    for name, _, columns in getattr(model, "agents", None) or ():
+        if _nameless(getattr(columns, "__qualname__", "")):
+            raise UntrustedFileError(
+                f"Agent {name!r}: its columns are given by {columns.__qualname__}, which no other process can find, so "
+                "that the file could not be loaded. Give the columns by name, position or slice, or by a function of a "
+                "module."
+            )
+    content: bytes = io.dumps(model)
+    lost = [name for name in io.get_untrusted_types(data=content) if _nameless(name)]
+    if lost:
+        raise UntrustedFileError(
+            f"The model holds {', '.join(lost)}, which no other process can find, so that the file could not be "
+            "loaded. Use functions and classes of a module instead."
+        )
+    write_bytes(Path(path), content)
+
+
+def _nameless(name: str) -> bool:
+    """Whether a name is that of a lambda, or of something that was made inside a function."""
+    return "<" in name
 
 
 def load(path: str | PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
@@ -67,5 +95,10 @@ def load(path: str | PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     -------
     model : AssistedClassifier
         As it was saved.
+
+    Raises
+    ------
+    UntrustedFileError
+        The file holds types that nobody said to trust, or it is damaged, or no such file at all.
     """
     return load_trusted(path, (*OWN_TYPES, *trusted))

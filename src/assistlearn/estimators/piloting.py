@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, column_or_1d
+from sklearn.utils.validation import _num_samples
 
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import SettingsError
-from assistlearn.estimators.checks import check_agents
+from assistlearn.estimators.checks import check_agents, check_labels
 from assistlearn.estimators.classifier import AssistedClassifier
 from assistlearn.evaluation.gains import Weighing, Worth
 from assistlearn.evaluation.pilot import drawn
@@ -94,8 +93,7 @@ def assistance_gain(
     names = [name for name, _, _ in check_agents(clf.agents)]
     if len(names) < 2:
         raise SettingsError(f"The only agent is {names[0]!r}: there is nobody to help it. Name a helper, too.")
-    y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
+    y = check_labels(y, "assistance_gain")
     if len(y) != _num_samples(X):
         raise SettingsError(f"X has {_num_samples(X)} rows, but y has {len(y)} labels.")
     training, pool = drawn(terms, y, _seed(random_state))

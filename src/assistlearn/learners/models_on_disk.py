@@ -42,30 +42,24 @@ def load_trusted(path: str | PathLike[str], trusted: Sequence[str], packages: Se
     packages : sequence of str, default=()
         Packages all of whose classes, but none of whose functions, are trusted.
     """
-    from skops import io
-
-    found = set(io.get_untrusted_types(file=path))
-    _refuse_unknown(found, trusted, packages, str(path))
-    model = io.load(path, trusted=sorted(found))
-    audit(model, str(path))
-    return model
+    return loads_trusted(Path(path).read_bytes(), str(path), trusted, packages)
 
 
-def loads_trusted(data: bytes, source: str) -> Any:
-    """Return what the bytes of a skops file hold, once every type in them is numpy's or scikit-learn's.
-
-    ``source`` is what errors call them.
-    """
+def loads_trusted(data: bytes, source: str, trusted: Sequence[str] = (), packages: Sequence[str] = ()) -> Any:
+    """Return what the bytes of a skops file hold, as :func:`load_trusted` does; ``source`` is what errors call them."""
     from skops import io
 
     try:
         found = set(io.get_untrusted_types(data=data))
-        _refuse_unknown(found, (), (), source)
+        _refuse_unknown(found, trusted, packages, source)
         model = io.loads(data, trusted=sorted(found))
     except UntrustedFileError:
         raise
     except Exception as error:  # a crafted file can fail in as many ways as there are readers below
-        raise UntrustedFileError(f"{source} holds a model that cannot be read: {error!r}.") from error
+        raise UntrustedFileError(
+            f"{source} cannot be read as a model: it was damaged, or it never was one ({error!r}). Save it again, or "
+            "take it from a backup."
+        ) from error
     audit(model, source)
     return model
 

@@ -59,6 +59,9 @@ FILES = (
 )
 """What a run has in its folder, beside its turns."""
 
+NAMES = ("turns", "held", ALONE, OPENED, *FILES)  # the second was written by older releases
+"""All that a run has in its folder."""
+
 
 class RunFolder:
     """The folder of one run at the initiator.
@@ -108,8 +111,7 @@ class RunFolder:
 
     def remove(self) -> list[str]:
         """Remove the run; files that it has not written stay. Return what could not be removed, in words."""
-        names = ("turns", "held", ALONE, OPENED, *FILES)  # the second was written by older releases
-        kept = [words for name in names if (words := remove_tree(self.path / name)) is not None]
+        kept = [words for name in NAMES if (words := remove_tree(self.path / name)) is not None]
         with suppress(OSError):  # something else lies in the folder
             self.path.resolve().rmdir()
             if self.path.is_symlink():

@@ -12,7 +12,7 @@
         model.skops       the model, if it was kept
         honest            empty; there if the agent's rewards had become honest
         reply.msg         what it answered; written last: the turn is done when this file is there
-    ended.json            how many rounds the result is made of
+    ended.json            how many rounds the result is made of, which turns there were, and whose models do not count
     mark.txt              by what the run is told from another that was opened under its name; where [privacy] counts
     digests.txt           the digest of each file, to notice one that has changed
 
@@ -24,7 +24,7 @@ from __future__ import annotations
 import logging
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -149,20 +149,33 @@ class RunStore:
         return (self._turn(number) / "reply.msg").exists()
 
     def past_turns(self) -> Iterator[PastTurn]:
-        """Yield the turns that are done, in order."""
-        folders = [folder for folder in (self.folder / "turns").glob("*") if folder.name.isdecimal()]
-        for folder in sorted(folders, key=lambda folder: int(folder.name)):
-            if (folder / "reply.msg").exists():
-                yield self._past_turn(folder)
+        """Yield the turns that are done, in order; raise ``RunError`` if something of one is missing."""
+        ended = self._ended()
+        if ended is not None:
+            self._remove_models(ended.get("removed", ()))  # a crash may have come before
+        done = self._done_turns()
+        for number in [] if ended is None else ended.get("turns", ()):
+            if number not in done:
+                raise RunError(f"{self._turn(number) / 'reply.msg'} is missing. {REMEDY}")
+        for number in done:
+            if ended is None:
+                yield self._past_turn(number, may_lack_model=False)
+            else:  # runs of earlier releases do not say whose models were removed
+                yield self._past_turn(number, may_lack_model=number in ended.get("removed", done))
 
-    def _past_turn(self, folder: Path) -> PastTurn:
+    def _done_turns(self) -> list[int]:
+        """Return the numbers of the turns that are done."""
+        folders = (self.folder / "turns").glob("*")
+        return sorted(int(each.name) for each in folders if each.name.isdecimal() and (each / "reply.msg").exists())
+
+    def _past_turn(self, number: int, may_lack_model: bool) -> PastTurn:
+        folder = self._turn(number)
         model, honest = folder / "model.skops", folder / "honest"
-        lost = [honest] if self.ended() is not None else [honest, model]  # the end removes models that do not count
-        for path in lost:
+        for path in [honest] if may_lack_model else [honest, model]:
             if self._files.noted(path) and not path.exists():
                 raise RunError(f"{path} is missing. {REMEDY}")
         request, reply = self._message(folder / "request.msg"), self._message(folder / "reply.msg")
-        return PastTurn(int(folder.name), request, reply, model if model.exists() else None, honest.exists())
+        return PastTurn(number, request, reply, model if model.exists() else None, honest.exists())
 
     def model(self, path: Path) -> Model:
         """Return a stored model, once it is known to be what was written, and all types in its file to be harmless."""
@@ -175,15 +188,26 @@ class RunStore:
             raise RunError(f"{path} cannot be read as a model ({type(error).__name__}: {error}). {REMEDY}") from error
 
     def end(self, n_rounds: int, surplus: list[int]) -> None:
-        """Remove the models that are not part of the result, then remember the end: after a crash it is said again."""
-        for number in surplus:
+        """Remember the end, with the models that are not part of the result; then remove these."""
+        facts = {"n_rounds": n_rounds, "turns": self._done_turns(), "removed": sorted(surplus)}
+        self._files.write({self._path("ended.json"): storage.json_bytes(facts)})
+        self._remove_models(surplus)
+
+    def _remove_models(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
             (self._turn(number) / "model.skops").unlink(missing_ok=True)
-        self._files.write({self._path("ended.json"): storage.json_bytes({"n_rounds": n_rounds})})
 
     def ended(self) -> int | None:
         """Return how many rounds the result is made of, if training is over."""
+        facts = self._ended()
+        return None if facts is None else int(facts["n_rounds"])
+
+    def _ended(self) -> dict[str, Any] | None:
         path = self._path("ended.json")
-        return int(storage.json_of(self._files.read(path), path)["n_rounds"]) if path.exists() else None
+        if not path.exists():
+            return None
+        facts: dict[str, Any] = storage.json_of(self._files.read(path), path)
+        return facts
 
     def mark(self) -> str:
         """Return by what this run is told from another that was opened under the same name; drawn once."""

@@ -1,0 +1,81 @@
+"""Where a command writes: what somebody needs is never overwritten, and nothing else without asking."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assistlearn.errors import AssistLearnError, SettingsError
+
+Force = Annotated[bool, typer.Option("--force", "-f", metavar="", help="Replace a file that is there already.")]
+
+
+def check_target(path: Path, needed: Mapping[Path, str], *, force: bool, quiet: bool, flag: str = "--out") -> None:
+    """Raise ``SettingsError`` if a file must not be written, or nobody says that it may be; before work begins.
+
+    Parameters
+    ----------
+    path : path
+        The file to write.
+    needed : mapping of path to str
+        What must stay, and what it is. Of a folder, all that is in it.
+    force : bool
+        Whether the user has said that a file which is there may be replaced. What is needed stays all the same.
+    quiet : bool
+        Whether to ask nothing.
+    flag : str
+        What names the file on the command line.
+    """
+    if path.is_dir():
+        raise SettingsError(f"{flag} {path} is a folder. Name a file.")
+    if not path.exists():
+        return
+    for kept, what in needed.items():
+        if kept.exists() and (os.path.samefile(path, kept) or path.resolve().is_relative_to(kept.resolve())):
+            raise SettingsError(f"{flag} {path} is {what}, which would be lost. Name another file.")
+    if force or (not quiet and sys.stdin.isatty() and typer.confirm(f"{path} is there. Replace it?", err=True)):
+        return
+    raise SettingsError(f"{path} is there already. Name another file with {flag}, or add --force to replace it.")
+
+
+def check_picture(path: Path, *, force: bool, quiet: bool, flag: str = "--plot") -> None:
+    """Raise ``SettingsError`` if a picture cannot be drawn into this file, or must not be."""
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        raise SettingsError(f"{flag} {path}: name a file that ends in .png, .svg or .pdf.")
+    check_target(path, {}, force=force, quiet=quiet, flag=flag)
+
+
+def needed_by_run(run: Path) -> dict[Path, str]:
+    """Return what a run needs on this machine: what it has written, and its agents' files, tables and models."""
+    from assistlearn.runs.folder import NAMES, RunFolder
+
+    own = {run / name: "a file of the run" for name in NAMES}
+    return own | needed_by_agents(RunFolder(run).settings().files.values())
+
+
+def needed_by_agents(files: Iterable[str | Path]) -> dict[Path, str]:
+    """Return what the agents of some files need: the files, and the tables, secrets and models that they name."""
+    from assistlearn.agent_files import load_description
+    from assistlearn.agent_files.table_source import TableFile
+
+    found: dict[Path, str] = {}
+    for file in map(Path, files):
+        found[file] = "an agent's file"
+        with suppress(AssistLearnError):  # a file that cannot be read is named where the agent is started
+            agent = load_description(file)
+            whose = f"of agent {agent.name!r}"
+            found[file] = f"the file {whose}"
+            table = agent.table.path if isinstance(agent.table, TableFile) else agent.table.database
+            needed = {
+                table: f"the table {whose}",
+                agent.secret: f"the secret {whose}",
+                agent.models: f"a model {whose}",
+            }
+            found |= {path: what for path, what in needed.items() if path is not None}
+    return found

@@ -1,0 +1,1 @@
+"""Servers on this machine: a run in a browser while it goes on, and predictions for other programs."""
