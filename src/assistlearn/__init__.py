@@ -3,12 +3,15 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from assistlearn.release import __version__ as __version__
+
 if TYPE_CHECKING:
     from assistlearn.core import Contribution
     from assistlearn.display import AssistanceDisplay, SharesDisplay, WorthDisplay
     from assistlearn.estimators import AssistedClassifier, assistance_gain, load, save
     from assistlearn.evaluation.mean_shares import mean_shares
     from assistlearn.events import StopReason
+    from assistlearn.pages.estimator_page import save_report
 
 __all__ = [
     "AssistanceDisplay",
@@ -21,8 +24,8 @@ __all__ = [
     "load",
     "mean_shares",
     "save",
+    "save_report",
 ]
-__version__ = "0.1.0"
 
 _HOMES = {
     "AssistanceDisplay": "display",
@@ -35,6 +38,7 @@ _HOMES = {
     "load": "estimators",
     "mean_shares": "evaluation.mean_shares",
     "save": "estimators",
+    "save_report": "pages.estimator_page",
 }
 _LAYERS = ("core", "display", "errors", "estimators", "events", "learners", "methods", "session")
 

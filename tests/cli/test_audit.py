@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assistlearn.cli.audit import WORDS
+from assistlearn.pages.messages_in_words import WORDS
 from assistlearn.protocol import Ledger
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.tally import Claim

@@ -12,32 +12,12 @@ from rich.table import Table
 
 from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table, size
 from assistlearn.cli.told import told_in_words
-from assistlearn.errors import LedgerError, SettingsError
+from assistlearn.errors import SettingsError
+from assistlearn.pages.messages_in_words import WORDS
 
 if TYPE_CHECKING:
     from assistlearn.protocol.ledger import Entry
     from assistlearn.protocol.tally import Tally
-
-WORDS = {
-    "open": "a question whether to work together: a name and a purpose",
-    "opened": "the agent's name and the number of its samples",
-    "align": "ids of samples, hashed or encrypted, to find the common ones",
-    "aligned": "which samples are common, hashed or encrypted",
-    "begin": "the labels as numbers, and how to train",
-    "ready": "how many samples are held",
-    "take-turn": "where others' models were right (soft: how sure they were, of every class), and their weights",
-    "turn-taken": "where the new model is right (soft: how sure it is, of every class), its weight, its answers "
-    "for hold-out samples",
-    "end": "that training is over",
-    "ended": "how many models are kept",
-    "predict": "which samples to vote on",
-    "scores": "votes: one score per class for each sample asked for",
-    "forget": "a request to remove a run",
-    "forgotten": "that it is removed",
-    "problem": "why a request was refused",
-    "unreadable": "bytes that are no message",
-}
-"""What each type of message says, in the order in which they come in a run."""
 
 COUNTED = ("runs", "turns", "ids", "votes", "bits")
 """What is counted of each initiator, as the limits under ``[allow]`` are."""
@@ -68,17 +48,13 @@ def audit(
 def _ledger(agent: Path) -> Path:
     """Return where the ledger of this agent lies, once it is clear that it was not removed."""
     from assistlearn.agent_files import load_description
-    from assistlearn.service.store import runs_at
+    from assistlearn.service.store import ledger_of
 
     if agent.suffix == ".jsonl":
         if not agent.exists():
             raise SettingsError(f"There is no ledger {agent}. Check the path, or name the agent's TOML file.")
         return agent
-    home = load_description(agent).models
-    path = home / "ledger.jsonl"
-    if not path.exists() and (runs_at(home) or path.with_name("ledger.jsonl.head").exists()):
-        raise LedgerError(f"{path} is not there, although this agent took part in runs: it was removed.")
-    return path
+    return ledger_of(load_description(agent).models)
 
 
 def _summary(entries: Sequence[Entry]) -> dict[str, Any]:

@@ -8,16 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from assistlearn.cli.output import counted, plain, say, say_table
-
-TITLES = {
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced accuracy",
-    "log_loss": "log loss (low is good)",
-    "brier": "Brier (low is good)",
-    "roc_auc": "ROC AUC",
-    "average_precision": "average precision",
-}
-"""What the metrics are called."""
+from assistlearn.pages.figures_in_words import TITLES
 
 MOST_CLASSES = 12
 """With more classes than these, which class is taken for which is not shown as a table; ``--json`` has it."""

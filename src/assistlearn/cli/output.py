@@ -13,6 +13,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from assistlearn.pages.figures_in_words import counted, size
+
+__all__ = ["KEPT", "Json", "command", "complaints", "counted", "plain", "say", "say_json", "say_table", "size"]
+
 KEPT = "\n\t\u200c\u200d"
 """What is not printable and yet shown as it is: ends of lines, and what some scripts join their letters with."""
 
@@ -56,24 +60,3 @@ def command(*parts: str | Path) -> str:
     "assistlearn show 'my runs/first'"
     """
     return plain(shlex.join(["assistlearn", *map(str, parts)]))
-
-
-def size(n_bytes: float) -> str:
-    """Return a number of bytes in people's words.
-
-    >>> size(999), size(12_345_678)
-    ('999 bytes', '12.3 MB')
-    """
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if n_bytes >= factor:
-            return f"{n_bytes / factor:.1f} {unit}"
-    return f"{n_bytes:.0f} bytes"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "sample"), counted(1200, "sample")
-    ('1 sample', '1,200 samples')
-    """
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -21,6 +21,7 @@ from assistlearn.cli.network import app as network
 from assistlearn.cli.output import complaints, plain, say_json
 from assistlearn.cli.predict import predict
 from assistlearn.cli.privacy import privacy
+from assistlearn.cli.report import report
 from assistlearn.cli.reproduce import reproduce
 from assistlearn.cli.show import show
 from assistlearn.cli.simulate import simulate
@@ -49,6 +50,7 @@ app.command("worth")(worth)
 app.command("simulate")(simulate)
 app.command("predict")(predict)
 app.command("show")(show)
+app.command("report")(report)
 app.command("audit")(audit)
 app.command("privacy")(privacy)
 app.command("forget")(forget)

@@ -12,23 +12,12 @@ from rich.table import Table
 from assistlearn.cli.holdout_report import show_report
 from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table, size
 from assistlearn.cli.worth_report import show_pilot
+from assistlearn.pages.figures_in_words import COMBINATIONS
 
 if TYPE_CHECKING:
     from assistlearn.plan import Plan
     from assistlearn.runs.folder import RunFolder
     from assistlearn.runs.round_prices import RoundPrice
-
-COMBINATIONS = {
-    "sum": "they are added up",
-    "linear": "a linear model of all agents' scores",
-    "boosted": "small trees over all agents' scores and the initiator's own columns",
-    "stack": "small trees over all agents' scores and the initiator's own columns",
-    "offset": "a weighted sum of all agents' scores, and small trees over the initiator's own columns after it",
-    "offset alone": "small trees over the initiator's own scores and columns, as the others did not help",
-    "alone": "the initiator's alone count, as the others did not help",
-    "linear alone": "a linear model of the initiator's own scores, as the others did not help",
-}
-"""What a combination is, in words."""
 
 
 def show(

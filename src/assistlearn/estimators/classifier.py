@@ -38,7 +38,7 @@ from assistlearn.estimators.checks import (
 )
 from assistlearn.estimators.columns import AllColumns, Positions, rows_held, take_columns
 from assistlearn.estimators.documented import documents_plan
-from assistlearn.estimators.html import agents_block
+from assistlearn.estimators.html import agents_block, answer_block
 from assistlearn.estimators.learned import Learned
 from assistlearn.estimators.sharing import SharesMixin
 from assistlearn.estimators.verbose import VerboseBar
@@ -112,6 +112,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     report_ : Report or None
         What the hold-out samples say of the result: every metric with help and alone, with the differences and their
         95 % intervals, the confusion matrix, and who helped how much; None without ``holdout``.
+        :func:`assistlearn.save_report` writes it as a page.
     left_ : dict of str to str
         Agents that the run went on without, as the hold-out samples contradicted what they said, and why.
     combination_ : Combination or None
@@ -539,6 +540,12 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     def _sk_visual_block_(self) -> Any:
         names = getattr(self, "feature_names_in_", None)
         return agents_block(check_agents(self.agents), getattr(self, "columns_", None), names)
+
+    def _html_repr(self) -> str:
+        """Return how it looks in a notebook: the answer, where it has one, and scikit-learn's drawing."""
+        report: Report | None = getattr(self, "report_", None)
+        drawing: str = super()._html_repr()
+        return drawing if report is None else answer_block(report) + drawing
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

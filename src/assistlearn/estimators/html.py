@@ -1,11 +1,14 @@
-"""How an AssistedClassifier looks in a notebook: its agents side by side, each with its columns."""
+"""How an AssistedClassifier looks in a notebook: its agents side by side, and the answer once there is one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 from assistlearn.estimators.columns import Positions
+from assistlearn.evaluation.difference import Difference
+from assistlearn.evaluation.report import Report
 
 
 def agents_block(
@@ -29,3 +32,28 @@ def _shown(said: Any, found: Positions | None, names: Sequence[str] | None) -> s
         return str(said)
     shown = [str(names[i]) if names is not None else str(i) for i in found]
     return f"{len(shown)} columns: {', '.join(shown)}"
+
+
+def answer_block(report: Report) -> str:
+    """Return what the hold-out samples say, in short: alone, with help, the difference, and who helped."""
+    found = report.differences["accuracy"]
+    words = [f"{_verdict(found)} On {report.n_samples:,} samples that no model was trained on:"]
+    figures = [("alone", report.alone["accuracy"]), ("with help", report.assisted["accuracy"])]
+    cells = [(title, "-" if value is None else f"{value:.1%}") for title, value in figures]
+    if found is not None:
+        ends = f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
+        cells.append(("difference (95 % interval)", f"{100 * found.value:+.1f} points ({ends})"))
+    if report.shares is not None:
+        cells += [
+            (f"owed to {share.helper}", f"{100 * share.accuracy.value:+.1f} ± {200 * share.accuracy.error:.1f} points")
+            for share in report.shares.helpers
+        ]
+    words += [f"{name} made it worse." for name in report.worse]
+    rows = "".join(f"<tr><th>{escape(title)}</th><td>{escape(value)}</td></tr>" for title, value in cells)
+    return f"<p>{escape(' '.join(words))}</p><table><caption>Accuracy</caption>{rows}</table>"
+
+
+def _verdict(found: Difference | None) -> str:
+    if found is None or found.low <= 0.0 <= found.high:
+        return "Whether help was worth it is not certain."
+    return "Help was worth it." if found.low > 0.0 else "Help made it worse."

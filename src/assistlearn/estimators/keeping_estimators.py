@@ -24,6 +24,7 @@ OWN_TYPES = (
     "assistlearn.estimators.classifier.AssistedClassifier",
     "assistlearn.estimators.columns.AllColumns",
     "assistlearn.evaluation.difference.Difference",
+    "assistlearn.evaluation.reliability.Reliability",
     "assistlearn.evaluation.report.Report",
     "assistlearn.evaluation.score_calibration.ScoreCalibration",
     "assistlearn.evaluation.shares.Estimate",

@@ -10,6 +10,7 @@ from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes, winners
 from assistlearn.evaluation.difference import Difference, differences
 from assistlearn.evaluation.metrics import METRICS, confusion, measure, recalls
+from assistlearn.evaluation.reliability import Reliability, reliability
 from assistlearn.evaluation.shares import GainShares
 
 
@@ -37,6 +38,9 @@ class Report:
         Helpers without whom the result is better, beyond chance.
     left_out : list of str
         Who was left out of the result: those of them, as the plan has it, and agents that were not believed.
+    reliability, reliability_alone : tuple of Reliability
+        How sure answers were said to be, and how often they were right, with help and alone; empty in reports of
+        older releases.
     """
 
     n_samples: int
@@ -50,6 +54,8 @@ class Report:
     shares: GainShares | None
     worse: list[str]
     left_out: list[str]
+    reliability: tuple[Reliability, ...] = ()
+    reliability_alone: tuple[Reliability, ...] = ()
 
 
 class Decided(NamedTuple):
@@ -77,7 +83,14 @@ def compare(codes: Codes, assisted: Decided, alone: Decided, weights: Floats | N
         "confusion": tables[0].tolist(),
         "recalls": recalls(tables[0]),
         "recalls_alone": recalls(tables[1]),
+        "reliability": reliability(codes, _likely(assisted), answered[0], weights),
+        "reliability_alone": reliability(codes, _likely(alone), answered[1], weights),
     }
+
+
+def _likely(decided: Decided) -> Floats:
+    """Return the probabilities that are told: calibrated ones where there are such."""
+    return decided.probabilities if decided.calibrated is None else decided.calibrated
 
 
 def _figures(decided: Decided, judge: Callable[[Floats], dict[str, Any]]) -> dict[str, Any]:

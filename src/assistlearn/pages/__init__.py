@@ -1,1 +1,1 @@
-"""A run as one page to look at, from its events and its folder. Nothing here takes part in a run."""
+"""Pages for people: what a run says of itself, as a view model and as HTML that needs nothing from outside."""

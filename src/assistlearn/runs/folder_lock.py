@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import struct
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,9 @@ from typing import TextIO
 from assistlearn.errors import RunError
 
 NAME = "lock"
+
+_FLOCK = "hhqqi"
+"""The operating system's record of a lock: its type, from where, its start and length, and whose it is."""
 
 
 @contextmanager
@@ -53,6 +57,17 @@ def locked(folder: Path, *, alone: bool) -> Iterator[None]:
         file.write(f"{os.getpid()} {_command()}\n")
         file.flush()
         yield
+
+
+def somebody_works(folder: Path) -> bool:
+    """Return whether another process has a folder alone, as one that trains has; nothing is locked to find out."""
+    try:
+        with (folder / NAME).open("rb") as file:
+            asked = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
+            held: int = struct.unpack(_FLOCK, fcntl.fcntl(file, fcntl.F_GETLK, asked))[0]
+            return held != fcntl.F_UNLCK
+    except OSError:  # there is no lock, or it may not be looked at
+        return False
 
 
 def _command() -> str:

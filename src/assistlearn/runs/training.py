@@ -39,6 +39,7 @@ from assistlearn.runs.setup import SetUp, set_up
 from assistlearn.runs.told_labels import told_labels
 from assistlearn.runs.traffic import received_answers, traffic_of
 from assistlearn.runs.turn_check import doubts_of, turn_checks
+from assistlearn.runs.versions_here import versions
 from assistlearn.session import Session
 
 SINCE_VECTORS, SINCE_APART = 3, 4
@@ -242,4 +243,5 @@ def _result(run: OpenRun, seen: Sequence[Event], end: RunFinished, n_training: i
         "left": run.folder.left(),
         "traffic": traffic_of(run, seen),
         "combination": next((asdict(event) for event in seen if isinstance(event, CombinationLearned)), None),
+        "versions": versions(),
     }

@@ -1,0 +1,122 @@
+"""The page of a fitted AssistedClassifier, whose agents are all in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from assistlearn.evaluation.score_calibration import in_words
+from assistlearn.events import Event, Recorded, RoundFinished, RunFinished, SamplesSettled, TurnFinished
+from assistlearn.pages.chosen_settings import chosen
+from assistlearn.pages.keeping_pages import keep_page
+from assistlearn.pages.run_page import run_page, without_class_names
+from assistlearn.pages.story import Story
+from assistlearn.pages.view import ONE_PROCESS, Subject, View
+from assistlearn.plan import SETTINGS, Plan
+from assistlearn.runs.versions_here import versions
+
+if TYPE_CHECKING:
+    from assistlearn.estimators import AssistedClassifier
+
+
+def save_report(
+    model: AssistedClassifier, path: str | PathLike[str], *, class_names: bool = True, force: bool = False
+) -> Path:
+    """Write what a fitted model says of itself as one page: the answer first, then all it rests on.
+
+    The page needs nothing from outside, and holds no values and no names of columns. Fit with ``holdout``, so that
+    there is an answer.
+
+    Parameters
+    ----------
+    model : AssistedClassifier
+        Fitted.
+    path : path
+        Where; an older page is replaced.
+    class_names : bool, default=True
+        Whether classes have their names, or numbers.
+    force : bool, default=False
+        Whether a file that is no such page is replaced, too.
+
+    Returns
+    -------
+    path : Path
+        Where the page is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from assistlearn import AssistedClassifier, save_report
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(max_depth=2)
+    >>> agents = [("clinic", tree, slice(0, 5)), ("lab", tree, slice(5, 30))]
+    >>> clf = AssistedClassifier(agents, n_rounds=2, method="ascii", holdout=0.3, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_report(clf, f"{folder}/report.html").name
+    'report.html'
+    """
+    view = view_of_estimator(model)
+    place = Path(path)
+    keep_page(place, run_page(view if class_names else without_class_names(view)), force=force)
+    return place
+
+
+def view_of_estimator(model: AssistedClassifier) -> View:
+    """Return what a fitted model says of itself, as pages show it."""
+    check_is_fitted(model)
+    plan = Plan(**{name: getattr(model, name) for name, known in SETTINGS.items() if known.estimator})
+    story = Story(_subject(model, plan))
+    for event in _events(model):
+        story.feed(Recorded(None, event))
+    learned = model.combination_
+    result = {
+        "stop_reason": model.stop_reason_.name,
+        "n_rounds": model.n_rounds_,
+        "evaluation": None if model.report_ is None else asdict(model.report_),
+        "combination": None if learned is None else {"kind": learned.kind},
+        "versions": versions(),
+    }
+    told = in_words(model.calibration_, wanted=plan.calibrates, learned=learned is not None)
+    story.take_result(result, told)
+    return story.view("finished")
+
+
+def _subject(model: AssistedClassifier, plan: Plan) -> Subject:
+    values: dict[str, Any] = {name: getattr(plan, name) for name, known in SETTINGS.items() if known.estimator}
+    names = tuple(model.agents_)
+    return Subject(
+        run="",
+        initiator=names[0],
+        agents=names,
+        classes=tuple(map(str, model.classes_)),
+        reach=ONE_PROCESS,
+        settings=chosen(plan, values),
+        n_rounds=plan.most_rounds,
+        keeps_labels=plan.make_method().keeps_labels,
+        metric=plan.metric,
+    )
+
+
+def _events(model: AssistedClassifier) -> Iterator[Event]:
+    """Yield what happened, as far as the model remembers it."""
+    n_holdout = 0 if model.report_ is None else model.report_.n_samples
+    yield SamplesSettled(len(model.ignorance_) - n_holdout, n_holdout)
+    for each in model.contributions_:
+        yield TurnFinished(each.turn, each.round, each.agent, each.model_weight, each.mean_reward, each)
+    scores, metrics, losses = model.holdout_scores_, model.holdout_metrics_, model.round_losses_
+    for round in range(1, max(len(scores), len(losses), model.n_rounds_) + 1):
+        at = round - 1
+        yield RoundFinished(
+            round,
+            scores[at] if at < len(scores) else None,
+            losses[at] if at < len(losses) else None,
+            metric=metrics[at] if at < len(metrics) else None,
+        )
+    yield RunFinished(model.stop_reason_, model.n_rounds_)

@@ -1,0 +1,93 @@
+"""The story of a run as its folder tells it, from the first event to the last."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assistlearn.agent_files import load_description
+from assistlearn.errors import AssistLearnError
+from assistlearn.evaluation.score_calibration import ScoreCalibration, in_words
+from assistlearn.events import read
+from assistlearn.pages.chosen_settings import chosen
+from assistlearn.pages.story import Story
+from assistlearn.pages.view import Released, State, Subject, View
+from assistlearn.protocol.ledger_of_run import entries_of
+from assistlearn.runs.folder import RunFolder
+from assistlearn.runs.folder_lock import somebody_works
+from assistlearn.runs.pilot_terms import terms_of
+from assistlearn.runs.releases_of_run import releases_of_run
+from assistlearn.runs.settings import RunSettings
+
+
+def subject_of(settings: RunSettings) -> Subject:
+    """Return what a run is about, without files, fingerprints and places."""
+    return Subject(
+        run=settings.run,
+        initiator=settings.initiator,
+        agents=tuple(settings.agents),
+        classes=tuple(map(str, settings.classes)),
+        reach=settings.reach,
+        settings=chosen(settings.plan, settings.plan.of_runs()),
+        n_rounds=settings.plan.most_rounds,
+        keeps_labels=settings.plan.make_method().keeps_labels,
+        metric=settings.plan.metric,
+        is_pilot=terms_of(settings) is not None,
+    )
+
+
+def story_of(folder: RunFolder) -> Story:
+    """Return the story of a run so far: its events, its result, its ledger.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        Of a run that has begun, goes on, was interrupted or is finished, by this release or an older one.
+    """
+    story = Story(subject_of(folder.settings()))
+    for recorded in read(folder.events):
+        story.feed(recorded)
+    take_folder(story, folder)
+    return story
+
+
+def take_folder(story: Story, folder: RunFolder) -> None:
+    """Let a story take what the folder holds beside the events: what was found, and what the ledger has."""
+    settings, result, worth = folder.settings(), folder.result(), folder.worth()
+    if result is not None:
+        calibration = ScoreCalibration.from_json(result.get("calibration"))
+        learned = result.get("combination") is not None
+        story.take_result(result, in_words(calibration, wanted=settings.plan.calibrates, learned=learned))
+    if worth is not None:
+        story.take_worth(worth)
+    ledger = _ledger(settings)
+    entries = [] if ledger is None else entries_of(ledger, settings.run)
+    if entries:
+        story.take_ledger(entries)
+    story.take_released(
+        {
+            agent: [Released(each.kind, each.about, each.times, each.said, each.sent) for each in released]
+            for agent, released in releases_of_run(folder).items()
+        }
+    )
+
+
+def view_of(folder: RunFolder) -> View:
+    """Return how a run stands, as its folder has it."""
+    return story_of(folder).view(state_of(folder))
+
+
+def state_of(folder: RunFolder) -> State:
+    """Return whether a run is finished, goes on, or was stopped."""
+    is_pilot = terms_of(folder.settings()) is not None
+    if (folder.worth() if is_pilot else folder.result()) is not None:
+        return "finished"
+    return "going on" if somebody_works(folder.path) else "stopped"
+
+
+def _ledger(settings: RunSettings) -> Path | None:
+    """Return the initiator's ledger; None where its file is no longer where it was."""
+    try:
+        path = load_description(Path(settings.files[settings.initiator])).models / "ledger.jsonl"
+    except (AssistLearnError, OSError, KeyError):
+        return None
+    return path if path.exists() else None

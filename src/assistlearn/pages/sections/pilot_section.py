@@ -1,0 +1,52 @@
+"""What a pilot has found: how the gain stood after each block of samples, and each helper's own."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from assistlearn.pages.figures_in_words import percent
+from assistlearn.pages.pictures import drawn
+from assistlearn.pages.section import PagePicture, PageTable, Section
+from assistlearn.pages.view import View
+
+
+def pilot(view: View) -> Section | None:
+    """Return the section; None for a run that is no pilot, and before the first look."""
+    if not view.opened and not view.gains:
+        return None
+    words = (
+        "This was a pilot: it only asks whether help is worth it. It trained on a part of the samples and then opened "
+        "others, a block at a time, until that was clear. The limits hold at all looks together.",
+    )
+    looks = PageTable(
+        "The gain, look by look",
+        ("samples opened", "loss lower by", "from", "to"),
+        tuple(
+            (f"{row.n_opened:,}", *(f"{each:+.4f}" for each in (row.gain, row.lower, row.upper))) for row in view.opened
+        ),
+    )
+    helpers = PageTable(
+        "Each helper beside the initiator, the others absent",
+        ("helper", "worth it", "loss lower by", "from", "to", "holds with"),
+        tuple(
+            (
+                row.helper,
+                row.answer,
+                *(f"{each:+.3f}" for each in (row.gain, row.lower, row.upper)),
+                percent(row.holds_with),
+            )
+            for row in view.gains
+        ),
+        words=(1,),
+    )
+    picture = None
+    if len(view.opened) > 1:
+        last = view.opened[-1]
+        label = (
+            f"A curve of the gain against the samples opened. After {last.n_opened:,} samples the loss is lower by "
+            f"{last.gain:.3f}, with limits from {last.lower:.3f} to {last.upper:.3f}."
+        )
+        picture = PagePicture(label, partial(drawn.opened, view.opened))
+    return Section(
+        "pilot", "The pilot", words, picture=picture, tables=tuple(table for table in (looks, helpers) if table.rows)
+    )

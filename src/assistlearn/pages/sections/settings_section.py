@@ -1,0 +1,30 @@
+"""The settings of the run and the versions of what made it."""
+
+from __future__ import annotations
+
+from assistlearn.pages.figures_in_words import counted
+from assistlearn.pages.section import PageTable, Section
+from assistlearn.pages.view import View
+
+
+def settings(view: View) -> Section:
+    """Return the section."""
+    subject = view.subject
+    classes = "1 class" if len(subject.classes) == 1 else f"{len(subject.classes):,} classes"
+    words = [f"{counted(len(subject.agents), 'agent')}, {classes}."]
+    if view.troubles:
+        met = counted(view.troubles, "trouble")
+        words.append(f"{met} on the way, after which it went on; the words are in the log of the run.")
+    tables = [
+        PageTable(
+            "Settings",
+            ("setting", "value", "what it does"),
+            tuple((each.name, each.value, each.explanation) for each in subject.settings),
+            words=(1, 2),
+        )
+    ]
+    if view.versions:
+        tables.append(
+            PageTable("The result was made with", ("program", "version"), tuple(view.versions.items()), words=(1,))
+        )
+    return Section("settings", "Settings and versions", tuple(words), tables=tuple(tables))

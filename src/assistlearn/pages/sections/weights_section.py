@@ -1,0 +1,39 @@
+"""What each agent contributed: its models and how loud they are."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from assistlearn.pages.figures_in_words import figure, percent
+from assistlearn.pages.pictures import drawn
+from assistlearn.pages.section import PagePicture, PageTable, Section
+from assistlearn.pages.view import View
+
+
+def weights(view: View) -> Section | None:
+    """Return the section; None before the first turn."""
+    if not view.weights:
+        return None
+    agents = view.subject.agents
+    words = (
+        "In its turn an agent fits a model to its own columns. The model weight says how loud the model's votes are. "
+        "An agent whose model is no better than chance sits the turn out.",
+    )
+    summed = PageTable(
+        "What each agent contributed",
+        ("agent", "turns", "models", "sat out", "sum of weights", "best model in training"),
+        tuple(
+            (row.agent, str(row.turns), str(row.models), str(row.sat_out), figure(row.weight), percent(row.best))
+            for row in view.agents
+        ),
+    )
+    each = PageTable(
+        "Model weights by round",
+        ("round", *agents),
+        tuple((str(row.round), *map(figure, row.weights)) for row in view.weights),
+    )
+    label = "Curves of the model weights against the round. " + " ".join(
+        f"{row.agent}: {row.models} models, {row.weight:.2f} in all." for row in view.agents
+    )
+    picture = PagePicture(label, partial(drawn.weights, agents, view.weights))
+    return Section("weights", "Model weights", words, picture=picture, tables=(summed, each))

@@ -1,0 +1,135 @@
+"""Where the seconds of a run went, from the times of its events.
+
+The time between two facts goes to what the second one ends: an answer ends the wait for it, an initiator's turn ends
+its own fit. So the parts add up to the whole.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TypeAlias
+
+from assistlearn.events import (
+    Answered,
+    Asked,
+    CombinationLearned,
+    Event,
+    JobStarted,
+    LabelsTold,
+    Predicted,
+    ResultJudged,
+    RoundFinished,
+    RunFinished,
+    RunForgotten,
+    SamplesDone,
+    SamplesMatched,
+    SamplesOpened,
+    SamplesSettled,
+    TurnFinished,
+)
+from assistlearn.pages.view import Spent
+
+MATCHING, TELLING, TURNS, OWN_FITS = "matching samples", "telling the task", "turns", "own turns"
+COMBINING, ALONE, ENDING = "putting votes together", "training alone, to compare", "ending the run"
+PREDICTING, STARTING, IDLE, OTHER = "predicting", "starting to work together", "nobody at work", "all else"
+
+_ANSWERS = {
+    "opened": STARTING,
+    "aligned": MATCHING,
+    "ready": TELLING,
+    "turn-taken": TURNS,
+    "ended": ENDING,
+    "scores": PREDICTING,
+    "forgotten": ENDING,
+}
+_OWN: dict[type[Event], str] = {
+    SamplesMatched: MATCHING,
+    SamplesSettled: MATCHING,
+    LabelsTold: TELLING,
+    RoundFinished: COMBINING,
+    CombinationLearned: COMBINING,
+    ResultJudged: ALONE,
+    SamplesOpened: PREDICTING,
+    Predicted: PREDICTING,
+    RunFinished: ENDING,
+    RunForgotten: ENDING,
+    JobStarted: STARTING,
+}
+_ORDER = (STARTING, MATCHING, TELLING, TURNS, OWN_FITS, COMBINING, ALONE, ENDING, PREDICTING, OTHER, IDLE)
+
+Key: TypeAlias = tuple[str, str]
+
+
+class TimeLine:
+    """Adds seconds up, event by event.
+
+    Parameters
+    ----------
+    initiator : str
+        Whose work is done without messages.
+    is_pilot : bool
+        Whether the command goes on when training is over.
+    """
+
+    def __init__(self, initiator: str, is_pilot: bool = False) -> None:
+        self._initiator = initiator
+        self._is_pilot = is_pilot
+        self._before: datetime | None = None
+        self._seconds: dict[Key, float] = {}
+        self._times: dict[Key, int] = {}
+        self._begun: set[Key] = set()
+        self._is_over = False
+        self._is_idle = False
+
+    def feed(self, time: datetime | None, event: Event) -> None:
+        """Take one more fact; those without a time are passed over."""
+        if time is None:
+            return
+        if self._before is not None:
+            key = (IDLE, "") if self._is_idle or self._begins_anew(event) else self._key(event)
+            self._seconds[key] = self._seconds.get(key, 0.0) + max((time - self._before).total_seconds(), 0.0)
+            told = isinstance(event, TurnFinished) and event.agent != self._initiator  # its answer was counted
+            self._times[key] = self._times.get(key, 0) + (not told)
+        self._before = time
+        self._note(event)
+
+    def spent(self) -> tuple[Spent, ...]:
+        """Return where the seconds went, in the order of a run."""
+        keys = sorted(self._seconds, key=lambda key: _ORDER.index(key[0]))
+        return tuple(Spent(*key, round(self._seconds[key], 3), self._times[key]) for key in keys)
+
+    def _begins_anew(self, event: Event) -> bool:
+        """Whether a command goes on with a run: it says again what was said before. Until then nobody worked on it."""
+        return _beginning(event) in self._begun
+
+    def _note(self, event: Event) -> None:
+        """Remember what was said first, and whether a command has ended."""
+        begins = _beginning(event)
+        if begins is not None:
+            self._begun.add(begins)
+        self._is_over |= isinstance(event, RunFinished)
+        ends = isinstance(event, Predicted | RunForgotten) or (isinstance(event, RunFinished) and not self._is_pilot)
+        self._is_idle = ends
+
+    def _key(self, event: Event) -> Key:
+        match event:
+            case Answered(agent=agent, type=type_):
+                what = _ANSWERS.get(type_, OTHER)
+            case SamplesDone(agent=agent):
+                what = MATCHING
+            case TurnFinished(agent=agent):
+                what = OWN_FITS if agent == self._initiator else TURNS
+            case _:
+                what, agent = _OWN.get(type(event), OTHER), self._initiator
+        return PREDICTING if self._is_over and what in (STARTING, MATCHING, TELLING) else what, agent
+
+
+def _beginning(event: Event) -> Key | None:
+    """Return which of the first words of a command a fact is, and to whom; None for all others."""
+    match event:
+        case Asked(type="open" | "begin", agent=agent):
+            return event.type, agent
+        case JobStarted():
+            return "job", ""
+        case _:
+            return None

@@ -1,0 +1,363 @@
+"""What a page shows of a run: plain figures and names, nothing of a sample, a column or a file.
+
+Error texts and other free words are no part of it: they may hold ids, values and paths. They stay in the folder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from assistlearn.evaluation.reliability import Reliability
+
+State: TypeAlias = Literal["going on", "stopped", "finished"]
+"""Somebody works on it, nobody does and it has no result, or it has one."""
+
+ONE_PROCESS = "one process"
+"""How agents are reached that are all in this process: nothing is sent."""
+
+Verdict: TypeAlias = Literal["yes", "no", "worse", "undecided"]
+"""Whether help was worth it; "no" is said by pilots alone, "worse" by all others."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a run is about, as far as a page may know.
+
+    Attributes
+    ----------
+    run, initiator : str
+        Their names; no name of a run where all agents were in one process.
+    agents : tuple of str
+        All agents, the initiator first.
+    classes : tuple of str
+        The names of the classes.
+    reach : str
+        How agents were reached; :data:`ONE_PROCESS` where nothing had to be sent.
+    settings : tuple of Chosen
+        The plan, setting by setting.
+    n_rounds : int
+        Rounds at the most.
+    keeps_labels : bool
+        Whether true labels stay with the initiator.
+    metric : str
+        What was to improve on hold-out samples.
+    is_pilot : bool
+        Whether it only asks if help is worth it.
+    """
+
+    run: str
+    initiator: str
+    agents: tuple[str, ...]
+    classes: tuple[str, ...]
+    reach: str
+    settings: tuple[Chosen, ...]
+    n_rounds: int
+    keeps_labels: bool
+    metric: str
+    is_pilot: bool = False
+
+    @property
+    def helpers(self) -> tuple[str, ...]:
+        """All agents but the initiator."""
+        return self.agents[1:]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A setting: its name, its value as text, and what it does."""
+
+    name: str
+    value: str
+    explanation: str
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is; ``waiting_for`` is the agent that was asked last and has not answered, ``since`` when."""
+
+    rounds: int
+    most_rounds: int
+    turns: int
+    waiting_for: str | None = None
+    since: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Between:
+    """A figure and the ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The answer first.
+
+    Attributes
+    ----------
+    verdict : Verdict
+        Whether help was worth it.
+    what : str
+        By which figure, such as accuracy.
+    n_samples : int
+        On how many samples that models were not fitted to.
+    alone, assisted : float
+        That figure alone and with help.
+    difference : Between or None
+        Assisted minus alone, in pilots what the loss is lower by; None where there is no interval.
+    """
+
+    verdict: Verdict
+    what: str
+    n_samples: int
+    alone: float
+    assisted: float
+    difference: Between | None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One metric, with help and alone; None where it is not defined."""
+
+    name: str
+    assisted: float | None
+    alone: float | None
+    difference: Between | None
+
+
+@dataclass(frozen=True)
+class RoundRow:
+    """How good all were together after a round; ``kept`` says whether the result has it, None while that is open."""
+
+    round: int
+    accuracy: float | None
+    metric: float | None
+    loss: float | None
+    error: float | None
+    kept: bool | None = None
+
+
+@dataclass(frozen=True)
+class ShareRow:
+    """What the result owes a helper, each figure with its standard error."""
+
+    helper: str
+    accuracy: float
+    accuracy_error: float
+    loss: float
+    loss_error: float
+    lost_without: float | None
+
+
+@dataclass(frozen=True)
+class WeightsOfRound:
+    """The model weight of each agent in a round, in the order of the agents; None where it has no model."""
+
+    round: int
+    weights: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class AgentRow:
+    """What an agent contributed.
+
+    Attributes
+    ----------
+    agent : str
+        Its name.
+    turns, models, sat_out : int
+        Its turns, those that gave a model, and those that it sat out.
+    weight : float
+        The sum of its models' weights.
+    best : float or None
+        The largest share of training samples on which a model of its was right.
+    left : int or None
+        The turn from which on the run went on without it.
+    """
+
+    agent: str
+    turns: int
+    models: int
+    sat_out: int
+    weight: float
+    best: float | None
+    left: int | None = None
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """How often each true class (rows) was answered as each class; which share was right, with help and alone."""
+
+    counts: tuple[tuple[float, ...], ...]
+    found: tuple[float | None, ...]
+    found_alone: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class MessageRow:
+    """All messages of a type in one direction."""
+
+    direction: Literal["sent", "received"]
+    type: str
+    messages: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What went to and fro between the initiator and a helper.
+
+    Attributes
+    ----------
+    helper : str
+        With whom.
+    rows : tuple of MessageRow
+        By direction and type.
+    turns : int
+        Turns that the helper took.
+    bits_sent, bits_received : float or None
+        Bits per training sample and turn: of what it was told before a turn, and of its answer.
+    """
+
+    helper: str
+    rows: tuple[MessageRow, ...]
+    turns: int
+    bits_sent: float | None
+    bits_received: float | None
+
+    def bytes(self, direction: str) -> int:
+        """Return the bytes in one direction."""
+        return sum(row.bytes for row in self.rows if row.direction == direction)
+
+    def messages(self, direction: str) -> int:
+        """Return the messages in one direction."""
+        return sum(row.messages for row in self.rows if row.direction == direction)
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Samples that a helper was asked about, and those of them that it holds."""
+
+    helper: str
+    n_asked: int
+    n_held: int
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Seconds that went to one kind of work with one agent, and how often."""
+
+    what: str
+    agent: str
+    seconds: float
+    times: int
+
+
+@dataclass(frozen=True)
+class Released:
+    """What an agent said about one sample: ``said`` and ``sent`` are bits of one sample, all times together."""
+
+    kind: str
+    about: str
+    times: int
+    said: float
+    sent: float
+
+
+@dataclass(frozen=True)
+class LabelsGiven:
+    """Labels that chance has changed before helpers were told: how much each says, and all of a person's runs."""
+
+    epsilon: float
+    n_samples: int
+    n_drawn: int
+    most_spent: float
+
+
+@dataclass(frozen=True)
+class OpenedSoFar:
+    """How a pilot stood after so many samples."""
+
+    n_opened: int
+    gain: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class GainRow:
+    """What one helper gains beside the initiator, in a pilot."""
+
+    helper: str
+    answer: str
+    gain: float
+    lower: float
+    upper: float
+    holds_with: float
+
+
+@dataclass(frozen=True)
+class View:
+    """Everything that a page shows of a run; what is not known yet, or never will be, is None or empty.
+
+    Attributes
+    ----------
+    subject : Subject
+        What the run is about.
+    state : State
+        Whether it goes on.
+    progress : Progress
+        How far it is.
+    """
+
+    subject: Subject
+    state: State
+    progress: Progress
+    began: datetime | None = None
+    last: datetime | None = None
+    stop_reason: str | None = None
+    n_rounds: int | None = None
+    answer: Headline | None = None
+    metrics: tuple[Compared, ...] = ()
+    worse: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    rounds: tuple[RoundRow, ...] = ()
+    shares: tuple[ShareRow, ...] = ()
+    together: ShareRow | None = None
+    weights: tuple[WeightsOfRound, ...] = ()
+    agents: tuple[AgentRow, ...] = ()
+    calibration: str | None = None
+    reliability: tuple[Reliability, ...] = ()
+    reliability_alone: tuple[Reliability, ...] = ()
+    confusion: Confusion | None = None
+    combination: str | None = None
+    exchanges: tuple[Traffic, ...] = ()
+    counted_by: Literal["ledger", "events"] = "events"
+    matched: tuple[Matched, ...] = ()
+    n_training: int | None = None
+    n_holdout: int | None = None
+    seconds: tuple[Spent, ...] = ()
+    released: dict[str, tuple[Released, ...]] = field(default_factory=dict)
+    labels_given: LabelsGiven | None = None
+    opened: tuple[OpenedSoFar, ...] = ()
+    gains: tuple[GainRow, ...] = ()
+    predicted: int = 0
+    troubles: int = 0
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values; times as text."""
+        facts: dict[str, Any] = _plain(asdict(self))
+        return facts
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value.isoformat() if isinstance(value, datetime) else value

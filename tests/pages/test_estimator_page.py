@@ -1,0 +1,118 @@
+"""A fitted AssistedClassifier has the same page, and a short answer in notebooks."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.tree import DecisionTreeClassifier
+
+from assistlearn import AssistedClassifier, load, save, save_report
+from assistlearn.errors import SettingsError
+from assistlearn.pages.estimator_page import view_of_estimator
+
+TREE = DecisionTreeClassifier(max_depth=1)
+
+
+def table() -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame(31337.25 + rng.normal(size=(300, 4)), columns=[f"numbat_{i}" for i in range(4)])
+    return X, np.where((X - 31337.25).sum(axis=1) > 0, "dingo & co", "echidna")
+
+
+def clf(**settings) -> AssistedClassifier:
+    agents = [
+        ("clinic", TREE, ["numbat_0"]),
+        ("lab <i>", TREE, ["numbat_1", "numbat_2"]),
+        ("scans", TREE, ["numbat_3"]),
+    ]
+    return AssistedClassifier(agents, **{"method": "ascii", "n_rounds": 4, "random_state": 0, **settings})
+
+
+@pytest.fixture(scope="module")
+def fitted() -> AssistedClassifier:
+    return clf(holdout=0.4).fit(*table())
+
+
+def test_the_view_has_the_figures_of_the_estimator(fitted):
+    view, report = view_of_estimator(fitted), fitted.report_
+    assert (view.answer.assisted, view.answer.alone) == (report.assisted["accuracy"], report.alone["accuracy"])
+    assert [row.accuracy for row in view.rounds] == fitted.holdout_scores_
+    assert view.n_rounds == fitted.n_rounds_
+    assert sum(row.models for row in view.agents) == len(fitted.contributions_)
+    assert view.reliability == report.reliability
+    assert (view.n_training, view.n_holdout) == (180, 120)
+    assert sum(each.n_samples for each in view.reliability) == 120
+
+
+@pytest.fixture(scope="module")
+def page(fitted, tmp_path_factory) -> str:
+    return save_report(fitted, tmp_path_factory.mktemp("estimator") / "page.html").read_text()
+
+
+def test_the_page_says_that_nothing_was_sent_and_holds_no_column_and_no_value(page):
+    assert "all agents were in one process" in page
+    assert "What was exchanged" not in page
+    assert "lab &lt;i&gt;" in page
+    assert [word for word in ("numbat", "31337", "lab <i>") if word in page] == []
+    assert "dingo &amp; co" in page
+
+
+def test_class_names_can_be_left_out_and_an_older_page_is_replaced(fitted, tmp_path):
+    (tmp_path / "page.html").write_text('<meta name="generator" content="assistlearn report 0.0.1">')
+    assert "dingo" not in save_report(fitted, tmp_path / "page.html", class_names=False).read_text()
+
+
+def test_a_page_takes_no_other_files_place(fitted, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(SettingsError, match="no page of assistlearn"):
+        save_report(fitted, tmp_path / "mine.txt")
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+def test_one_that_is_not_fitted_has_no_page(tmp_path):
+    with pytest.raises(NotFittedError):
+        save_report(clf(), tmp_path / "page.html")
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"order": lambda round, names, rng: names}, {"class_weight": {"echidna": 2.0}}]
+)
+def test_one_without_hold_out_samples_has_a_page_whatever_its_settings_are(tmp_path, settings):
+    page = save_report(clf(**settings).fit(*table()), tmp_path / "page.html").read_text()
+    assert "no samples were held out" in page
+    assert "lambda" not in page
+    assert ("of its own" in page) == bool(settings)
+
+
+def test_a_learned_combination_and_one_class_only_have_pages(tmp_path):
+    X, y = table()
+    learned = clf(method="soft", holdout=0.3, n_rounds=2, models_per_turn=2).fit(X, y)
+    assert "What became of the votes in the end" in save_report(learned, tmp_path / "page.html").read_text()
+    alike = clf().fit(X, np.full(len(y), "echidna"))
+    assert "one class only" in save_report(alike, tmp_path / "page.html").read_text()
+
+
+def test_a_notebook_shows_the_answer_beside_the_drawing(fitted):
+    shown = fitted._repr_mimebundle_()["text/html"]
+    said = re.sub(r"<[^>]+>", " ", shown[: shown.index("<style")])
+    report = fitted.report_
+    assert f"{report.assisted['accuracy']:.1%}" in said
+    assert f"{report.alone['accuracy']:.1%}" in said
+    assert f"{100 * report.differences['accuracy'].low:+.1f}" in said
+    assert "owed to lab &lt;i&gt;" in said
+    assert "DecisionTreeClassifier" in shown
+    assert fitted._repr_html_().startswith("<p>")
+
+
+def test_a_notebook_shows_only_the_drawing_where_there_is_no_answer():
+    assert clf()._repr_html_().startswith("<style")
+    assert clf(n_rounds=1).fit(*table())._repr_html_().startswith("<style")
+
+
+def test_a_model_that_was_saved_has_the_same_page(fitted, tmp_path):
+    save(fitted, tmp_path / "model.skops")
+    assert view_of_estimator(load(tmp_path / "model.skops")) == view_of_estimator(fitted)

@@ -1,0 +1,143 @@
+"""The page of a run: it says what the run's own files say, of every kind of run, and nothing that it must not."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from assistlearn.pages.run_page import fragments, run_page, without_class_names
+from assistlearn.pages.run_story import view_of
+from assistlearn.pages.sections import MAKERS, sections_of
+from assistlearn.runs.folder import RunFolder
+from tests.cli.program import assistlearn
+from tests.pages.telltale import CLASSES, TELLTALES
+
+KINDS = ("trained", "pilot", "without hold-out", "label-private", "learned", "stopped", "left")
+
+
+def texts(page: str) -> str:
+    """What a reader reads, without tags."""
+    said = html.unescape(re.sub(r"<[^>]+>", " ", re.sub(r"(?s)<style>.*?</style>", "", page)))
+    return said.replace("\N{NO-BREAK SPACE}", " ")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_of_any_kind_has_a_page_with_every_section_that_has_something_to_say(shown, kind):
+    view, page = shown(kind)
+    for section in sections_of(view):
+        assert page.count(f'<section id="{section.key}"') == 1
+        assert section.picture is None or section.tables  # a real table under every figure
+    assert page.count("<figure") == page.count('<figure role="img" aria-label="') == page.count("<svg")
+    assert "style=" not in page
+    assert "<script" not in page
+    assert re.findall(r"https?://[^\"<\s]+", page) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_id_no_value_no_column_and_no_path_is_in_a_page_or_its_view(kinds, shown, kind):
+    view, page = shown(kind)
+    for text in (page, json.dumps(view.to_dict())):
+        assert [word for word in (*TELLTALES, str(kinds(kind).path)) if word in text] == []
+
+
+def test_what_a_page_must_not_hold_is_in_the_folder_it_is_made_of(trained):
+    held = trained.events.read_text() + (trained.path / "settings.json").read_text()
+    assert [word for word in ("quokka", "numbat", "bilby") if word not in held] == []
+
+
+def test_the_answer_of_the_page_is_that_of_show(trained, shown):
+    facts = assistlearn("show", trained.path, "--json").json
+    found, view = facts["evaluation"], shown("trained")[0]
+    assert view.answer.assisted == found["assisted"]["accuracy"]
+    assert view.answer.alone == found["alone"]["accuracy"]
+    assert view.answer.difference.low == found["differences"]["accuracy"]["low"]
+    assert [row.accuracy for row in view.rounds] == facts["holdout_accuracy"]
+    assert [row.helper for row in view.shares] == [each["helper"] for each in found["shares"]["helpers"]]
+    assert view.n_rounds == facts["result"]["n_rounds"]
+    kept = [c for c in facts["result"]["contributions"] if c["agent"] == "lab" and c["round"] == 1]
+    assert view.weights[0].weights[1] == kept[0]["model_weight"]
+    said = texts(shown("trained")[1])
+    assert f"{100 * view.answer.assisted:.1f} % with help and {100 * view.answer.alone:.1f} % alone" in said
+
+
+def test_bytes_are_those_of_the_ledger_and_bits_those_of_show(trained, shown):
+    facts = assistlearn("show", trained.path, "--json").json["result"]
+    view = shown("trained")[0]
+    assert view.counted_by == "ledger"
+    for traffic in view.exchanges:
+        own = facts["traffic"][traffic.helper]
+        answers = next(row for row in traffic.rows if row.type == "turn-taken")
+        assert answers.bytes == own["received"]["turn-taken"]
+        assert traffic.bits_received == pytest.approx(8 * answers.bytes / (own["turns"] * facts["n_samples"]))
+        assert {"predict", "scores"} <= {row.type for row in traffic.rows}
+
+
+def test_class_names_are_shown_escaped_and_can_be_left_out(shown):
+    view, page = shown("trained")
+    without = run_page(without_class_names(view))
+    for name in CLASSES:
+        assert html.escape(name) in page
+        assert name not in page.replace(html.escape(name), "")
+        assert html.escape(name) not in without
+    assert "class 1" in without
+
+
+def test_a_label_private_page_says_that_true_labels_stayed(shown):
+    said = texts(shown("label-private")[1])
+    assert "epsilon 1 in this run" in said
+    assert "True labels and weights of samples stayed." in said
+    assert "True labels" not in texts(shown("trained")[1])
+
+
+def test_a_page_without_hold_out_samples_says_that_nobody_knows(shown):
+    said = texts(shown("without hold-out")[1])
+    assert "no samples were held out" in said
+    assert "Who helped" not in said
+
+
+def test_a_page_of_a_run_that_was_broken_off_says_so(shown):
+    assert "stopped before it had a result, after 4 turns" in texts(shown("stopped")[1])
+
+
+def test_a_page_names_who_left_but_not_in_whose_words(shown):
+    assert "The run went on without lab from turn 3 on." in texts(shown("left")[1])
+
+
+def test_a_pilot_answers_its_question_with_its_limits(pilot, shown):
+    worth, (view, page) = pilot.worth(), shown("pilot")
+    assert (view.answer.verdict, view.answer.difference.low) == (worth["answer"], worth["lower"])
+    assert f"{worth['loss_alone'] * 100:.1f} %" in texts(page)
+    assert view.opened[-1].n_opened == worth["n_opened"]
+    assert {row.helper for row in view.gains} == {"lab", "scans"}
+
+
+def test_an_agent_that_makes_it_worse_is_named_above_all_else(shown):
+    view = replace(shown("trained")[0], worse=("lab",), left_out=("lab", "scans"))
+    said = texts(run_page(view))
+    assert "lab makes the result worse on these samples, beyond chance. It was left out of the result." in said
+    assert "What scans said was not believed" in said
+
+
+def test_a_folder_that_holds_only_settings_has_a_page(tmp_path, trained):
+    (tmp_path / "settings.json").write_bytes((trained.path / "settings.json").read_bytes())
+    said = texts(run_page(view_of(RunFolder(tmp_path))))
+    assert "stopped before it had a result, after 0 turns" in said
+
+
+def test_every_section_can_be_put_in_its_place_alone(shown):
+    for kind in ("trained", "stopped"):
+        parts = fragments(shown(kind)[0])
+        assert list(parts) == list(MAKERS)
+        for key, part in parts.items():
+            assert part.startswith(f'<section id="{key}"')
+            assert part.rstrip().endswith("</section>")
+    assert "hidden" in parts["classes"]
+
+
+def test_ids_of_elements_are_unique_in_a_page(shown):
+    ids = re.findall(r'\sid="([^"]+)"', shown("trained")[1])
+    assert len(ids) == len(set(ids)) > 20
