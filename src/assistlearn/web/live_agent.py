@@ -118,7 +118,7 @@ def _askers(story: AgentStory) -> Section:
     words = [f"{counted(story.n_runs, 'run')} in which help was asked for." if rows else "Nobody has asked yet."]
     words += [f"The {counted(older, 'older one')} are not listed."] if older else []
     words += [f"It has itself sent {counted(story.asks, 'request')} to others."] if story.asks else []
-    tables = (PageTable("Runs, the latest first", (*columns, "state"), rows, words=(1, 2, 3, 9)),) if rows else ()
+    tables = (PageTable("Runs, the latest first", (*columns, "state"), rows, words=(1, 9)),) if rows else ()
     return Section("askers", "Who asks", tuple(words), tables=tables)
 
 
