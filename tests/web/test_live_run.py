@@ -64,7 +64,7 @@ def test_a_run_of_another_name_in_the_same_folder_is_another_page(begun):
     for path in (settings, begun.events):
         path.unlink()
     run.take_news()
-    assert (run.standing().condition, run.drafts()) == ("forgotten", [])
+    assert (run.standing().condition, run.drafts()) == ("gone", [])
     settings.write_text(text.replace('"heart"', '"lungs"'))
     read_all(run)
     assert run.generation == first + 2
