@@ -16,10 +16,10 @@ from assistlearn.protocol.entries import Entry
 from assistlearn.protocol.ledger import followed, read
 from assistlearn.protocol.messages import type_of
 from assistlearn.protocol.tally import Tally
-from assistlearn.service.own_releases import forgotten_runs, ledger_of, releases_of, runs_as_helper
+from assistlearn.service.own_releases import forgotten_runs, releases_of, runs_as_helper
 from assistlearn.service.privacy.standing import told_at
 from assistlearn.service.privacy.told_book import ToldBook
-from assistlearn.service.store import RunStore, run_folder
+from assistlearn.service.store import RunStore, ledger_of, run_folder
 
 
 def helper_view(agent: AgentDescription) -> HelperView:
