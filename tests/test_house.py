@@ -24,7 +24,7 @@ TREES = {name: ast.parse(text) for name, text in FILES.items()}
 MOST_LINES_OF_A_FUNCTION = 50
 MOST_LINES_MEDIAN, MOST_LINES_P90 = 110, 230
 MOST_IGNORED_TYPES = 8
-COMMANDS = {"check.py", "forget.py", "predict.py", "report.py", "train.py"}
+COMMANDS = {"check.py", "forget.py", "predict.py", "report.py", "train.py", "watch.py"}
 """Modules of the command line are called as their commands are; some exchanges and judgements are called so, too."""
 
 

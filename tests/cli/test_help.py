@@ -15,6 +15,7 @@ COMMANDS = {
     "simulate": ["--out", "--run", "--resume", "--align", "--holdout", "--method", "--rounds", "--seed", "--json"],
     "predict": ["--ids", "--out", "--timeout", "--allow-absent", "--require-all", "--force", "--json"],
     "show": ["--json"],
+    "watch": ["--port", "--no-open", "--json"],
     "audit": ["--run", "--json"],
     "privacy": ["--run", "--attack", "--plot", "--json"],
     "forget": ["--agent", "--json"],

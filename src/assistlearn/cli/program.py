@@ -27,6 +27,7 @@ from assistlearn.cli.show import show
 from assistlearn.cli.simulate import simulate
 from assistlearn.cli.site import app as site
 from assistlearn.cli.train import train
+from assistlearn.cli.watch import watch
 from assistlearn.cli.worth import worth
 from assistlearn.errors import (
     AssistLearnError,
@@ -51,6 +52,7 @@ app.command("simulate")(simulate)
 app.command("predict")(predict)
 app.command("show")(show)
 app.command("report")(report)
+app.command("watch")(watch)
 app.command("audit")(audit)
 app.command("privacy")(privacy)
 app.command("forget")(forget)

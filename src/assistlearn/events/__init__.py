@@ -23,7 +23,7 @@ from assistlearn.events.facts import (
     TurnFinished,
     UnknownEvent,
 )
-from assistlearn.events.log import EventLog, Recorded, read
+from assistlearn.events.log import EventLog, Recorded, read, recorded_on
 
 __all__ = [
     "AgentLeft",
@@ -50,4 +50,5 @@ __all__ = [
     "TurnFinished",
     "UnknownEvent",
     "read",
+    "recorded_on",
 ]

@@ -19,6 +19,7 @@ import msgspec
 
 from assistlearn.errors import RunError
 from assistlearn.events.facts import Event, TroubleMet, UnknownEvent
+from assistlearn.storage.growing_file import GrowingFile
 
 
 @dataclass(frozen=True)
@@ -99,28 +100,17 @@ def read(path: Path, wait: Callable[[], bool] | None = None, strict: bool = True
     RunError
         A whole line is no fact: the log was damaged.
     """
-    done, number = 0, 0
+    file = GrowingFile(path)
     while True:
-        content = _from(path, done)
-        whole = content[: content.rfind(b"\n") + 1]
-        done += len(whole)
-        for line in whole.splitlines():
-            number += 1
-            yield _recorded(line, f"{path}, line {number}", strict)
-        if wait is None or not wait():
+        lines = file.lines()
+        for number, (_, line) in enumerate(lines, start=file.number - len(lines) + 1):
+            yield recorded_on(line, f"{path}, line {number}", strict)
+        if not lines and (wait is None or not wait()):
             return
 
 
-def _from(path: Path, place: int) -> bytes:
-    try:
-        with path.open("rb") as file:
-            file.seek(place)
-            return file.read()
-    except FileNotFoundError:
-        return b""
-
-
-def _recorded(line: bytes, where: str, strict: bool) -> Recorded:
+def recorded_on(line: bytes, where: str, strict: bool = True) -> Recorded:
+    """Return the fact on a line of a log; see :func:`read`."""
     try:
         facts: dict[str, Any] = json.loads(line)
         time, kind = facts.pop("time", None), facts.pop("event")

@@ -1,0 +1,88 @@
+"""``assistlearn watch``: the page of a run, or of an agent, live in a browser."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assistlearn.cli.output import Json, plain, say, say_json
+
+if TYPE_CHECKING:
+    from assistlearn.web.watched import Watched
+
+
+def watch(
+    what: Annotated[
+        Path, typer.Argument(metavar="RUN", help="The run's folder, which need not be there yet; or an agent's file.")
+    ],
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port on this machine.", show_default="any free one")
+    ] = 0,
+    open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
+    json: Json = False,
+) -> None:
+    """Watch a run in a browser while it goes on, or an agent that helps others. Stop with Ctrl-C.
+
+    The page is for this machine only, and its address holds a token: who has the address sees the page.
+    """
+    from assistlearn.web import require_web
+
+    require_web("assistlearn watch")
+    from assistlearn.web.gate import LOOPBACK, new_token
+    from assistlearn.web.running import listening, port_of
+    from assistlearn.web.watching import run_watch
+
+    (watched, is_there), token = _watched(what), new_token()
+    with listening(port) as listens:
+        address = f"http://{LOOPBACK}:{port_of(listens)}/{token}/"
+        if json:
+            say_json({"address": address, "port": port_of(listens), "watching": str(what)})
+        else:
+            say(f"Watch {plain(what)} at {address}")
+            waits = "" if is_there else "There is no run in it yet; the page shows it as soon as it begins. "
+            say(f"{waits}Stop with Ctrl-C.")
+        sys.stdout.flush()
+        with _browser(address, open_ and not json):
+            run_watch(watched, listens, token)
+    if not json:
+        say("Stopped.")
+
+
+def _watched(what: Path) -> tuple[Watched, bool]:
+    """Return what is to be watched, and whether it is there already."""
+    if what.is_file() or what.suffix == ".toml":
+        from assistlearn.web.live_agent import LiveAgent
+
+        return LiveAgent(what), True
+    from assistlearn.runs.folder import RunFolder
+    from assistlearn.web.live_run import LiveRun
+
+    return LiveRun(what), RunFolder(what).exists
+
+
+@contextmanager
+def _browser(address: str, wanted: bool) -> Iterator[None]:
+    """Open the page, where there is a screen for it, by a file that only its owner reads.
+
+    An address on a command line would be seen by everybody on this machine, and the token with it.
+    """
+    has_screen = sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if not wanted or not has_screen:
+        yield
+        return
+    import webbrowser
+
+    with tempfile.NamedTemporaryFile("w", prefix="assistlearn-watch-", suffix=".html", encoding="utf-8") as file:
+        file.write(
+            f'<!doctype html><meta http-equiv="refresh" content="0; url={address}"><a href="{address}">Watch</a>'
+        )
+        file.flush()
+        webbrowser.open(Path(file.name).as_uri())
+        yield

@@ -1,0 +1,153 @@
+"""The story of an agent as its own ledger tells it: who asks for what, its turns, and since when it waits or works.
+
+Feeding one entry costs the same whatever came before, and what is kept does not grow with the ledger's length.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.entries import Entry
+from assistlearn.protocol.messages import type_of
+
+MOST_RUNS = 50
+"""Runs that are told one by one: those in which something happened last."""
+
+LATEST = 12
+"""Turns that are listed."""
+
+REQUESTS = frozenset(type_of(kind) for kind in (m.Open, m.Align, m.Begin, m.TakeTurn, m.End, m.Predict, m.Forget))
+ENDINGS = {type_of(m.Ended): "trained", type_of(m.Forgotten): "forgotten"}
+
+
+@dataclass(frozen=True)
+class TurnAsked:
+    """A turn: who asked for it, when, and when it was answered with how many bytes."""
+
+    asker: str
+    run: str
+    turn: int | None
+    asked: datetime
+    answered: datetime | None = None
+    bytes: int = 0
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took; None while it does."""
+        return None if self.answered is None else (self.answered - self.asked).total_seconds()
+
+
+@dataclass
+class RunAsked:
+    """A run in which somebody asks this agent for help.
+
+    Attributes
+    ----------
+    asker, run : str
+        Who, and what its run is called.
+    first, last : datetime
+        When the first and the last message came or went.
+    turns, votes, refused : int
+        Turns that were asked for; samples that votes were asked on; requests that were not granted.
+    received, sent : int
+        Bytes.
+    state : str
+        Whether it was trained, or forgotten, since.
+    """
+
+    asker: str
+    run: str
+    first: datetime
+    last: datetime
+    turns: int = 0
+    votes: int = 0
+    refused: int = 0
+    received: int = 0
+    sent: int = 0
+    state: str = "training"
+
+
+@dataclass
+class AgentStory:
+    """Takes the entries of an agent's ledger one by one, and says how things stand.
+
+    Attributes
+    ----------
+    runs : dict
+        The runs in which it is asked, by asker and name; that in which something happened last comes last.
+    n_runs : int
+        How many there were in all.
+    turns : deque of TurnAsked
+        The latest.
+    at_work : dict
+        The requests that were not answered yet, by asker and run, with their times.
+    last, answered : datetime or None
+        When the last entry was written, and when it last gave an answer: since then it waits.
+    asks : int
+        Requests that it has sent to others, where it is an initiator itself.
+    turned_away : int
+        Messages that were refused at the door.
+    """
+
+    runs: dict[tuple[str, str], RunAsked] = field(default_factory=dict)
+    n_runs: int = 0
+    turns: deque[TurnAsked] = field(default_factory=lambda: deque(maxlen=LATEST))
+    at_work: dict[tuple[str, str], tuple[Entry, datetime]] = field(default_factory=dict)
+    last: datetime | None = None
+    answered: datetime | None = None
+    asks: int = 0
+    turned_away: int = 0
+
+    def feed(self, entry: Entry) -> None:
+        """Take one more entry."""
+        time = self.last = datetime.fromisoformat(entry.time)
+        is_request = entry.type in REQUESTS
+        if entry.direction == "refused":
+            self.turned_away += 1
+        elif entry.direction == "received" and is_request:
+            self._take_request(entry, time)
+        elif entry.direction == "sent" and not is_request:
+            self._take_answer(entry, time)
+        elif entry.direction == "sent":
+            self.asks += 1
+
+    def _take_request(self, entry: Entry, time: datetime) -> None:
+        self.at_work[entry.peer, entry.run] = entry, time
+        run = self._run(entry, time)
+        run.received += entry.bytes
+        run.state = "training" if entry.type == type_of(m.Open) else run.state
+        if entry.type == type_of(m.TakeTurn):
+            run.turns += entry.amount or 0
+            self.turns.append(TurnAsked(entry.peer, entry.run, entry.turn, time))
+        elif entry.type == type_of(m.Predict):
+            run.votes += entry.amount or 0
+
+    def _take_answer(self, entry: Entry, time: datetime) -> None:
+        self.answered = time
+        if not entry.run:
+            return  # to something that could not be read
+        self.at_work.pop((entry.peer, entry.run), None)
+        run = self._run(entry, time)
+        run.sent += entry.bytes
+        run.state = ENDINGS.get(entry.type, run.state)
+        run.refused += entry.type == type_of(m.Problem)
+        for place, turn in enumerate(self.turns):
+            if turn.answered is None and (turn.asker, turn.run) == (entry.peer, entry.run):
+                self.turns[place] = replace(turn, answered=time, bytes=entry.bytes)
+
+    def _run(self, entry: Entry, time: datetime) -> RunAsked:
+        key = entry.peer, entry.run
+        run = self.runs.pop(key, None)
+        if run is None:
+            run = RunAsked(entry.peer, entry.run, time, time)
+            self.n_runs += 1
+        run.last = time
+        self.runs[key] = run
+        while len(self.runs) > MOST_RUNS:
+            oldest = next(iter(self.runs))
+            del self.runs[oldest]
+            self.at_work.pop(oldest, None)
+        return run

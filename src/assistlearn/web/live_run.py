@@ -1,0 +1,201 @@
+"""A run that is watched: before it is there, while it goes on, when it was stopped, is resumed, has ended, is gone."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from time import monotonic
+
+from assistlearn.errors import AssistLearnError, RunError
+from assistlearn.events import Recorded, recorded_on
+from assistlearn.pages.figures_in_words import counted
+from assistlearn.pages.rendering import Frame
+from assistlearn.pages.run_page import frame_of
+from assistlearn.pages.run_story import subject_of, take_folder
+from assistlearn.pages.sections import sections_of
+from assistlearn.pages.story import Story
+from assistlearn.pages.view import State, View
+from assistlearn.runs.folder import RunFolder
+from assistlearn.runs.folder_lock import somebody_works
+from assistlearn.storage.growing_file import GrowingFile
+from assistlearn.web.fact_words import fact_in_words
+from assistlearn.web.live_page import draft, draft_of
+from assistlearn.web.watched import Condition, Draft, HowItStands
+
+LATEST = 10
+"""Facts that are listed."""
+
+PATIENCE = 1.5
+"""Seconds without anybody at work before a run counts as stopped: between two commands nobody is."""
+
+FOLDER = 5.0
+"""Seconds between two looks at what the folder of a run that has ended holds: that means reading its ledger."""
+
+ENDING = 0.5
+"""Seconds for which the end of a run that goes on is told, before what it has left is read."""
+
+STATES: dict[Condition, State] = {"running": "going on", "resumed": "going on", "ended": "finished"}
+
+
+class LiveRun:
+    """A run's folder, followed.
+
+    Parameters
+    ----------
+    path : path
+        The folder; need not be there yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._folder = RunFolder(path)
+        self.generation = 0
+        self._begin_anew("waiting")
+        self._find()
+
+    def _begin_anew(self, condition: Condition) -> None:
+        self._log = GrowingFile(self._folder.events)
+        self._story: Story | None = None
+        self._latest: deque[Recorded] = deque(maxlen=LATEST)
+        self._last: datetime | None = None
+        self._all_read = False
+        self._condition = condition
+        self._at_work = monotonic()
+        self._was_stopped = False
+        self._taken: int | None = None
+        self._took = -FOLDER
+        self._unread = False
+
+    def _find(self) -> None:
+        """Take up the run, if there is one."""
+        try:
+            self._story = Story(subject_of(self._folder.settings())) if self._folder.exists else None
+        except RunError:
+            if self._folder.exists:
+                raise  # otherwise it was forgotten just now
+
+    @property
+    def place(self) -> int:
+        """The byte in the log up to which it was read."""
+        return self._log.place
+
+    # -- reading
+
+    def take_news(self) -> bool:
+        """Read on in the log, and look at the folder where there is nothing to read."""
+        if self._story is None:
+            self._find()
+            if self._story is None:
+                return False
+            self.generation += 1  # what stands around the sections is another now
+        elif not self._folder.exists:
+            self.generation += 1
+            self._begin_anew("gone")
+            return False
+        before, lines = self._log.generation, self._log.lines()
+        if self._log.generation != before:  # another run has taken its place, between two looks
+            self.generation += 1
+            self._begin_anew("waiting")
+            return True
+        for number, (_, line) in enumerate(lines, start=self._log.number - len(lines) + 1):
+            self._take(recorded_on(line, f"{self._log.path}, line {number}", strict=False))
+        self._all_read = self._all_read or not lines
+        was, self._condition = self._condition, self._found_condition()
+        if was in STATES and was != self._condition == "ended":
+            self._took = monotonic() - FOLDER + ENDING
+        if not lines and self._condition == "ended":
+            self._take_folder()
+        return bool(lines)
+
+    def _take(self, recorded: Recorded) -> None:
+        assert self._story is not None
+        self._story.feed(recorded)
+        self._latest.append(recorded)
+        self._last = recorded.time or self._last
+
+    def _found_condition(self) -> Condition:
+        assert self._story is not None
+        if not self._all_read:
+            return "reading"
+        if self._has_result():
+            return "ended"
+        now = monotonic()
+        if somebody_works(self._folder.path):
+            self._at_work = now
+            return "resumed" if self._was_stopped else "running"
+        if now < self._at_work + PATIENCE and self._condition in ("running", "resumed"):
+            return self._condition
+        self._was_stopped = self._log.number > 0
+        return "stopped" if self._was_stopped else "waiting"
+
+    def _has_result(self) -> bool:
+        assert self._story is not None
+        name = "worth.json" if self._story.subject.is_pilot else "result.json"
+        return (self._folder.path / name).exists()
+
+    def _take_folder(self) -> None:
+        """Take what is written down at the end, and again when more has happened since."""
+        assert self._story is not None
+        if self._taken == self.place or monotonic() < self._took + FOLDER:
+            return
+        try:
+            take_folder(self._story, self._folder)
+            self._unread = False
+        except (AssistLearnError, OSError):
+            self._unread = True
+        self._taken, self._took = self.place, monotonic()
+
+    # -- showing
+
+    def mark(self) -> Hashable:
+        """Return what is another as soon as there is something new to be seen."""
+        return self.generation, self.place, self._condition, self._story is None, self._taken
+
+    def standing(self) -> HowItStands:
+        """Return how the run stands."""
+        return HowItStands(self._condition, self._condition, self._words(), self._last)
+
+    def _words(self) -> str:
+        if self._condition == "gone":
+            return "The run was forgotten, or failed before its first turn: nothing of it is kept."
+        if self._story is None:
+            return "There is no run yet. It is shown as soon as it begins."
+        if self._condition == "waiting":
+            return "The run is set up, and nothing has happened yet."
+        if self._condition == "reading":
+            return f"What has happened so far is being read: {self._log.number:,} facts."
+        view = self._view(self._story)
+        if self._condition == "ended":
+            unread = " What its folder holds cannot be read; 'assistlearn show' says why." if self._unread else ""
+            return (f"It stopped because: {view.stop_reason}." if view.stop_reason else "Training is over.") + unread
+        taken = f"{counted(view.progress.rounds, 'round')} and {counted(view.progress.turns, 'turn')} are done."
+        if self._condition == "stopped":
+            return f"Nobody works on it. {taken}"
+        waits = view.progress.waiting_for
+        return taken if waits is None else f"{taken} Waiting for {waits}."
+
+    def _view(self, story: Story) -> View:
+        return story.view(STATES.get(self._condition, "stopped"))
+
+    def frame(self) -> Frame:
+        """Return what stands around the sections."""
+        if self._story is None:
+            name = self._folder.path.name
+            return Frame(title=name, kicker=f"Folder {name}", heading="Waiting for a run")
+        frame = frame_of(self._view(self._story))
+        return replace(frame, kicker=frame.kicker.rpartition(":")[0])  # the line below says how it stands
+
+    def drafts(self) -> list[Draft]:
+        """Return what happens now, and the sections of the report; once the run has ended, the answer comes first."""
+        if self._story is None:
+            return []
+        view = self._view(self._story)
+        now, report = self._now(view), [draft_of(section) for section in sections_of(view)]
+        return [*report, now] if self._condition == "ended" else [now, *report]
+
+    def _now(self, view: View) -> Draft:
+        facts = [(each.time, fact_in_words(each.event)) for each in reversed(self._latest)]
+        over = self._condition == "ended"
+        return draft("now", "run_now.html", progress=view.progress, n_facts=self._log.number, facts=facts, over=over)

@@ -1,0 +1,76 @@
+import socket
+
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from assistlearn.errors import SettingsError
+from assistlearn.web.gate import HEADERS, HostGate, TokenGate, new_token
+from assistlearn.web.running import listening, port_of
+from tests.web.serving import asked, served
+
+TOKEN = new_token()
+
+
+async def _path(request):
+    return PlainTextResponse("seen " + request.url.path)
+
+
+@pytest.fixture(scope="module")
+def port():
+    app = Starlette(routes=[Route("/{path:path}", _path)])
+    with served(HostGate(TokenGate(app, TOKEN))) as port:
+        yield port
+
+
+def test_behind_the_token_the_path_goes_on_without_it(port):
+    assert asked(port, f"/{TOKEN}/")[::2] == (200, "seen /")
+    assert asked(port, f"/{TOKEN}/events")[::2] == (200, "seen /events")
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/events", f"/{TOKEN[:-1]}/", f"/x{TOKEN}/", f"/?token={TOKEN}", "/%C3%A9/", "//"]
+)
+def test_without_the_token_nothing_is_shown(port, path):
+    status, _, text = asked(port, path)
+    assert status == 403
+    assert "seen" not in text
+
+
+def test_an_address_without_its_last_slash_is_put_right(port):
+    status, headers, _ = asked(port, f"/{TOKEN}")
+    assert (status, headers["location"]) == (308, f"/{TOKEN}/")
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "127.0.0.2", ""]
+)
+def test_a_foreign_host_is_refused_even_with_the_token(port, host):
+    status, _, text = asked(port, f"/{TOKEN}/", Host=host)
+    assert status in {400, 421}  # without any Host, the server itself says 400
+    assert "seen" not in text
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:99", "[::1]:8080"])
+def test_loopback_is_known_by_all_its_names_at_any_port(port, host):
+    assert asked(port, f"/{TOKEN}/", Host=host)[0] == 200
+
+
+@pytest.mark.parametrize("path", [f"/{TOKEN}/", "/"])
+def test_every_answer_has_the_headers(port, path):
+    _, headers, _ = asked(port, path)
+    assert HEADERS.items() <= headers.items()
+    assert "server" not in headers
+
+
+def test_only_loopback_is_listened_to(port):
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as caller:
+        assert caller.connect_ex(("127.0.0.2", port)) != 0
+
+
+def test_a_port_that_is_taken_is_named():
+    with listening() as taken:
+        taken.listen()
+        with pytest.raises(SettingsError, match=f"Port {port_of(taken)} of 127.0.0.1 cannot be had"):
+            listening(port_of(taken))

@@ -1,0 +1,93 @@
+"""An agent's own page: who asks, its turns, since when it waits; all of it from its ledger, nothing of its table."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from assistlearn.protocol import Ledger
+from assistlearn.protocol.entries import Entry
+from assistlearn.protocol.ledger import read
+from assistlearn.protocol.tally import Claim
+from assistlearn.web.agent_story import MOST_RUNS, AgentStory
+from assistlearn.web.live_agent import LiveAgent
+from tests.cli.program import assistlearn
+from tests.web.serving import wait_until
+from tests.web.shown import shown, stream
+
+START = datetime(2030, 1, 1, 12, tzinfo=UTC)
+
+
+def free(amount, turn=None):
+    return Claim(amount, lambda count, fresh, day: None, turn)
+
+
+def test_what_is_shown_of_a_run_is_what_the_audit_counts(finished_run):
+    lab = finished_run.parent / "lab.toml"
+    counted = assistlearn("audit", lab, "--json").json
+    agent = LiveAgent(lab)
+    while agent.take_news():
+        pass
+    (run,) = agent._story.runs.values()
+    assert (run.asker, run.run, run.state) == ("clinic", "heart", "trained")
+    entries = list(read(finished_run.parent / "lab-models" / "ledger.jsonl"))
+    assert run.received + run.sent == sum(entry.bytes for entry in entries)
+    assert run.turns == len([entry for entry in entries if entry.type == "turn-taken"]) > 0
+    assert counted["entries"] == len(entries)
+    assert agent.standing().condition == "waiting"
+
+
+def test_its_page_has_what_its_report_tells_and_nothing_of_its_table(finished_run):
+    agent = LiveAgent(finished_run.parent / "lab.toml")
+    own = {draft.key for draft in agent.drafts()}
+    wait_until(lambda: not agent.take_news() and {draft.key for draft in agent.drafts()} > own)
+    report = assistlearn("report", finished_run.parent / "lab.toml", "--json").json
+    page = "".join(draft.draw() for draft in agent.drafts())
+    assert "clinic" in page
+    assert f"{report['entries']} entries" in page
+    assert not re.search(r"p-\d\d\d|\bx0\b|\bx1\b|patient|\.csv", page)
+
+
+def test_it_is_at_work_while_a_request_is_not_answered_and_waits_afterwards(lab):
+    ledger = Ledger(lab.parent / "lab-models" / "ledger.jsonl")
+    with shown(LiveAgent(lab)) as port, stream(port) as events:
+        events.until(lambda told: told.facts.get("words") == "For the first request.")
+        ledger.record("received", "clinic", "heart", "take-turn", b"x" * 100, free(1, 7))
+        told = events.until(lambda told: "turn 7 of run heart" in str(told.facts.get("sections")))
+        assert told.facts["name"] == "at work"
+        ledger.record("sent", "clinic", "heart", "turn-taken", b"y" * 50, free(400))
+        told = events.until(lambda told: "for the next request" in str(told.facts.get("sections")))
+        assert told.facts["name"] == "waiting"
+
+
+def entry(number, direction, peer, run, type_, turn=None):
+    time = (START + timedelta(seconds=number)).isoformat()
+    return Entry(number, time, direction, peer, run, type_, 10, "", "", "", 1 if turn else None, turn)
+
+
+def test_two_who_ask_at_once_are_told_apart():
+    story = AgentStory()
+    story.feed(entry(1, "received", "clinic", "a", "take-turn", 1))
+    story.feed(entry(2, "received", "bank", "a", "take-turn", 4))
+    assert list(story.at_work) == [("clinic", "a"), ("bank", "a")]
+    story.feed(entry(3, "sent", "clinic", "a", "turn-taken"))
+    assert list(story.at_work) == [("bank", "a")]
+    assert [(turn.asker, turn.seconds) for turn in story.turns] == [("clinic", 2.0), ("bank", None)]
+
+
+def test_what_is_turned_away_or_asked_of_others_is_no_work_of_the_agent():
+    story = AgentStory()
+    story.feed(entry(1, "refused", "stranger", "", "topic"))
+    story.feed(entry(2, "received", "stranger", "", "unreadable"))
+    story.feed(entry(3, "sent", "stranger", "", "problem"))
+    story.feed(entry(4, "sent", "lab", "own", "take-turn"))
+    story.feed(entry(5, "received", "lab", "own", "turn-taken"))
+    assert (story.turned_away, story.asks, story.runs, story.at_work) == (1, 1, {}, {})
+
+
+def test_a_long_ledger_takes_no_more_room_than_a_short_one():
+    story = AgentStory()
+    for number in range(10_000):
+        story.feed(entry(number, "received", "clinic", f"run-{number}", "take-turn", number))
+    assert (len(story.runs), len(story.at_work), story.n_runs) == (MOST_RUNS, MOST_RUNS, 10_000)
+    assert next(reversed(story.runs)) == ("clinic", "run-9999")
