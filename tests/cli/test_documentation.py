@@ -14,8 +14,8 @@ from tests.cli.program import assistlearn
 PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
 SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")}
 COMMANDS = (
-    *("init", "check", "worth", "simulate", "predict", "serve"),
-    *("show", "report", "watch", "audit", "privacy", "forget"),
+    *("init", "check", "worth", "simulate", "predict", "serve", "show", "report", "watch"),
+    *("audit", "privacy", "forget", "move"),
 )
 NESTED = (
     *(f"network {verb}" for verb in ("found", "sign", "renew", "revoke", "members", "create", "demo")),

@@ -6,7 +6,11 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from assistlearn.cli.run_name import new_name
+from tests.cli.program import assistlearn
+from tests.cli.small_agents import know_the_key, write_agents
 
 
 def test_runs_that_begin_within_a_second_have_different_names():
@@ -26,3 +30,16 @@ def test_a_reader_who_has_seen_enough_is_no_error():
         )
     assert ended.returncode == 0
     assert ended.stderr == b""
+
+
+@pytest.mark.usefixtures("forked_agents")
+def test_show_tells_rounds_that_were_made_from_those_that_count(tmp_path):
+    """The hold-out samples choose the second of three rounds here."""
+    agents = write_agents(tmp_path)[:2]
+    know_the_key(agents[0])
+    options = ("--method", "ascii", "--rounds", 3, "--holdout", 0.3, "--seed", 2)
+    said = assistlearn("simulate", *agents, "--run", "first", "--out", tmp_path / "run", *options)
+    facts = assistlearn("show", tmp_path / "run", "--json").json
+    n_rounds = facts["result"]["n_rounds"]
+    assert (n_rounds, len(facts["holdout_accuracy"])) == (2, 3)
+    assert "2 of 3 rounds count; it stopped because: all rounds done." in said.out

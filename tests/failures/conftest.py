@@ -64,7 +64,7 @@ class World:
         """Return the predictions file of a run."""
         out = run.with_suffix(".csv")
         ids = self.folder / "data" / "new-patients.csv"
-        assert assistlearn(["predict", str(run), "--ids", str(ids), "--out", str(out)]) == 0
+        assert assistlearn(["predict", str(run), "--ids", str(ids), "--out", str(out), "--force"]) == 0
         return out.read_bytes()
 
     # -- runs --

@@ -83,23 +83,24 @@ def in_memory(tmp_path_factory) -> Callable[..., RunFolder]:
 
 
 @pytest.fixture(scope="session")
-def kinds(in_memory, pilot, trained) -> dict[str, RunFolder]:
-    """Runs of every kind, by name."""
-    private = {"method": "label-private", "holdout": 0.3, "reward": "auto", "combine": "auto"}
-    learned = {"method": "soft", "holdout": 0.3, "reward": "auto", "combine": "auto", "models_per_turn": 2}
-    left = in_memory(n_rounds=2, holdout=0.3)
-    EventLog(left.events).append(AgentLeft(3, 1, "lab", "quokka-007 has no wombat_label"))
-    return {
-        "trained": trained,
-        "pilot": pilot,
-        "without hold-out": in_memory(n_rounds=2),
-        "label-private": in_memory(**private),
-        "learned": in_memory(n_rounds=3, **learned),
-        "stopped": in_memory(turns=4, n_rounds=5, holdout=0.3),
-        "begun": in_memory(turns=1, n_rounds=5),
-        "left": left,
-        "by log loss": in_memory(n_rounds=3, holdout=0.3, metric="log_loss"),
+def kinds(in_memory, request) -> Callable[[str], RunFolder]:
+    """Return a run of a kind; each is made once, when it is asked for."""
+    honest = {"holdout": 0.3, "reward": "auto", "combine": "auto"}
+    made: dict[str, Callable[[], RunFolder]] = {
+        "trained": lambda: request.getfixturevalue("trained"),
+        "pilot": lambda: request.getfixturevalue("pilot"),
+        "without hold-out": lambda: in_memory(n_rounds=2),
+        "label-private": lambda: in_memory(method="label-private", **honest),
+        "learned": lambda: in_memory(n_rounds=2, method="soft", models_per_turn=2, **honest),
+        "stopped": lambda: in_memory(turns=4, n_rounds=5, holdout=0.3),
+        "left": lambda: _left(in_memory(n_rounds=2, holdout=0.3, metric="log_loss")),
     }
+    return cache(lambda kind: made[kind]())
+
+
+def _left(run: RunFolder) -> RunFolder:
+    EventLog(run.events).append(AgentLeft(3, 1, "lab", "quokka-007 has no wombat_label"))
+    return run
 
 
 @pytest.fixture(scope="session")
@@ -108,7 +109,7 @@ def shown(kinds) -> Callable[[str], tuple[View, str]]:
 
     @cache
     def show(kind: str) -> tuple[View, str]:
-        view = view_of(kinds[kind])
+        view = view_of(kinds(kind))
         return view, run_page(view)
 
     return show

@@ -48,13 +48,21 @@ def test_the_view_has_the_figures_of_the_estimator(fitted):
     assert sum(each.n_samples for each in view.reliability) == 120
 
 
-def test_the_page_says_that_nothing_was_sent_and_holds_no_column_and_no_value(fitted, tmp_path):
-    page = save_report(fitted, tmp_path / "page.html").read_text()
+@pytest.fixture(scope="module")
+def page(fitted, tmp_path_factory) -> str:
+    return save_report(fitted, tmp_path_factory.mktemp("estimator") / "page.html").read_text()
+
+
+def test_the_page_says_that_nothing_was_sent_and_holds_no_column_and_no_value(page):
     assert "all agents were in one process" in page
     assert "What was exchanged" not in page
     assert "lab &lt;i&gt;" in page
     assert [word for word in ("numbat", "31337", "lab <i>") if word in page] == []
     assert "dingo &amp; co" in page
+
+
+def test_class_names_can_be_left_out_and_an_older_page_is_replaced(fitted, tmp_path):
+    (tmp_path / "page.html").write_text('<meta name="generator" content="assistlearn report 0.0.1">')
     assert "dingo" not in save_report(fitted, tmp_path / "page.html", class_names=False).read_text()
 
 

@@ -25,6 +25,8 @@ def test_another_file_is_not_overwritten_unless_by_force(trained, tmp_path):
     mine = tmp_path / "thesis.html"
     mine.write_text("<h1>five years of work</h1>")
     assistlearn("report", trained.path, "--out", mine).failed(2, "thesis.html", "--force")
+    for needed in (trained.path / "result.json", trained.path.parent / "clinic.csv"):
+        assistlearn("report", trained.path, "--out", needed, "--force").failed(2, needed.name, "would be lost")
     assert "five years" in mine.read_text()
     assert assistlearn("report", trained.path, "--out", mine, "--force").code == 0
     assert "five years" not in mine.read_text()

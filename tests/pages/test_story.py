@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tarfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,19 +13,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistlearn.core import Contribution
+from assistlearn.errors import RunError
 from assistlearn.events import (
     Answered,
     Asked,
     JobStarted,
+    Predicted,
     Recorded,
     ResultJudged,
     RoundFinished,
+    RunFinished,
+    SamplesDone,
     SamplesMatched,
+    StopReason,
     TroubleMet,
     TurnFinished,
     read,
 )
-from assistlearn.pages.run_story import view_of
+from assistlearn.pages import time_line
+from assistlearn.pages.run_story import state_of, view_of
 from assistlearn.pages.story import Story
 from assistlearn.pages.thinned import MOST
 from assistlearn.pages.view import Subject
@@ -106,6 +114,63 @@ def test_a_story_says_who_is_waited_for_and_since_when():
     assert story.view("stopped").progress.waiting_for is None
     story.feed(Recorded(START, Answered("lab", "turn-taken", 10, 0.1)))
     assert story.view("going on").progress.waiting_for is None
+
+
+def fed(*facts) -> dict[tuple[str, str], float]:
+    """Feed facts, each so many seconds after the one before, and return where the seconds went."""
+    story, now = Story(SUBJECT), START
+    for later, event in facts:
+        now += timedelta(seconds=later)
+        story.feed(Recorded(now, event))
+    return {(spent.what, spent.agent): spent.seconds for spent in story.view("finished").seconds}
+
+
+def test_the_time_before_a_run_is_gone_on_with_is_nobodys():
+    night = 40_000.0
+    first = (0, Asked("lab", "open", 1)), (1, Answered("lab", "opened", 1, 1)), (1, Asked("lab", "begin", 1))
+    went = fed(*first, (2, Answered("lab", "ready", 1, 2)), (3, turn(1, "bank")), (night, Asked("lab", "begin", 1)))
+    assert went[time_line.IDLE, ""] == night
+    assert went[time_line.OWN_FITS, "bank"] == 3
+    assert went[time_line.TELLING, "lab"] == 2
+
+
+def test_the_time_and_the_samples_of_predictions_are_not_those_of_training():
+    over = RunFinished(StopReason.ALL_ROUNDS_DONE, 1)
+    training = (0, Asked("lab", "open", 1)), (1, SamplesMatched("lab", 500, 450)), (1, over)
+    later = (900, SamplesDone("bank", 9, 9)), (2, Answered("lab", "aligned", 1, 2)), (0, SamplesMatched("lab", 9, 8))
+    went = fed(*training, *later, (3, Answered("lab", "scores", 1, 3)), (0, Predicted(9, 0)))
+    assert went[time_line.IDLE, ""] == 900
+    assert went[time_line.PREDICTING, "lab"] == 5
+    story = Story(SUBJECT)
+    for _, event in (*training, *later):
+        story.feed(Recorded(START, event))
+    assert [(row.n_asked, row.n_held) for row in story.view("finished").matched] == [(500, 450)]
+
+
+def test_a_turn_is_counted_once_though_two_facts_tell_of_it():
+    story = Story(SUBJECT)
+    for event in (Asked("lab", "take-turn", 1), Answered("lab", "turn-taken", 1, 1.0), turn(2, "lab")):
+        story.feed(Recorded(START, event))
+    assert [(spent.what, spent.times) for spent in story.view("going on").seconds] == [(time_line.TURNS, 1)]
+
+
+def test_a_run_goes_on_while_another_process_has_its_folder_and_to_ask_takes_nothing(in_memory):
+    folder = in_memory(turns=1)
+    assert state_of(folder) == "stopped"
+    hold = "import fcntl, sys; f = open(sys.argv[1], 'a+'); fcntl.lockf(f, fcntl.LOCK_EX); print(flush=True); input()"
+    command = [sys.executable, "-S", "-c", hold, str(folder.path / "lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        assert state_of(folder) == "going on"
+        process.communicate(b"\n")
+    assert state_of(folder) == "stopped"
+
+
+def test_a_log_that_was_damaged_has_no_story(in_memory):
+    folder = in_memory(turns=2)
+    folder.events.write_bytes(folder.events.read_bytes().replace(b'"event"', b'"evil"', 1))
+    with pytest.raises(RunError, match="line 1"):
+        view_of(folder)
 
 
 def test_what_is_kept_of_a_long_run_does_not_grow_with_it_and_the_last_round_is_there():

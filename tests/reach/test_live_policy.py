@@ -149,7 +149,7 @@ def test_a_site_refuses_what_its_owner_does_not_allow_names_itself_and_keeps_it_
     expected = {
         lab: f"Agent {lab!r} does not work for {INITIATOR!r}, but for ['bank']",
         scans: f"Agent {scans!r} works for the purpose 'research' only, not {PURPOSE!r}",
-        shop: f"Agent {shop!r}: its owner's permission expired on 2020-01-0",
+        shop: f"Agent {shop!r}: its owner's permission has expired: it was valid until the end of 2020-01-01",
     }
     before = {name: entries(small, name) for name in HELPERS}
     with transport(small, INITIATOR, *HELPERS) as carrier:

@@ -49,7 +49,7 @@ def reached(folder: Path, how: str) -> None:
 
 
 def predicted(folder: Path) -> str:
-    said = assistlearn("predict", folder / "run", "--out", folder / "out.csv", "--json")
+    said = assistlearn("predict", folder / "run", "--out", folder / "out.csv", "--force", "--json")
     assert said.code == 0, said.err
     assert said.json["absent"] == {}
     return (folder / "out.csv").read_text()
@@ -103,7 +103,7 @@ def test_a_column_of_a_helpers_that_no_longer_fits_is_refused_and_named_to_its_o
     log = folder / "lab-models" / "problems.log"
     written = log.stat().st_size if log.exists() else 0
     with Changed(folder, "lab", alter):
-        said = assistlearn("predict", folder / "run", "--out", folder / "out.csv", "--json")
+        said = assistlearn("predict", folder / "run", "--out", folder / "out.csv", "--force", "--json")
     assert list(said.json["absent"]) == ["lab"]
     assert "problems.log" in said.json["absent"]["lab"]
     assert repr(column) not in said.json["absent"]["lab"]  # the names of columns stay where they are

@@ -165,8 +165,8 @@ def test_a_check_says_what_the_owner_may_want_to_change(write_agent):
     notes = " ".join(describe(load_agent(write_agent(names, more, label='"y"')), NOW).notes)
     assert "Left out, because no row has a value: 'none'" in notes
     assert "different in most rows: 'name'" in notes
-    assert "All labels are 1" in notes
-    assert "has expired" in notes
+    assert "like a row's number: 'x'" in notes
+    assert "has expired (it was valid until the end of 2029-12-30)" in notes
     other = " ".join(describe(load_agent(write_agent(SUMMARY_CSV, label='"y"')), NOW).notes)
     assert "The same value in every row: 'same'" in other
     assert "The same values as the label: 'copy'" in other

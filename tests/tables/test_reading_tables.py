@@ -56,9 +56,7 @@ def test_whole_number_ids_of_parquet_stay_numbers(write_agent):
     assert table.ids.to_list() == [3, 1]
 
 
-@pytest.mark.parametrize(
-    ("late", "kind"), [("2.5", "number"), ("unknown", "category"), ("", "number"), ("2020-01-01", "category")]
-)
+@pytest.mark.parametrize(("late", "kind"), [("2.5", "number"), ("unknown", "number"), ("", "number"), ("-", "number")])
 def test_a_late_value_decides_the_kind_as_an_early_one_does(write_agent, late, kind):
     rows = [f"p{n},{n}\n" for n in range(SAMPLED_ROWS + 5)]
     at_the_end = read(write_agent("id,x\n" + "".join(rows) + f"q,{late}\n"))
@@ -66,6 +64,14 @@ def test_a_late_value_decides_the_kind_as_an_early_one_does(write_agent, late, k
     assert at_the_end.schema == at_the_start.schema
     assert at_the_end.schema.columns[0].kind == kind
     assert at_the_end.features[-1].rows() == at_the_start.features[0].rows()
+
+
+def test_a_late_value_that_is_no_number_is_named_as_an_early_one_is(write_agent):
+    rows = [f"p{n},{n}\n" for n in range(SAMPLED_ROWS + 5)]
+    for late, row in (("q,oops\n", SAMPLED_ROWS + 6), ("", 0)):
+        early = "" if late else "q,oops\n"
+        with pytest.raises(TableError, match=rf"1 of 10,006 values is not a number \('oops', row {row or 1}\)"):
+            read(write_agent("id,x\n" + early + "".join(rows) + late))
 
 
 def test_a_column_that_starts_empty_is_still_read_as_numbers(write_agent):
@@ -85,7 +91,9 @@ def test_words_for_missing_are_the_owners_choice(write_agent):
     text = "id,x,y\na,?,1\nb,3,2\nc,NA,1\n"
     more = '[preprocessing]\nmissing_values = ["?", "NA"]\n'
     assert read(write_agent(text, more, label='"y"')).features["x"].to_list() == [None, 3.0, None]
-    assert read(write_agent(text, label='"y"')).features["x"].to_list() == ["?", "3", None]
+    text = text.replace("?", "weg")
+    with pytest.raises(TableError, match="1 of 3 values is not a number"):
+        read(write_agent(text.replace("NA", "4"), label='"y"'))
 
 
 def test_codes_are_categories_where_the_owner_says_so(write_agent):
@@ -261,7 +269,22 @@ BAD_CSV = {
     "a header alone": ("id,x\n", {}, "", TableError, "has columns but not a single row"),
     "an empty file": ("", {}, "", TableError, "is empty: it has not even a header"),
     "a column twice": ("id,x,x\na,1,2\n", {}, "", TableError, "more than one column 'x'"),
-    "too many values": ("id,x\na,1,2\n", {}, "", TableError, "cannot be read: found more fields"),
+    "too many values": (
+        "id,x\na,1\nb,1,2\n",
+        {},
+        "",
+        TableError,
+        r"row 2 \(line 3\) has 3 values, and the header has 2",
+    ),
+    "too few values": (
+        "id,x,z\na,1,1\nb,1\n",
+        {},
+        "",
+        TableError,
+        r"row 2 \(line 3\) has 2 values, and the header has 3",
+    ),
+    "too few, beside a quote": ('id,x,z\na,1,"u\nv"\nb,1\n', {}, "", TableError, r"row 2 \(line 4\) has 2 values"),
+    "a column without a name": (",id,x\n0,a,1\n", {}, "", TableError, "column 1 has no name in the header"),
     "another separator": ("id;x\na;1\n", {}, "", TableError, 'add to the agent\'s file: separator = ";"'),
     "dates, where they are refused": (
         "id,d\na,2020-01-01\n",
@@ -301,13 +324,42 @@ def test_a_damaged_parquet_file_is_refused(write_agent, tmp_path):
 def test_latin_text_is_refused_with_the_remedy(write_agent, tmp_path):
     path = write_agent(CSV)
     (tmp_path / "lab.csv").write_bytes("id,town\na,Zürich\n".encode("latin-1"))
-    with pytest.raises(TableError, match=r"invalid utf-8.* It must be UTF-8"):
+    with pytest.raises(TableError, match=r"line 2 has the byte 0xfc \('a,Zürich'\)\. It is probably Latin-1"):
         read(path)
 
 
-@pytest.mark.parametrize("ids", [[0.5, 1.5], [True, False]])
-def test_ids_that_two_parties_may_write_differently_are_refused(write_agent, ids):
-    with pytest.raises(IdsError, match=r"are of type .* text or whole numbers"):
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_text_of_wide_letters_is_refused_with_the_remedy(write_agent, tmp_path, encoding):
+    path = write_agent(CSV)
+    (tmp_path / "lab.csv").write_bytes(CSV.encode(encoding))
+    with pytest.raises(TableError, match="UTF-8"):
+        read(path)
+
+
+def test_packed_text_that_is_not_utf_8_is_refused_as_well(write_agent, tmp_path):
+    path = write_agent(CSV, table='"lab.csv.gz"')
+    (tmp_path / "lab.csv.gz").write_bytes(gzip.compress("id,town\na,Zürich\n".encode("latin-1")))
+    with pytest.raises(TableError, match=r"line 2 has the byte 0xfc"):
+        read(path)
+
+
+def test_empty_cells_at_the_end_of_a_row_are_no_short_row(write_agent):
+    assert read(write_agent("id,x,z\na,1,\nb,,\nc,2,3\n")).features["z"].to_list() == [None, None, 3.0]
+
+
+def test_the_index_of_a_data_frame_is_no_feature(write_agent):
+    text = "Unnamed: 0,id,__index_level_0__,x\n0,a,0,1\n1,b,1,2\n"
+    assert read(write_agent(text)).features.columns == ["x"]
+    named = '[features]\ninclude = ["Unnamed: 0", "x"]\n'
+    assert read(write_agent(text, named)).features.columns == ["Unnamed: 0", "x"]
+
+
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [([0.5, 1.5], "row 0 has id 0.5, which is not a whole number"), ([True, False], "are of type .* whole numbers")],
+)
+def test_ids_that_two_parties_may_write_differently_are_refused(write_agent, ids, words):
+    with pytest.raises(IdsError, match=words):
         read(write_agent(pl.DataFrame({"id": ids, "x": [1, 2]})))
 
 

@@ -12,6 +12,7 @@ from assistlearn.protocol.tally import Claim
 from assistlearn.web.agent_story import MOST_RUNS, AgentStory
 from assistlearn.web.live_agent import LiveAgent
 from tests.cli.program import assistlearn
+from tests.web.serving import wait_until
 from tests.web.shown import shown, stream
 
 START = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -36,11 +37,14 @@ def test_what_is_shown_of_a_run_is_what_the_audit_counts(finished_run):
     assert agent.standing().condition == "waiting"
 
 
-def test_its_page_has_nothing_of_its_table(finished_run):
+def test_its_page_has_what_its_report_tells_and_nothing_of_its_table(finished_run):
     agent = LiveAgent(finished_run.parent / "lab.toml")
-    agent.take_news()
+    own = {draft.key for draft in agent.drafts()}
+    wait_until(lambda: not agent.take_news() and {draft.key for draft in agent.drafts()} > own)
+    report = assistlearn("report", finished_run.parent / "lab.toml", "--json").json
     page = "".join(draft.draw() for draft in agent.drafts())
     assert "clinic" in page
+    assert f"{report['entries']} entries" in page
     assert not re.search(r"p-\d\d\d|\bx0\b|\bx1\b|patient|\.csv", page)
 
 

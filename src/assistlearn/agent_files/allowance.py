@@ -76,6 +76,19 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             )
         msgspec.structs.force_setattr(self, "expires", _moment(self.expires))
 
+    @property
+    def until(self) -> str:
+        """Until when something is allowed, in words: the last day, or the moment.
+
+        >>> Allowance(("clinic",), expires=dt.date(2029, 12, 31)).until
+        'the end of 2029-12-31'
+        """
+        if self.expires is None:
+            return "ever"
+        if self.expires.time() == dt.time() and self.expires.tzinfo is dt.UTC:
+            return f"the end of {self.expires.date() - dt.timedelta(days=1)}"
+        return str(self.expires)
+
     def expired(self, now: dt.datetime) -> bool:
         """Whether nothing is allowed any more at this moment, which must have a time zone."""
         return self.expires is not None and now >= self.expires

@@ -36,6 +36,6 @@ class PreprocessingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=T
     max_categories: Annotated[int, Meta(ge=2)] = 20
     as_category: tuple[str, ...] = ()
     missing: Literal["auto", "impute", "keep"] = "auto"
-    missing_values: tuple[str, ...] = ("NA", "NaN", "nan", "null", "NULL")
+    missing_values: tuple[str, ...] = ("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
     scale: Literal["auto", "standard", "none"] = "auto"
     dates: Literal["days", "refuse"] = "days"

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from assistlearn.alignment.one_id import BLANKS, LARGEST_FLOAT, normalise_one
+from assistlearn.alignment.one_id import BLANKS, FRACTION, LARGEST_FLOAT, normalise_one
 from assistlearn.errors import IdsError
 
 SHOWN = 3
@@ -101,7 +101,7 @@ def _stripped(texts: pl.Series) -> pl.Series:
         rows = foreign.arg_true()
         composed = [unicodedata.normalize("NFC", text) for text in texts.gather(rows).to_list()]
         texts = texts.scatter(rows, composed)
-    return texts.str.strip_chars(BLANKS)
+    return texts.str.strip_chars(BLANKS).str.replace(FRACTION, "$1")
 
 
 def _refuse_first(values: Any, bad: NDArray[np.bool_], owner: str) -> None:

@@ -4,9 +4,10 @@ The rule, in full:
 
 1. A whole number is written in decimal digits, without sign if it is positive and without leading zeros: the integer
    ``17``, the float ``17.0`` and the decimal ``17.00`` are all ``17``.
-2. Text is put into Unicode's composed form (NFC), and blanks at both ends are removed. Nothing else changes: case,
-   blanks inside, signs and leading zeros can mean something. So ``" 17 "`` is the same id as the integer ``17``, and
-   ``"0017"`` is another.
+2. Text is put into Unicode's composed form (NFC), and blanks at both ends are removed. Of digits, a fraction of zeros
+   is removed as well, as some programs write whole numbers so. Nothing else changes: case, blanks inside, signs and
+   leading zeros can mean something. So ``" 17 "`` and ``"17.0"`` are the same id as the integer ``17``, and ``"0017"``
+   is another.
 3. A date is written as ``2024-02-29``.
 4. An id must be there: null, NaN and blank text are refused. So are fractions, floats so large that their last digits
    are lost (beyond ``2**53``; in single precision beyond ``2**24``), booleans, dates with a time of day, bytes, and
@@ -21,6 +22,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import math
+import re
 import unicodedata
 from typing import Any
 
@@ -31,6 +33,9 @@ BLANKS = (
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
 """What rule 2 calls a blank: Unicode's white space, and the byte order mark that some files begin with."""
+
+FRACTION = r"^(-?[0-9]+)\.0+$"
+"""A whole number with a fraction of zeros, whose first group is the number."""
 
 LARGEST_FLOAT = {8: 2**53, 4: 2**24, 2: 2**11}
 """By the bytes of a float: beyond it, neighbouring whole numbers are the same float."""
@@ -48,6 +53,8 @@ def normalise_one(value: Any) -> str | None:
     --------
     >>> normalise_one(17.0), normalise_one(" 17 "), normalise_one("0017"), normalise_one(datetime.date(2024, 2, 29))
     ('17', '17', '0017', '2024-02-29')
+    >>> normalise_one("17.0"), normalise_one("17.5")
+    ('17', '17.5')
     """
     n_bytes = 8
     if _has_python_twin(value):
@@ -69,7 +76,7 @@ def normalise_one(value: Any) -> str | None:
 
 
 def _normalise_text(text: str) -> str:
-    return unicodedata.normalize("NFC", text).strip(BLANKS)
+    return re.sub(FRACTION, r"\1", unicodedata.normalize("NFC", text).strip(BLANKS))
 
 
 def _has_python_twin(value: Any) -> bool:

@@ -48,7 +48,7 @@ def audit(
 def _ledger(agent: Path) -> Path:
     """Return where the ledger of this agent lies, once it is clear that it was not removed."""
     from assistlearn.agent_files import load_description
-    from assistlearn.service.own_releases import ledger_of
+    from assistlearn.service.store import ledger_of
 
     if agent.suffix == ".jsonl":
         if not agent.exists():

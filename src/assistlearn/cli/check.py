@@ -16,8 +16,7 @@ from assistlearn.cli.told import told_in_words
 if TYPE_CHECKING:
     from assistlearn.agent_files import AgentDescription
     from assistlearn.service.holdings import Holdings
-    from assistlearn.tables import AgentSummary
-    from assistlearn.tables.summary import WeightSummary
+    from assistlearn.tables import LoadedAgent
 
 NO_SECRET = (
     "No secret is named, so that samples can be matched by private set intersection only (simulate --align psi)."  # noqa: S105
@@ -25,23 +24,64 @@ NO_SECRET = (
 
 
 def check(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The agent's TOML file.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The agents' TOML files; one or more.")],
     json: Json = False,
 ) -> None:
-    """Check one agent's file and table, and show what would leave it. Nothing is sent or written."""
+    """Check agents' files and tables, and show what would leave each of them. Nothing is sent or written.
+
+    With several files, all of one run, it is checked whether they fit together as well.
+    """
+    checked = [_checked(file) for file in files]
+    together = None if len(checked) == 1 else _together([agent for agent, _ in checked])
+    if json:
+        agents = [facts for _, facts in checked]
+        say_json(agents[0] if together is None else {"agents": agents, "together": together})
+        return
+    for _, facts in checked:
+        _show(facts)
+    if together is not None:
+        _show_together(together)
+    say("[green]All is well.[/]")
+
+
+def _checked(file: Path) -> tuple[LoadedAgent, dict[str, Any]]:
+    """Return an agent, and what there is to say about it."""
+    from assistlearn.runs.own_table import classes_of
     from assistlearn.service.agent_from_file import from_loaded
     from assistlearn.tables import describe, load_agent
 
-    agent = load_agent(file)
+    agent, now = load_agent(file), datetime.now(UTC)
+    if agent.table.labels is not None:
+        classes_of(agent.table, agent.description)
     holdings = from_loaded(agent)  # ids that cannot be aligned, or a secret that cannot be read, are found here
-    summary = describe(agent, datetime.now(UTC))
+    summary = describe(agent, now)
     if agent.description.secret is None:
         summary = replace(summary, notes=(*summary.notes, NO_SECRET))
-    limits, privacy = _limits(holdings, datetime.now(UTC)), _privacy(agent.description, holdings, datetime.now(UTC))
-    if json:
-        say_json(summary.to_dict() | {"limits": limits, "privacy": privacy})
-    else:
-        _show(summary, limits, privacy)
+    more = {"limits": _limits(holdings, now), "privacy": _privacy(agent.description, holdings, now)}
+    return agent, summary.to_dict() | more
+
+
+def _together(agents: list[LoadedAgent]) -> dict[str, Any]:
+    """Return how agents fit together: how many of the initiator's samples each helper holds, and what to look at."""
+    from assistlearn.reach.processes.reach_processes import check_together
+    from assistlearn.tables.side_by_side import notes_together, overlap
+
+    check_together([agent.description for agent in agents])
+    initiator = next(agent for agent in agents if agent.description.is_initiator)
+    helpers = [agent for agent in agents if agent is not initiator]
+    return {
+        "initiator": initiator.description.name,
+        "samples": len(initiator.table),
+        "shared": {helper.description.name: overlap(initiator, helper) for helper in helpers},
+        "notes": [note for helper in helpers for note in notes_together(initiator, helper)],
+    }
+
+
+def _show_together(together: dict[str, Any]) -> None:
+    for name, shared in together["shared"].items():
+        say(f"{plain(name)} holds {shared:,} of the {together['samples']:,} samples of {plain(together['initiator'])}.")
+    for note in together["notes"]:
+        say(f"[yellow]Note:[/] {plain(note)}")
 
 
 def _limits(holdings: Holdings, now: datetime) -> dict[str, Any] | None:
@@ -90,37 +130,38 @@ def _privacy(description: AgentDescription, holdings: Holdings, now: datetime) -
     return {"limits": limits, "told": [asdict(each) for each in told_at(holdings.privacy.book)]}
 
 
-def _show(summary: AgentSummary, limits: dict[str, Any] | None, privacy: dict[str, Any] | None) -> None:
-    say(f"[bold]{plain(summary.name)}[/] ({summary.role}): {summary.rows:,} rows from {plain(summary.source)}")
-    say(f"learner: {plain(summary.learner)}")
-    for step in summary.preprocessing:
+def _show(facts: dict[str, Any]) -> None:
+    say(f"[bold]{plain(facts['name'])}[/] ({facts['role']}): {facts['rows']:,} rows from {plain(facts['source'])}")
+    say(f"learner: {plain(facts['learner'])}")
+    for step in facts["preprocessing"]:
         say(f"prepared: {plain(step)}")
-    if summary.classes is not None:
-        say("labels: " + ", ".join(f"{plain(label)} ({count:,})" for label, count in summary.classes.items()))
-    if summary.weights is not None:
-        say(_in_words(summary.weights))
+    if facts["classes"] is not None:
+        say("labels: " + ", ".join(f"{plain(label)} ({count:,})" for label, count in facts["classes"].items()))
+    if facts["weights"] is not None:
+        say(_in_words(facts["weights"]))
     view = Table("feature", "kind")
     view.add_column("missing", justify="right")
     view.add_column("different values", justify="right")
-    for column in summary.columns:
-        view.add_row(plain(column.name), column.kind, f"{column.missing:.1%}", f"{column.distinct:,}")
+    for column in facts["columns"]:
+        view.add_row(plain(column["name"]), column["kind"], f"{column['missing']:.1%}", f"{column['distinct']:,}")
     say_table(view)
-    for title, lines in (("What would leave this organisation", summary.leaves), ("What stays", summary.stays)):
+    for title, key in (("What would leave this organisation", "leaves"), ("What stays", "stays")):
         say(f"[bold]{title}[/]")
-        for line in lines:
+        for line in facts[key]:
             say(f"  - {plain(line)}")
-    if limits is not None:
-        _show_limits(limits)
-    if privacy is not None:
-        _show_privacy(privacy)
-    for note in summary.notes:
+    if facts["limits"] is not None:
+        _show_limits(facts["limits"])
+    if facts["privacy"] is not None:
+        _show_privacy(facts["privacy"])
+    for note in facts["notes"]:
         say(f"[yellow]Note:[/] {plain(note)}")
-    say("[green]All is well.[/]")
 
 
-def _in_words(weights: WeightSummary) -> str:
-    zero = f"; not trained on, with weight 0: {counted(weights.zero, 'row')}" if weights.zero else ""
-    return f"weights: column {plain(repr(weights.column))}, from {weights.least:g} to {weights.greatest:g}{zero}"
+def _in_words(weights: dict[str, Any]) -> str:
+    zero = f"; not trained on, with weight 0: {counted(weights['zero'], 'row')}" if weights["zero"] else ""
+    return (
+        f"weights: column {plain(repr(weights['column']))}, from {weights['least']:g} to {weights['greatest']:g}{zero}"
+    )
 
 
 def _show_limits(limits: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from assistlearn.cli.audit import audit
 from assistlearn.cli.check import check
 from assistlearn.cli.forget import forget
 from assistlearn.cli.init import init
+from assistlearn.cli.move import move
 from assistlearn.cli.network import app as network
 from assistlearn.cli.output import complaints, plain, say_json
 from assistlearn.cli.predict import predict
@@ -57,6 +58,7 @@ app.command("watch")(watch)
 app.command("audit")(audit)
 app.command("privacy")(privacy)
 app.command("forget")(forget)
+app.command("move")(move)
 app.command("train")(train)
 app.add_typer(network, name="network")
 app.add_typer(site, name="site")

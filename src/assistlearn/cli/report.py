@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from assistlearn.cli.output import Json, command, plain, say, say_json, size
+from assistlearn.cli.overwriting import Force, check_target, needed_by_agents, needed_by_run
 from assistlearn.errors import SettingsError
 
 
@@ -24,15 +25,18 @@ def report(
     class_names: Annotated[
         bool, typer.Option("--class-names/--no-class-names", help="Whether classes have their names, or numbers.")
     ] = True,
-    force: Annotated[bool, typer.Option("--force", metavar="", help="Replace a file that is no such page.")] = False,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Write a run as one page: the answer first, then all it rests on. It needs nothing from outside."""
-    from assistlearn.pages.keeping_pages import keep_page
+    from assistlearn.pages.keeping_pages import is_page, keep_page
 
     facts, draw = _of_helper(run) if run.suffix == ".toml" else _of_run(run, class_names)
     path = out if out is not None or (json and not open_) else _beside(run)
-    n_bytes = 0 if path is None else keep_page(path, draw(), force=force)
+    if path is not None and not is_page(path):
+        needed = needed_by_agents([run]) if run.suffix == ".toml" else needed_by_run(run)
+        check_target(path, needed, force=force, quiet=json)
+    n_bytes = 0 if path is None else keep_page(path, draw(), force=True)
     if json:
         say_json({"page": None if path is None else str(path), "bytes": n_bytes} | facts)
     elif path is not None:

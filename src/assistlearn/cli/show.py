@@ -69,7 +69,9 @@ def show_result(folder: RunFolder) -> None:
     rounds, reason = counted(result["n_rounds"], "round"), StopReason[result["stop_reason"]]
     samples = counted(result["n_samples"], "sample")
     what = f"Run [bold]{plain(settings.run)}[/] ({plain(settings.plan.method)}) on {samples}"
-    say(f"{what}: {rounds}; it stopped because: {reason}.")
+    made = _rounds_made(folder)
+    counting = f"{result['n_rounds']} of {made} rounds count" if made > result["n_rounds"] else rounds
+    say(f"{what}: {counting}; it stopped because: {reason}.")
     for agent, left in result.get("left", {}).items():
         say(f"[yellow]The run went on without {plain(agent)} from turn {left['turn']} on:[/] {plain(left['reason'])}")
     for agent, turns in sat_out(folder).items():
@@ -155,6 +157,14 @@ def accuracy_by_round(folder: RunFolder) -> list[float | None]:
     rounds = [recorded.event for recorded in read(folder.events) if isinstance(recorded.event, RoundFinished)]
     known = {event.round: event.holdout_accuracy for event in rounds if event.holdout_accuracy is not None}
     return [known.get(round) for round in range(1, max(known, default=0) + 1)]
+
+
+def _rounds_made(folder: RunFolder) -> int:
+    """Return how many rounds were made; the result may be of fewer."""
+    from assistlearn.events import RoundFinished, read
+
+    events = (recorded.event for recorded in read(folder.events))
+    return max((event.round for event in events if isinstance(event, RoundFinished)), default=0)
 
 
 def sat_out(folder: RunFolder) -> dict[str, dict[str, Any]]:

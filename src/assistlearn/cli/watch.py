@@ -39,14 +39,15 @@ def watch(
     from assistlearn.web.running import listening, port_of
     from assistlearn.web.watching import run_watch
 
-    watched, token = _watched(what), new_token()
+    (watched, is_there), token = _watched(what), new_token()
     with listening(port) as listens:
         address = f"http://{LOOPBACK}:{port_of(listens)}/{token}/"
         if json:
             say_json({"address": address, "port": port_of(listens), "watching": str(what)})
         else:
             say(f"Watch {plain(what)} at {address}")
-            say(_not_there(what) + "Stop with Ctrl-C.")
+            waits = "" if is_there else "There is no run in it yet; the page shows it as soon as it begins. "
+            say(f"{waits}Stop with Ctrl-C.")
         sys.stdout.flush()
         with _browser(address, open_ and not json):
             run_watch(watched, listens, token)
@@ -54,22 +55,16 @@ def watch(
         say("Stopped.")
 
 
-def _watched(what: Path) -> Watched:
+def _watched(what: Path) -> tuple[Watched, bool]:
+    """Return what is to be watched, and whether it is there already."""
     if what.is_file() or what.suffix == ".toml":
         from assistlearn.web.live_agent import LiveAgent
 
-        return LiveAgent(what)
+        return LiveAgent(what), True
     from assistlearn.runs.folder import RunFolder
     from assistlearn.web.live_run import LiveRun
 
-    folder = RunFolder(what)
-    if folder.exists:
-        folder.settings()  # says now what is wrong with them, if anything is
-    return LiveRun(what)
-
-
-def _not_there(what: Path) -> str:
-    return "" if what.exists() else "There is nothing yet; the page shows it as soon as it begins. "
+    return LiveRun(what), RunFolder(what).exists
 
 
 @contextmanager

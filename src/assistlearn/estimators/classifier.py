@@ -112,6 +112,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     report_ : Report or None
         What the hold-out samples say of the result: every metric with help and alone, with the differences and their
         95 % intervals, the confusion matrix, and who helped how much; None without ``holdout``.
+        :func:`assistlearn.save_report` writes it as a page.
     left_ : dict of str to str
         Agents that the run went on without, as the hold-out samples contradicted what they said, and why.
     combination_ : Combination or None

@@ -33,6 +33,11 @@ class Exchanged:
         counts[0] += 1
         counts[1] += n_bytes
 
+    @property
+    def names(self) -> list[str]:
+        """With whom messages were exchanged."""
+        return sorted({who for who, _, _ in self._counts if who})
+
     def rows_of(self, helper: str) -> tuple[MessageRow, ...]:
         """Return the counts of one helper, in the order of a run."""
         found: list[MessageRow] = []

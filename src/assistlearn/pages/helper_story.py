@@ -14,12 +14,13 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import as_sent_now
 from assistlearn.protocol.entries import Entry
 from assistlearn.protocol.ledger import followed, read
+from assistlearn.protocol.ledger_of_run import entries_of
 from assistlearn.protocol.messages import type_of
 from assistlearn.protocol.tally import Tally
-from assistlearn.service.own_releases import forgotten_runs, ledger_of, releases_of, runs_as_helper
+from assistlearn.service.own_releases import forgotten_runs, releases_of, runs_as_helper
 from assistlearn.service.privacy.standing import told_at
 from assistlearn.service.privacy.told_book import ToldBook
-from assistlearn.service.store import RunStore, run_folder
+from assistlearn.service.store import RunStore, ledger_of, run_folder
 
 
 def helper_view(agent: AgentDescription) -> HelperView:
@@ -32,22 +33,36 @@ def helper_view(agent: AgentDescription) -> HelperView:
     """
     home, path = agent.models, ledger_of(agent.models)
     chain = followed(path)
-    entries = list(read(path))
     names = runs_as_helper(home, agent.name)
-    runs = [_run(home, name, [entry for entry in entries if entry.run == name]) for name in names]
-    own = {entry.run for entry in entries if entry.direction == "sent" and entry.type == type_of(m.Open)}
-    peers = sorted({entry.peer for entry in entries if entry.peer and entry.run not in own})
+    runs = [_run(home, name, entries_of(path, name)) for name in names]
+    exchanged, own, refused = _others_messages(path)
     told = told_at(ToldBook(home / "told"))
     return HelperView(
         agent.name,
         tuple(sorted(runs, key=lambda run: run.first)),
         {run: bits for run, bits in forgotten_runs(path, names).items() if run not in own},
-        Exchanged.of_ledger(entry for entry in entries if entry.run not in own).exchanges(peers, {}, None),
+        exchanged.exchanges(exchanged.names, {}, None),
         _counted(chain.tally),
         tuple(ToldOf(each.initiator, each.people, each.bits, each.predictions, each.epsilon) for each in told),
-        sum(entry.direction == "refused" for entry in entries),
+        refused,
         chain.number,
     )
+
+
+def _others_messages(path: Path) -> tuple[Exchanged, set[str], int]:
+    """Return the messages of others' runs, the names of the agent's own, and how many were turned away at the door.
+
+    A ledger can be long: it is read once, and not kept.
+    """
+    exchanged, own, refused = Exchanged(), set(), 0
+    for entry in read(path):
+        if entry.direction == "sent" and entry.type == type_of(m.Open):  # the first message of a run
+            own.add(entry.run)
+        if entry.direction == "refused":
+            refused += 1
+        elif entry.run not in own:
+            exchanged.count(entry.peer, entry.direction, entry.type, entry.bytes)
+    return exchanged, own, refused
 
 
 def _run(home: Path, name: str, entries: Sequence[Entry]) -> HelpedRun:

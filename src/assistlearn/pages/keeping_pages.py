@@ -26,7 +26,7 @@ def keep_page(path: Path, html: str, *, force: bool = False) -> int:
     """
     if path.is_dir():
         raise SettingsError(f"{path} is a folder. Name a file for the page: --out {path / 'report.html'}")
-    if path.exists() and not force and not _is_page(path):
+    if path.exists() and not force and not is_page(path):
         raise SettingsError(
             f"{path} is there already, and is no page of assistlearn. Name another file (--out), or replace it with "
             "--force."
@@ -36,6 +36,9 @@ def keep_page(path: Path, html: str, *, force: bool = False) -> int:
     return len(content)
 
 
-def _is_page(path: Path) -> bool:
+def is_page(path: Path) -> bool:
+    """Return whether a file is a page of ours; one that is not there is none."""
+    if not path.is_file():
+        return False
     with path.open("rb") as file:
         return f'content="{MARK}'.encode() in file.read(_HEAD)

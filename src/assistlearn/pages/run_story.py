@@ -44,7 +44,7 @@ def story_of(folder: RunFolder) -> Story:
         Of a run that has begun, goes on, was interrupted or is finished, by this release or an older one.
     """
     story = Story(subject_of(folder.settings()))
-    for recorded in read(folder.events, strict=False):
+    for recorded in read(folder.events):
         story.feed(recorded)
     take_folder(story, folder)
     return story
@@ -60,8 +60,9 @@ def take_folder(story: Story, folder: RunFolder) -> None:
     if worth is not None:
         story.take_worth(worth)
     ledger = _ledger(settings)
-    if ledger is not None:
-        story.take_ledger(entries_of(ledger, settings.run))
+    entries = [] if ledger is None else entries_of(ledger, settings.run)
+    if entries:
+        story.take_ledger(entries)
     story.take_released(
         {
             agent: [Released(each.kind, each.about, each.times, each.said, each.sent) for each in released]

@@ -101,7 +101,7 @@ class Story:
     _troubles: int = 0
 
     def __post_init__(self) -> None:
-        self._line = TimeLine(self.subject.initiator)
+        self._line = TimeLine(self.subject.initiator, self.subject.is_pilot)
         self._agents = {name: _OfAgent() for name in self.subject.agents}
 
     # -- what happens
@@ -145,7 +145,7 @@ class Story:
 
     def _feed_other(self, event: Event) -> None:
         match event:
-            case SamplesMatched():
+            case SamplesMatched() if self._settled is None and self._finished is None:  # later ones are of predictions
                 self._matched[event.agent] = Matched(event.agent, event.n_asked, event.n_held)
             case SamplesSettled():
                 self._settled = event

@@ -67,38 +67,69 @@ class TimeLine:
     ----------
     initiator : str
         Whose work is done without messages.
+    is_pilot : bool
+        Whether the command goes on when training is over.
     """
 
-    def __init__(self, initiator: str) -> None:
+    def __init__(self, initiator: str, is_pilot: bool = False) -> None:
         self._initiator = initiator
+        self._is_pilot = is_pilot
         self._before: datetime | None = None
         self._seconds: dict[Key, float] = {}
         self._times: dict[Key, int] = {}
+        self._begun: set[Key] = set()
+        self._is_over = False
+        self._is_idle = False
 
     def feed(self, time: datetime | None, event: Event) -> None:
         """Take one more fact; those without a time are passed over."""
         if time is None:
             return
         if self._before is not None:
-            key = self._key(event)
+            key = (IDLE, "") if self._is_idle or self._begins_anew(event) else self._key(event)
             self._seconds[key] = self._seconds.get(key, 0.0) + max((time - self._before).total_seconds(), 0.0)
-            self._times[key] = self._times.get(key, 0) + 1
+            told = isinstance(event, TurnFinished) and event.agent != self._initiator  # its answer was counted
+            self._times[key] = self._times.get(key, 0) + (not told)
         self._before = time
+        self._note(event)
 
     def spent(self) -> tuple[Spent, ...]:
         """Return where the seconds went, in the order of a run."""
         keys = sorted(self._seconds, key=lambda key: _ORDER.index(key[0]))
         return tuple(Spent(*key, round(self._seconds[key], 3), self._times[key]) for key in keys)
 
+    def _begins_anew(self, event: Event) -> bool:
+        """Whether a command goes on with a run: it says again what was said before. Until then nobody worked on it."""
+        return _beginning(event) in self._begun
+
+    def _note(self, event: Event) -> None:
+        """Remember what was said first, and whether a command has ended."""
+        begins = _beginning(event)
+        if begins is not None:
+            self._begun.add(begins)
+        self._is_over |= isinstance(event, RunFinished)
+        ends = isinstance(event, Predicted | RunForgotten) or (isinstance(event, RunFinished) and not self._is_pilot)
+        self._is_idle = ends
+
     def _key(self, event: Event) -> Key:
         match event:
             case Answered(agent=agent, type=type_):
-                return _ANSWERS.get(type_, OTHER), agent
+                what = _ANSWERS.get(type_, OTHER)
             case SamplesDone(agent=agent):
-                return MATCHING, agent
+                what = MATCHING
             case TurnFinished(agent=agent):
-                return (OWN_FITS if agent == self._initiator else TURNS), agent
-            case Asked(type="open") | JobStarted():
-                return IDLE, ""  # a command has begun: whatever lies before it, nobody worked on it
+                what = OWN_FITS if agent == self._initiator else TURNS
             case _:
-                return _OWN.get(type(event), OTHER), self._initiator
+                what, agent = _OWN.get(type(event), OTHER), self._initiator
+        return PREDICTING if self._is_over and what in (STARTING, MATCHING, TELLING) else what, agent
+
+
+def _beginning(event: Event) -> Key | None:
+    """Return which of the first words of a command a fact is, and to whom; None for all others."""
+    match event:
+        case Asked(type="open" | "begin", agent=agent):
+            return event.type, agent
+        case JobStarted():
+            return "job", ""
+        case _:
+            return None

@@ -22,7 +22,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ from assistlearn.core.votes import Codes
 from assistlearn.errors import RunError
 from assistlearn.events import EventLog
 from assistlearn.runs.folder_lock import NAME as LOCK
+from assistlearn.runs.folder_lock import locked
+from assistlearn.runs.moved_paths import located, with_beside
 from assistlearn.runs.settings import RunSettings
 from assistlearn.storage.file_digests import NAME as DIGESTS
 from assistlearn.storage.file_digests import FileDigests
@@ -90,7 +92,16 @@ class RunFolder:
         """Write what was agreed on, and the secret."""
         secret = {"permutation": permutation, "holdout": [*holdout_words]}
         self._files.write({self.path / "secret.json": storage.json_bytes(secret)})
-        storage.write_json(self.path / "settings.json", settings.to_dict())
+        storage.write_json(self.path / "settings.json", with_beside(settings.to_dict(), self.path))
+
+    def move(self, files: Mapping[str, str], kits: Mapping[str, str]) -> None:
+        """Write down where agents' files, and kits of a network, are now."""
+        with locked(self.path, alone=True):
+            facts = self.settings().to_dict()
+            facts["files"] = facts["files"] | files
+            if kits:
+                facts["kits"] = facts["kits"] | kits
+            storage.write_json(self.path / "settings.json", with_beside(facts, self.path))
 
     def settings(self) -> RunSettings:
         """Return what was agreed on."""
@@ -100,7 +111,7 @@ class RunFolder:
         facts = storage.read_json(path)
         if not isinstance(facts, dict):
             raise RunError(f"{path} is not a JSON object. It was changed or damaged.")
-        return RunSettings.from_dict(facts, str(path))
+        return RunSettings.from_dict(located(facts, self.path), str(path))
 
     def holdout_words(self) -> list[int]:
         """Return the secret numbers from which is drawn who is held out; none in runs where the seed decides it."""

@@ -23,6 +23,12 @@ def classes_of(table: Table, initiator: AgentDescription) -> list[Any]:
         raise SettingsError(
             f"{table.source}: column {initiator.label!r} has {len(classes)} class ({classes}); two are needed."
         )
+    n_labelled = len(table.labels) - table.labels.null_count()
+    if 2 * len(classes) > n_labelled:
+        raise SettingsError(
+            f"{table.source}: column {initiator.label!r} has {len(classes):,} different labels in {n_labelled:,} rows, "
+            "which are no classes. Name another column, or cut amounts into a few classes."
+        )
     return classes
 
 

@@ -127,6 +127,8 @@ def gate(
                 f"Agent {name!r} works for the purpose {allowance.purpose!r} only, not {opening.purpose!r}."
             )
         if allowance.expired(clock()):
-            raise RefusedError(f"Agent {name!r}: its owner's permission expired on {allowance.expires}.")
+            raise RefusedError(
+                f"Agent {name!r}: its owner's permission has expired: it was valid until {allowance.until}."
+            )
 
     return check

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from assistlearn.core.ignorance import Bools
-from assistlearn.errors import LedgerError, RunError
+from assistlearn.errors import RunError
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits
 from assistlearn.protocol.codec import as_sent_now
@@ -46,14 +46,6 @@ class RunReleases:
     n_holdout: int
     releases: tuple[ReleasedBits, ...]
     epsilon: float | None = None
-
-
-def ledger_of(home: Path) -> Path:
-    """Return where the ledger of an agent lies, once it is clear that it was not removed."""
-    path = home / "ledger.jsonl"
-    if not path.exists() and (runs_at(home) or path.with_name("ledger.jsonl.head").exists()):
-        raise LedgerError(f"{path} is not there, although this agent took part in runs: it was removed.")
-    return path
 
 
 def runs_as_helper(home: Path, own_name: str, run: str = "") -> list[str]:

@@ -33,7 +33,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from assistlearn import storage
-from assistlearn.errors import AssistLearnError, ProtocolError, RunError, TableChangedError
+from assistlearn.errors import AssistLearnError, LedgerError, ProtocolError, RunError, TableChangedError
 from assistlearn.learners.model import Model
 from assistlearn.learners.models_on_disk import dump_model, load_model
 from assistlearn.protocol.codec import decode_kept
@@ -276,6 +276,14 @@ def runs_at(home: Path) -> list[str]:
     """Return the runs that an agent remembers."""
     names = (path.parent.name for path in (home / "runs").glob("*/opened.json"))
     return sorted(name for name in names if not name.startswith("."))
+
+
+def ledger_of(home: Path) -> Path:
+    """Return where the ledger of an agent lies, once it is clear that it was not removed."""
+    path = home / "ledger.jsonl"
+    if not path.exists() and (runs_at(home) or path.with_name("ledger.jsonl.head").exists()):
+        raise LedgerError(f"{path} is not there, although this agent took part in runs: it was removed.")
+    return path
 
 
 def sweep(home: Path) -> None:

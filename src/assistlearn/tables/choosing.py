@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
@@ -14,7 +15,8 @@ from assistlearn.tables.schema import Schema
 def choose_features(names: Sequence[str], description: AgentDescription) -> list[str]:
     """Return the feature columns, in the order of the table.
 
-    Patterns never take the id, label and weight columns; to name one of them outright is an error.
+    Patterns never take the id, label and weight columns; to name one of them outright is an error. The index of a
+    pandas data frame is no feature unless it is named outright.
 
     Examples
     --------
@@ -31,7 +33,7 @@ def choose_features(names: Sequence[str], description: AgentDescription) -> list
             _require_column(column, names, description, key)
     choice = description.features
     free = [name for name in names if name not in (description.id, description.label, description.weight)]
-    included = free
+    included = [name for name in free if not is_index(name)]
     if choice.include is not None:
         _refuse_reserved(choice.include, description)
         included = match_columns(choice.include, free, description, "features", "include")
@@ -43,6 +45,15 @@ def choose_features(names: Sequence[str], description: AgentDescription) -> list
             "least one besides the id and the label. Widen features.include, or narrow features.exclude."
         )
     return features
+
+
+def is_index(name: str) -> bool:
+    """Return whether a column has the name that pandas gives to the index of a data frame.
+
+    >>> is_index("__index_level_0__"), is_index("Unnamed: 0"), is_index("age")
+    (True, True, False)
+    """
+    return re.fullmatch(r"__index_level_\d+__|Unnamed: \d+", name) is not None
 
 
 def match_columns(wanted: Sequence[str], names: Sequence[str], description: AgentDescription, *keys: str) -> list[str]:

@@ -11,8 +11,10 @@ date      dates, moments, durations; ISO dates in a CSV file              days s
 category  all other text; columns named in ``as_category``                text without blanks around it
 ========  ==============================================================  ==============================
 
-A column of a CSV file is of a kind only if **every** value in it is. The kinds are found once, when a table is first
-read, and kept as a :class:`~assistlearn.tables.Schema`: whatever is read later becomes the same types or is refused.
+A column of a CSV file is of a kind only if **every** value in it is, but for marks of missing ones (``-``, ``?``). One
+that is nearly so is refused, with the first row that is not: see :mod:`assistlearn.tables.misfits`. The kinds are found
+once, when a table is first read, and kept as a :class:`~assistlearn.tables.Schema`: whatever is read later becomes the
+same types or is refused.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from assistlearn.errors import ColumnsError, TableError
+from assistlearn.tables.misfits import refuse_misfits, refuse_notations, without_marks
 from assistlearn.tables.schema import Column, Kind
 
 DAY = 86_400_000_000
@@ -51,6 +54,8 @@ def column_of(values: pl.Series, as_category: bool, from_text: bool, source: str
     <Kind.DATE: 'date'>
     >>> column_of(pl.Series("day", ["2020-02-30", None]), False, True, "lab.csv").kind
     <Kind.CATEGORY: 'category'>
+    >>> column_of(pl.Series("age", ["41", "?"]), False, True, "lab.csv").kind
+    <Kind.NUMBER: 'number'>
     """
     dtype = values.dtype
     narrow = dtype in _EXACT_IN_FLOAT32
@@ -67,7 +72,7 @@ def column_of(values: pl.Series, as_category: bool, from_text: bool, source: str
         return Column(values.name, Kind.NUMBER, narrow)
     if dtype.is_temporal():
         return Column(values.name, Kind.DATE)
-    return _column_of_text(values) if from_text else Column(values.name, Kind.CATEGORY)
+    return _column_of_text(values, source) if from_text else Column(values.name, Kind.CATEGORY)
 
 
 def convert(values: pl.Series, column: Column, source: str) -> pl.Series:
@@ -89,6 +94,8 @@ def convert(values: pl.Series, column: Column, source: str) -> pl.Series:
         )
     if values.dtype in (pl.Categorical, pl.Enum, pl.String):
         values = blank_to_null(values)
+        if column.kind is not Kind.CATEGORY:
+            values = without_marks(values)
     read = _READERS[column.kind](values)
     kept = read.cast(column.dtype).rename(column.name)
     lost = read.is_null() & values.is_not_null()
@@ -110,15 +117,20 @@ def blank_to_null(values: pl.Series, missing_values: Sequence[str] = ()) -> pl.S
     return text.set(gone.fill_null(True), None) if gone.any() else text
 
 
-def _column_of_text(values: pl.Series) -> Column:
+def _column_of_text(values: pl.Series, source: str) -> Column:
     text = blank_to_null(values)
-    known = text.drop_nulls()
+    marked = without_marks(text)
+    known = marked.drop_nulls()
     if known.is_empty():
-        return Column(values.name, Kind.NUMBER)
+        return Column(values.name, Kind.NUMBER if text.null_count() == len(text) else Kind.CATEGORY)
     for kind in (Kind.NUMBER, Kind.BOOLEAN, Kind.DATE):
         # the first rows settle it for most columns
         if not any(_READERS[kind](some).has_nulls() for some in (known.head(100), known)):
             return Column(values.name, kind, narrow=kind is Kind.BOOLEAN)
+    for kind, noun in _NOUNS.items():
+        wrong = marked.is_not_null() & _READERS[kind](marked).is_null()
+        refuse_misfits(marked, wrong, noun, source)
+    refuse_notations(text, source)
     return Column(values.name, Kind.CATEGORY)
 
 
@@ -171,6 +183,8 @@ def _words(values: pl.Series) -> pl.Series:
 
 
 _READERS = {Kind.NUMBER: _numbers, Kind.BOOLEAN: _booleans, Kind.DATE: _days, Kind.CATEGORY: _words}
+
+_NOUNS = {Kind.NUMBER: "number", Kind.BOOLEAN: "truth value", Kind.DATE: "date"}
 
 _WANTED = {Kind.NUMBER: "numbers", Kind.BOOLEAN: "true and false", Kind.DATE: "dates", Kind.CATEGORY: "categories"}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from assistlearn.agent_files.suggestion import listed
 from assistlearn.errors import TableError
 from assistlearn.tables.schema import LabelType
 
@@ -40,6 +41,33 @@ def settle_labels(labels: pl.Series, from_text: bool, source: str) -> pl.Series:
         f"{source}: the labels in column {labels.name!r} are of type {labels.dtype}. Save them as text or whole "
         "numbers."
     )
+
+
+MANY_NUMBERS = 12
+"""More different numbers than these are amounts rather than classes, as often as not."""
+
+
+def notes_on_labels(labels: pl.Series) -> list[str]:
+    """Return what the owner of labels should look at once more.
+
+    >>> print(*notes_on_labels(pl.Series("ill", ["yes", "Yes", "no"])))
+    Labels that differ only by case: 'Yes', 'yes'. Each is a class of its own. If they mean the same, write them alike.
+    """
+    known = labels.drop_nulls().unique().sort()
+    notes = []
+    if known.dtype == pl.String:
+        alike = known.filter(known.str.to_lowercase().is_duplicated())
+        if len(alike):
+            notes.append(
+                f"Labels that differ only by case: {listed(alike)}. Each is a class of its own. If they mean the same, "
+                "write them alike."
+            )
+    elif known.dtype.is_integer() and len(known) > MANY_NUMBERS:
+        notes.append(
+            f"The labels are {len(known):,} different numbers, from {known[0]} to {known[-1]}, and each is a class of "
+            "its own. If they are amounts, cut them into a few classes."
+        )
+    return notes
 
 
 def type_of_labels(labels: pl.Series) -> LabelType:

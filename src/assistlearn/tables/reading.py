@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import polars as pl
 
 from assistlearn.agent_files.agent_file import AgentDescription
 from assistlearn.agent_files.suggestion import listed
+from assistlearn.alignment.id_column import normalise
 from assistlearn.errors import ColumnsError, IdsError, TableError
-from assistlearn.tables.choosing import choose_features, match_columns, require_trained
+from assistlearn.tables.choosing import choose_features, is_index, match_columns, require_trained
 from assistlearn.tables.kinds import blank_to_null, column_of, convert
 from assistlearn.tables.label_column import labels_as_before, settle_labels, type_of_labels
 from assistlearn.tables.schema import Column, Kind, LabelType, Schema
@@ -51,7 +53,8 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
     frame = source.read([description.id, *features, *labels, *weights], [description.id, *codes, *labels])
     if frame.is_empty():
         raise TableError(f"{description.table} has columns but not a single row. Fill it, or correct the query.")
-    return _Reading(description, source.from_text, frame, codes).table(schema, label, weight)
+    table = _Reading(description, source.from_text, frame, codes).table(schema, label, weight)
+    return replace(table, index=tuple(name for name in names if is_index(name) and name not in features))
 
 
 class _Reading:
@@ -90,6 +93,8 @@ class _Reading:
                 f"{self._name}: {missing.sum():,} of {len(ids):,} rows have no id in column {ids.name!r} (first: row "
                 f"{missing.arg_true()[0] + 1}). Give them ids, or remove these rows."
             )
+        if ids.dtype.is_float() or isinstance(ids.dtype, pl.Decimal):
+            ids = normalise(ids, f"{self._name}, column {ids.name!r}").cast(pl.Int64).rename(ids.name)
         if ids.dtype != pl.String and not ids.dtype.is_integer():
             raise IdsError(
                 f"{self._name}: the ids in column {ids.name!r} are of type {ids.dtype}, but two parties must write "

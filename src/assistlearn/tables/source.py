@@ -17,6 +17,7 @@ from assistlearn.agent_files.agent_file import AgentDescription
 from assistlearn.agent_files.table_source import TableFile, TableQuery
 from assistlearn.errors import MissingTableError, TableError
 from assistlearn.tables.query_source import QuerySource
+from assistlearn.tables.raw_csv import refuse_encoding, refuse_ragged
 
 SAMPLED_ROWS = 10_000
 """So many rows of a CSV file are looked at before it is read; a column that turns out different is read again."""
@@ -80,11 +81,15 @@ class CsvSource:
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns, as numbers where possible and as text elsewhere."""
         numbers = [name for name in columns if name not in text and self._sampled[name].is_numeric()]
+        last = list(self._sampled)[-1]
         with _readable(self._table):
             try:
-                return self._collect(columns, numbers)
+                frame = self._collect([*columns, *({last} - {*columns})], numbers)
             except pl.exceptions.ComputeError:  # further down, a value is no number
-                return self._collect(columns, ())
+                frame = self._collect([*columns, *({last} - {*columns})], ())
+        if frame[last].has_nulls():  # the engine fills short rows up
+            refuse_ragged(self._table, len(self._sampled), only_short=True)
+        return frame.select(columns)
 
     def _collect(self, columns: Sequence[str], numbers: Sequence[str]) -> pl.DataFrame:
         types: dict[str, Any] = {name: pl.Float64 if name in numbers else pl.String for name in self._sampled}
@@ -94,6 +99,8 @@ class CsvSource:
     def _sampled(self) -> pl.Schema:
         with _readable(self._table):
             schema = self._scan().collect_schema()
+        if not all(name.isprintable() for name in schema):
+            refuse_encoding(self._table)
         _check_header(list(schema), self._table)
         return schema
 
@@ -135,6 +142,11 @@ def _readable(table: TableFile) -> Iterator[None]:
     except pl.exceptions.NoDataError:
         raise TableError(f"{table} is empty: it has not even a header. Write the table again.") from None
     except (pl.exceptions.PolarsError, OSError) as error:
+        if "utf-8" in str(error):
+            refuse_encoding(table)
+        if "more fields" in str(error):
+            header = pl.scan_csv(table.path, separator=table.separator, n_rows=0, glob=False).collect_schema()
+            refuse_ragged(table, len(header), only_short=False)
         said = str(error).strip().partition("\n")[0]
         remedy = "It must be a whole Parquet file." if table.path.suffix == ".parquet" else _CSV_REMEDY
         raise TableError(f"{table} cannot be read: {said}. {remedy}") from error
@@ -146,6 +158,11 @@ _CSV_REMEDY = (
 
 
 def _check_header(names: list[str], table: TableFile) -> None:
+    if "" in names:
+        raise TableError(
+            f"{table}: column {names.index('') + 1} has no name in the header. Give it one; if it is pandas' index, "
+            "write the table without it (index=False)."
+        )
     for name in names:
         original = re.sub(r"_duplicated_\d+$", "", name)
         if original != name and original in names:

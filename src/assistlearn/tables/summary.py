@@ -11,9 +11,13 @@ import polars as pl
 from sklearn.pipeline import Pipeline
 
 from assistlearn.agent_files.suggestion import listed
+from assistlearn.tables.label_column import notes_on_labels
 from assistlearn.tables.loading import LoadedAgent
 from assistlearn.tables.schema import Column, Kind
 from assistlearn.tables.table import Table
+
+MANY_ROWS = 10
+"""Fewer numbers in a row may rise by one by chance."""
 
 STAYS = (
     "the table: no value, no column's name or type, not how many columns there are",
@@ -178,6 +182,11 @@ def _notes(agent: LoadedAgent, columns: tuple[ColumnSummary, ...], now: dt.datet
     rows, labels, allow = len(agent.table), agent.table.labels, agent.description.allow
     if agent.table.left_out:
         yield f"Left out, because no row has a value: {listed(agent.table.left_out)}."
+    if agent.table.index:
+        yield f"The index of a data frame is no feature: {listed(agent.table.index)}."
+    counters = [column.name for column in columns if _counts_rows(agent.table.features[column.name])]
+    if counters:
+        yield f"Different in every row, like a row's number: {listed(counters)}. Exclude what only tells rows apart."
     constant = [column.name for column in columns if column.distinct == 1 and column.missing == 0.0]
     if constant:
         yield f"The same value in every row: {listed(constant)}. They add nothing; exclude them."
@@ -188,13 +197,20 @@ def _notes(agent: LoadedAgent, columns: tuple[ColumnSummary, ...], now: dt.datet
         copies = [column.name for column in columns if _is_copy(agent.table.features[column.name], labels)]
         if copies:
             yield f"The same values as the label: {listed(copies)}. If they are the label, exclude them."
-        known = labels.drop_nulls()
-        if known.n_unique() < 2:
-            yield f"All labels are {known[0] if len(known) else 'missing'!r}. There is nothing to tell apart."
+        yield from notes_on_labels(labels)
         if labels.null_count():
             yield f"{labels.null_count():,} rows have no label: they are not trained on, and can be predicted."
     if allow is not None and allow.expired(now):
-        yield f"The permission under [allow] has expired ({allow.expires}): nobody can start a run with this agent."
+        valid = f"it was valid until {allow.until}"
+        yield f"The permission under [allow] has expired ({valid}): nobody can start a run with this agent."
+
+
+def _counts_rows(values: pl.Series) -> bool:
+    """Return whether a column is whole numbers that rise or fall by one from row to row."""
+    if not values.dtype.is_float() or values.has_nulls() or len(values) < MANY_ROWS:
+        return False
+    steps = values.diff().drop_nulls()
+    return bool((steps == steps[0]).all()) and abs(steps[0]) == 1.0
 
 
 def _is_copy(values: pl.Series, labels: pl.Series) -> bool:

@@ -31,6 +31,8 @@ class Table:
         Columns that would have been features, but have no value in any row.
     weights : Series or None
         Floats from 0 on, missing only where a row has no label; None where all rows count alike.
+    index : tuple of str
+        Columns that are no features, as they are the index of a data frame.
     """
 
     source: str
@@ -40,6 +42,7 @@ class Table:
     labels: pl.Series | None = None
     left_out: tuple[str, ...] = ()
     weights: pl.Series | None = None
+    index: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -16,7 +16,7 @@ from assistlearn.protocol.messages import type_of
 MOST_RUNS = 50
 """Runs that are told one by one: those in which something happened last."""
 
-LATEST = 20
+LATEST = 12
 """Turns that are listed."""
 
 REQUESTS = frozenset(type_of(kind) for kind in (m.Open, m.Align, m.Begin, m.TakeTurn, m.End, m.Predict, m.Forget))

@@ -14,6 +14,7 @@ from assistlearn.protocol.entries import entry_on
 from assistlearn.storage.growing_file import GrowingFile
 from assistlearn.web.agent_story import AgentStory
 from assistlearn.web.live_page import draft, draft_of
+from assistlearn.web.report_behind import ReportBehind
 from assistlearn.web.watched import Draft, HowItStands
 
 
@@ -31,6 +32,7 @@ class LiveAgent:
         self._name = description.name
         self._ledger = GrowingFile(description.models / "ledger.jsonl")
         self._story = AgentStory()
+        self._report = ReportBehind(description)
         self._all_read = False
 
     @property
@@ -51,11 +53,13 @@ class LiveAgent:
         for number, (_, line) in enumerate(lines, start=self._ledger.number - len(lines) + 1):
             self._story.feed(entry_on(line, f"{self._ledger.path}, line {number}"))
         self._all_read = self._all_read or not lines
+        if not lines:
+            self._report.look(self.place, at_work=bool(self._story.at_work))
         return bool(lines)
 
     def mark(self) -> Hashable:
         """Return what is another as soon as there is something new to be seen."""
-        return self.generation, self.place, self._all_read
+        return self.generation, self.place, self._all_read, self._report.number
 
     def standing(self) -> HowItStands:
         """Return whether the agent is at work."""
@@ -65,8 +69,10 @@ class LiveAgent:
         if story.at_work:
             askers = sorted({asker for asker, _ in story.at_work})
             return HowItStands("running", "at work", f"For {' and '.join(askers)}.", story.last)
-        asked = "For the next request." if story.answered is not None else "For the first request."
-        return HowItStands("waiting", "waiting", asked, story.last)
+        words = "For the next request." if story.answered is not None else "For the first request."
+        if self._report.unread:
+            words += " What its store holds cannot be read; 'assistlearn report' says why."
+        return HowItStands("waiting", "waiting", words, story.last)
 
     def frame(self) -> Frame:
         """Return what stands around the sections."""
@@ -75,16 +81,17 @@ class LiveAgent:
             title=f"{name}: who asks for help?",
             kicker=f"Agent {name}, at its own site",
             heading=f"Who asks {name} for help?",
-            intro=(f"All of this is in {name}'s own ledger, of what it was sent and has sent. Nobody else is asked.",),
+            intro=(f"All of this is in {name}'s own ledger and store. Nobody else is asked.",),
             closing=("It holds names of agents and runs, times and sizes; no ids, no values and no names of columns.",),
         )
 
     def drafts(self) -> list[Draft]:
-        """Return what happens now, who asks, and the turns."""
+        """Return what happens now, who asks, the turns, and what the agent's report tells beside."""
         story = self._story
         at_work, turned = list(story.at_work.values()), story.turned_away
         facts = {"name": self._name, "answered": story.answered, "at_work": at_work, "turned_away": turned}
-        return [draft("now", "agent_now.html", **facts), draft_of(_askers(story)), draft_of(_turns(story))]
+        sections = (_askers(story), _turns(story), *self._report.sections)
+        return [draft("now", "agent_now.html", **facts), *map(draft_of, sections)]
 
 
 def _askers(story: AgentStory) -> Section:
@@ -111,7 +118,7 @@ def _askers(story: AgentStory) -> Section:
     words = [f"{counted(story.n_runs, 'run')} in which help was asked for." if rows else "Nobody has asked yet."]
     words += [f"The {counted(older, 'older one')} are not listed."] if older else []
     words += [f"It has itself sent {counted(story.asks, 'request')} to others."] if story.asks else []
-    tables = (PageTable("Runs, the latest first", (*columns, "state"), rows, words=(1, 2, 3, 9)),) if rows else ()
+    tables = (PageTable("Runs, the latest first", (*columns, "state"), rows, words=(1, 9)),) if rows else ()
     return Section("askers", "Who asks", tuple(words), tables=tables)
 
 

@@ -92,7 +92,7 @@ class LiveRun:
             self.generation += 1  # what stands around the sections is another now
         elif not self._folder.exists:
             self.generation += 1
-            self._begin_anew("forgotten")
+            self._begin_anew("gone")
             return False
         before, lines = self._log.generation, self._log.lines()
         if self._log.generation != before:  # another run has taken its place, between two looks
@@ -158,8 +158,8 @@ class LiveRun:
         return HowItStands(self._condition, self._condition, self._words(), self._last)
 
     def _words(self) -> str:
-        if self._condition == "forgotten":
-            return "The run was forgotten, and its folder is gone."
+        if self._condition == "gone":
+            return "The run was forgotten, or failed before its first turn: nothing of it is kept."
         if self._story is None:
             return "There is no run yet. It is shown as soon as it begins."
         if self._condition == "waiting":

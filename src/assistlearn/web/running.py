@@ -56,9 +56,8 @@ class WebServer(uvicorn.Server):
         self, app: ASGIApp, listening: socket.socket, stopping: Callable[[], object] = lambda: None, **settings: Any
     ) -> None:
         quiet = {"log_config": None, "log_level": "warning", "access_log": False, "server_header": False, "ws": "none"}
-        super().__init__(
-            uvicorn.Config(app, **{**quiet, "timeout_graceful_shutdown": LAST_SECONDS, "lifespan": "on", **settings})
-        )
+        own = {"timeout_graceful_shutdown": LAST_SECONDS, "lifespan": "on", "proxy_headers": False}
+        super().__init__(uvicorn.Config(app, **{**quiet, **own, **settings}))
         self._listening = listening
         self._stopping = stopping
 

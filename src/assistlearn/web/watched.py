@@ -9,7 +9,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from assistlearn.pages.rendering import Frame
 
-Condition: TypeAlias = Literal["waiting", "reading", "running", "resumed", "stopped", "ended", "forgotten"]
+Condition: TypeAlias = Literal["waiting", "reading", "running", "resumed", "stopped", "ended", "gone"]
 """Not there yet; there, and not read to its end yet; somebody works on it; again; nobody does; and for good; gone."""
 
 

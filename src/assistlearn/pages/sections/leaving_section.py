@@ -97,7 +97,7 @@ def release_in_words(release: Released) -> str:
     ]
     said, sent = _both(release)
     what = _KINDS.get(release.kind, release.kind)
-    return f"For every {about} it holds, {times}: {what}; {said} bits about a sample in all, {sent} on the wire."
+    return f"For every {about} that it holds, {times}: {what}; {said} bits about a sample in all, {sent} on the wire."
 
 
 def _bits(view: View) -> tuple[PageTable, ...]:

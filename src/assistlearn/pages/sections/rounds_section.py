@@ -28,9 +28,8 @@ def _words(view: View) -> str:
     if view.state != "finished":
         return f"{done} of {view.progress.most_rounds} at the most are done. In a round every agent has one turn."
     said = f"It stopped after {done}, because: {view.stop_reason}." if view.stop_reason else f"It stopped after {done}."
-    kept = sum(1 for row in view.rounds if row.kept)
-    if kept < len(view.rounds):
-        said += " The rounds after the best one are no part of the result; in the picture they are hollow."
+    if any(row.kept is False for row in view.rounds):
+        said += " The rounds after the best one, right of the dotted line, are no part of the result."
     return f"In a round every agent has one turn. {said}"
 
 

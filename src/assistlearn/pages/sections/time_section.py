@@ -7,6 +7,7 @@ from functools import partial
 from assistlearn.pages.figures_in_words import duration
 from assistlearn.pages.pictures import drawn
 from assistlearn.pages.section import PagePicture, PageTable, Section
+from assistlearn.pages.time_line import IDLE
 from assistlearn.pages.view import Spent, View
 
 MOST_BARS, LEAST_DRAWN = 16, 0.005
@@ -17,13 +18,16 @@ def time_line(view: View) -> Section | None:
     """Return the section; None where events have no times."""
     if not view.seconds or view.began is None or view.last is None:
         return None
-    whole = (view.last - view.began).total_seconds()
-    words = (
+    whole, idle = (view.last - view.began).total_seconds(), sum(row.seconds for row in view.seconds if row.what == IDLE)
+    words = [
         f"From {view.began:%Y-%m-%d %H:%M:%S} to {view.last:%Y-%m-%d %H:%M:%S}, UTC: {duration(whole)}. The time of a "
-        "helper's turn holds its own work and the way of the messages.",
-    )
+        "helper's turn holds its own work and the way of the messages."
+    ]
+    if idle >= LEAST_DRAWN * whole:
+        words.append(f"For {duration(idle)} of that nobody worked on it, between commands.")
     longest = sorted(view.seconds, key=lambda row: row.seconds, reverse=True)[:MOST_BARS]
-    drawn_rows = tuple(row for row in view.seconds if row in longest and row.seconds >= LEAST_DRAWN * whole)
+    least = LEAST_DRAWN * (whole - idle)
+    drawn_rows = tuple(row for row in view.seconds if row in longest and row.what != IDLE and row.seconds >= least)
     label = "Seconds by what they went to: " + "; ".join(f"{_name(row)} {duration(row.seconds)}" for row in drawn_rows)
     table = PageTable(
         "Where the time went",
@@ -32,7 +36,7 @@ def time_line(view: View) -> Section | None:
         words=(1,),
     )
     picture = PagePicture(label, partial(drawn.seconds, drawn_rows, view.subject.initiator))
-    return Section("time", "Where the time went", words, picture=picture, tables=(table,))
+    return Section("time", "Where the time went", tuple(words), picture=picture, tables=(table,))
 
 
 def _name(row: Spent) -> str:

@@ -51,14 +51,19 @@ def create_run(folder: Path, run: str, files: Sequence[Path], plan: Plan, **more
     """
     made = new_folder(folder)
     descriptions = [load_description(file) for file in files]
-    _check_apart(descriptions)
-    initiator = _initiator(descriptions)
+    initiator = check_together(descriptions)
     helpers = [d.name for d in descriptions if d.name != initiator.name]
     check_new(run, descriptions)
     check_matching(plan.alignment, descriptions)
     files_of = {d.name: str(Path(d.file).resolve()) for d in descriptions}
     write_run(made, run, initiator, helpers, plan, reach="processes", files=files_of, **more)
     return made
+
+
+def check_together(descriptions: Sequence[AgentDescription]) -> AgentDescription:
+    """Refuse agents that cannot work together on one machine; return the initiator."""
+    _check_apart(descriptions)
+    return _initiator(descriptions)
 
 
 def _initiator(descriptions: Sequence[AgentDescription]) -> AgentDescription:

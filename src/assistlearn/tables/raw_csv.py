@@ -1,0 +1,97 @@
+"""A look at the bytes of a CSV file: its encoding, and rows that have too few or too many values.
+
+The engine fills short rows up without a word, and says of others neither row nor encoding.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+import polars as pl
+
+from assistlearn.agent_files.table_source import TableFile
+from assistlearn.errors import TableError
+
+_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_NEVER = "\x1f"
+"""Stands in no table; so a line is read as one value."""
+
+
+def refuse_encoding(table: TableFile) -> None:
+    """Raise ``TableError`` if a file is not UTF-8: the row, and what the encoding probably is."""
+    with _opened(table) as file:
+        start = file.read(4)
+        if start.startswith(_BOMS) or b"\x00" in start:
+            raise TableError(f"{table} is written in UTF-16 or UTF-32. Save it as UTF-8.")
+        file.seek(0)
+        for number, line in enumerate(file):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                byte = line[error.start]
+                likely = "Windows-1252" if 0x80 <= byte <= 0x9F else "Latin-1 or Windows-1252"
+                shown = line[max(error.start - 10, 0) : error.end + 10].decode("latin-1").strip()
+                raise TableError(
+                    f"{table} is not UTF-8: line {number + 1} has the byte 0x{byte:02x} ({shown!r}). It is probably "
+                    f"{likely}. Save it as UTF-8, for example by: iconv -f WINDOWS-1252 -t UTF-8"
+                ) from None
+
+
+def refuse_ragged(table: TableFile, n_columns: int, *, only_short: bool) -> None:
+    """Raise ``TableError`` if a row has more or fewer values than the header.
+
+    Parameters
+    ----------
+    table : TableFile
+        The file.
+    n_columns : int
+        How many the header has.
+    only_short : bool
+        Whether the engine has found no long row. Then lines are counted as wholes, which is fast, and read value by
+        value only where a quote makes that necessary.
+    """
+    if only_short and not _some_short(table, n_columns):
+        return
+    with _opened(table) as file:
+        reader = csv.reader(codecs.iterdecode(file, "utf-8-sig", errors="replace"), delimiter=table.separator)
+        try:
+            _refuse_first(reader, table, n_columns)
+        except csv.Error as error:
+            raise TableError(f"{table}, line {reader.line_num}: {error}. Write the table again as CSV.") from None
+
+
+def _refuse_first(reader: Any, table: TableFile, n_columns: int) -> None:
+    """Refuse the first row that has another number of values than the header."""
+    next(reader, None)
+    for row, values in enumerate(reader, start=1):
+        if values and len(values) != n_columns:
+            raise TableError(
+                f"{table}: row {row} (line {reader.line_num}) has {len(values)} "
+                f"{'value' if len(values) == 1 else 'values'}, and the header has {n_columns} columns. Write as "
+                f"many values in every row; one with {table.separator!r} in it stands in double quotes."
+            )
+
+
+def _some_short(table: TableFile, n_columns: int) -> bool:
+    """Return whether a line may have too few values: it has too few separators, or is not alone in its row."""
+    lines = pl.scan_csv(
+        table.path, separator=_NEVER, quote_char=None, has_header=False, new_columns=["line"], glob=False
+    ).select(pl.col("line").cast(pl.String).str.strip_chars_end("\r"))
+    counts = pl.col("line").str.count_matches(table.separator, literal=True)
+    short = (counts < n_columns - 1) & (pl.col("line") != "")
+    return bool(lines.select(short.any()).collect().item())
+
+
+@contextmanager
+def _opened(table: TableFile) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    with table.path.open("rb") as file:
+        if table.path.suffix == ".gz":
+            with gzip.open(file) as unpacked:
+                yield unpacked
+        else:
+            yield file

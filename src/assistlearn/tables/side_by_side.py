@@ -1,0 +1,79 @@
+"""Two agents' tables on one machine, side by side: whether their ids meet, and whether a helper has the label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import polars as pl
+
+from assistlearn.agent_files.suggestion import listed
+from assistlearn.alignment.id_column import normalise
+from assistlearn.alignment.samples import Minimum
+from assistlearn.errors import OverlapError
+from assistlearn.tables.loading import LoadedAgent
+
+FEW = 0.1
+"""A smaller share of the initiator's samples is suspicious."""
+
+_OTHER_WAYS: dict[str, Callable[[pl.Series], pl.Series]] = {
+    "leading zeros are left out": lambda ids: ids.str.replace(r"^0+(\d)", "$1"),
+    "case does not count": lambda ids: ids.str.to_lowercase(),
+    "only letters and digits count": lambda ids: ids.str.replace_all(r"[^\pL\pN]", ""),
+    "only digits count": lambda ids: ids.str.replace_all(r"\D", "").str.replace(r"^0+(\d)", "$1"),
+}
+
+
+def overlap(initiator: LoadedAgent, helper: LoadedAgent) -> int:
+    """Return how many of the initiator's samples a helper holds; raise ``OverlapError`` if training would."""
+    own, theirs = normalise(initiator.table.ids), normalise(helper.table.ids)
+    shared = _shared(own, theirs)
+    try:
+        Minimum().check(shared, len(own), f"Agent {helper.description.name!r} holds")
+    except OverlapError as error:
+        hint = _hint(own, theirs, shared)
+        if hint:
+            error.add_note(hint)
+        raise
+    return shared
+
+
+def notes_together(initiator: LoadedAgent, helper: LoadedAgent) -> Iterator[str]:
+    """Yield what the owners of two tables should look at once more."""
+    own, theirs = normalise(initiator.table.ids), normalise(helper.table.ids)
+    shared, name, features = _shared(own, theirs), helper.description.name, helper.table.features.columns
+    hint = _hint(own, theirs, shared)
+    if shared < FEW * len(own) and hint:
+        yield f"{name!r} holds {shared:,} of the {len(own):,} samples. {hint}"
+    label = initiator.description.label
+    if label in features:
+        yield f"{name!r} has a feature {label!r}, as the label is called. If it is the label, exclude it there."
+    copies = [column for column in features if column != label and _tells(initiator, helper, column)]
+    if copies:
+        yield f"{name!r} has the values of the label in {listed(copies)}. If they are the label, exclude them there."
+
+
+def _shared(own: pl.Series, theirs: pl.Series) -> int:
+    return int(own.is_in(theirs.implode()).sum())
+
+
+def _hint(own: pl.Series, theirs: pl.Series, shared: int) -> str:
+    """Return how far more ids would meet, written in another way; nothing where none is known."""
+    for way, change in _OTHER_WAYS.items():
+        here, there = change(own), change(theirs)
+        found = _shared(here, there)
+        if found > 2 * shared + 10 and here.n_unique() == len(here):
+            return f"It would be {found:,} if {way}: write ids alike on both sides."
+    return ""
+
+
+def _tells(initiator: LoadedAgent, helper: LoadedAgent, column: str) -> bool:
+    """Return whether a helper's column has the label of every sample that both hold."""
+    labels = initiator.table.labels
+    assert labels is not None
+    left = pl.DataFrame({"id": normalise(initiator.table.ids), "label": labels}).drop_nulls()
+    right = pl.DataFrame({"id": normalise(helper.table.ids), "value": helper.table.features[column]})
+    both = left.join(right, on="id")
+    value = both["value"]
+    if both.is_empty() or value.has_nulls():
+        return False
+    return bool((value == both["label"].cast(value.dtype, strict=False)).fill_null(False).all())
