@@ -15,9 +15,12 @@ import pytest
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """One browser for all tests of a session; each opens pages of its own."""
+    """One browser for all tests of a module; each opens pages of its own.
+
+    Not of a session: while it is open, Playwright has the event loop of this thread, and nobody else could run one.
+    """
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
         pytest.skip(f"There is no browser: none of {', '.join(NAMES)} is installed.")
