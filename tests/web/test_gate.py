@@ -74,3 +74,9 @@ def test_a_port_that_is_taken_is_named():
         taken.listen()
         with pytest.raises(SettingsError, match=f"Port {port_of(taken)} of 127.0.0.1 cannot be had"):
             listening(port_of(taken))
+
+
+def test_answers_go_out_at_once():
+    """Not when the client has confirmed an earlier part: asyncio sees to it where the socket says that it is TCP's."""
+    with listening() as made:
+        assert made.proto == socket.IPPROTO_TCP

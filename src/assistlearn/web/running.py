@@ -19,7 +19,8 @@ LAST_SECONDS = 5
 
 def listening(port: int = 0, host: str = LOOPBACK) -> socket.socket:
     """Return a socket that listens at a port; 0 is any that is free. Whoever calls waits until a server answers."""
-    made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # named, so that asyncio sends at once
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))

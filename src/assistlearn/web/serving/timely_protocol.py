@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from functools import partial
 from typing import Any
 
@@ -25,11 +24,8 @@ class TimelyProtocol(H11Protocol):
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first request. Answers go out at once, and not when the client has confirmed a part."""
+        """Begin to wait for the first request."""
         super().connection_made(transport)
-        there = transport.get_extra_info("socket")
-        if there is not None:
-            there.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._wait_or_not()
 
     def data_received(self, data: bytes) -> None:
