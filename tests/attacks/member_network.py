@@ -66,7 +66,7 @@ class Authority:
         """Let a member make a key, sign its request, and return what it gets."""
         request = ok("site", "request", name, "--out", kit, "--role", role)
         out = self.folder / f"{name}.member"
-        self.do("sign", request["request"], "--fingerprint", request["fingerprint"], "--out", out)
+        self.do("sign", request["request"], "--fingerprint", request["fingerprint"], "--out", out, "--force")
         return out
 
     @property

@@ -99,7 +99,7 @@ def test_a_fourth_member_joins_while_the_others_run_and_helps(members, before):
 def test_a_member_is_renewed_and_its_old_certificate_revoked_while_all_run(members, before):
     authority, old = members.authority, (members.kit("lab") / "startup" / "client.crt").read_bytes()
     file = authority.folder / "lab-2.member"
-    authority.do("renew", "lab", "--out", file)
+    authority.do("renew", "lab", "--out", file, "--force")
     ok("site", "join", members.kit("lab"), file)
     assert (members.kit("lab") / "startup" / "client.crt").read_bytes() != old
     authority.do("revoke", "lab", "--replaced")

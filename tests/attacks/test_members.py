@@ -341,7 +341,7 @@ def test_an_expired_certificate_is_refused_until_it_is_renewed(waiting, fresh, m
     old = (kit / "startup" / "client.crt").read_bytes()
     file = fresh.folder / "network.toml"
     (fresh.place / "network.toml").write_text(file.read_text().replace("valid_days = 30", "valid_days = 60"))
-    fresh.do("renew", "lab", "--out", member)
+    fresh.do("renew", "lab", "--out", member, "--force")
     ok("site", "join", kit, member)  # the authority is known already: nobody is asked
     assert (kit / "startup" / "client.crt").read_bytes() != old
     assert "valid until" in check_certificate(load_kit(kit), later)

@@ -84,6 +84,7 @@ def test_any_bytes_for_an_agent_s_file(agent, content):
 
 
 @SETTINGS
+@example(content=b"id,\x1f\n\x00")
 @given(content=st.one_of(st.binary(max_size=300), st.binary(max_size=100).map(lambda tail: TABLE.encode() + tail)))
 def test_any_bytes_for_a_table(agent, content):
     (agent / "lab.csv").write_bytes(content)

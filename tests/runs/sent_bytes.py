@@ -25,10 +25,12 @@ def recorded(told: dict[str, int]) -> Iterator[list[tuple[str, bytes]]]:
     def token(n: int) -> bytes:
         return hashlib.blake2b(next(numbers).to_bytes(8, "little"), digest_size=n).digest()
 
-    def record(self: Correspondent, direction: str, run: str, type_: str, content: bytes, seconds: float = 0.0) -> None:
+    def record(
+        self: Correspondent, direction: str, run: str, type_: str, content: bytes, *more: object, **others: object
+    ) -> None:
         if direction == "sent" and self._ledger is not None:  # what has a ledger leaves the house
             sent.append((self.agent, content))
-        original(self, direction, run, type_, content, seconds)
+        original(self, direction, run, type_, content, *more, **others)
 
     def tell(self: LabelLedger, ids: Ids, labels: Codes, epsilon: float, most: float | None = None) -> LabelRelease:
         return LabelRelease(np.array([told[text] for text in ids.texts.to_list()]), len(ids), epsilon)

@@ -12,14 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
-import polars as pl
-
 from assistlearn.agent_files.table_source import TableFile
 from assistlearn.errors import TableError
 
 _BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_NEVER = "\x1f"
-"""Stands in no table; so a line is read as one value."""
 
 
 def refuse_encoding(table: TableFile) -> None:
@@ -79,12 +75,9 @@ def _refuse_first(reader: Any, table: TableFile, n_columns: int) -> None:
 
 def _some_short(table: TableFile, n_columns: int) -> bool:
     """Return whether a line may have too few values: it has too few separators, or is not alone in its row."""
-    lines = pl.scan_csv(
-        table.path, separator=_NEVER, quote_char=None, has_header=False, new_columns=["line"], glob=False
-    ).select(pl.col("line").cast(pl.String).str.strip_chars_end("\r"))
-    counts = pl.col("line").str.count_matches(table.separator, literal=True)
-    short = (counts < n_columns - 1) & (pl.col("line") != "")
-    return bool(lines.select(short.any()).collect().item())
+    separator = table.separator.encode()
+    with _opened(table) as file:
+        return any(line.count(separator) < n_columns - 1 and line.strip() for line in file)
 
 
 @contextmanager
