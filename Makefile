@@ -9,7 +9,7 @@ export MPLBACKEND := Agg
 unexport PYTHONDONTWRITEBYTECODE  # every agent of a test is a process; each would compile the package again
 
 .PHONY: help setup test lint types layers unit failures attacks coverage docs demo bench clean
-.PHONY: network-reach network-attacks network-site network-failures
+.PHONY: network-results network-reach network-attacks network-site network-failures
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -35,14 +35,17 @@ types: $(STAMP) ## Static types
 layers: $(STAMP) ## Which package may import which
 	$(BIN)/lint-imports
 
-unit: $(STAMP) ## Tests and doctests; then those with a real network, two networks at a time
+unit: $(STAMP) ## Tests and doctests; then those with a real network, three networks at a time: they wait much
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m "not network and not slow"
-	$(MAKE) --jobs $(JOBS) --output-sync network-reach network-attacks network-site network-failures
+	$(MAKE) --jobs 3 --output-sync network-reach network-results network-site network-failures network-attacks
 
 NETWORK := $(BIN)/pytest -q -m "network and not slow"
 
 network-reach: $(STAMP)
-	$(NETWORK) tests/reach --ignore tests/reach/test_live_site.py
+	$(NETWORK) tests/reach --ignore tests/reach/test_live_site.py --ignore tests/reach/test_live_results.py
+
+network-results: $(STAMP)
+	$(NETWORK) tests/reach/test_live_results.py
 
 network-attacks: $(STAMP)
 	$(NETWORK) tests/attacks
