@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import webbrowser
 from pathlib import Path
 
@@ -45,6 +46,23 @@ def test_scripts_get_the_view_and_a_page_only_where_they_name_one(trained, tmp_p
     told = assistlearn("report", trained.path, "--json", "--no-class-names", "--out", tmp_path / "p.html").json
     assert told["subject"]["classes"] == ["class 1", "class 2"]
     assert told["bytes"] == (tmp_path / "p.html").stat().st_size
+
+
+def test_what_a_run_has_lost_is_said_and_a_changed_ledger_is_not_counted_by(trained, tmp_path):
+    home = shutil.copytree(trained.path.parent, tmp_path / "home")
+    run, ledger = home / trained.path.name, home / "clinic-models" / "ledger.jsonl"
+    whole = ledger.read_text()
+    ledger.write_text(re.sub(r'"bytes": \d+', '"bytes": 1', whole, count=1))
+    assistlearn("report", run, "--out", tmp_path / "p.html").failed(4, "entry 1 was changed after it was written")
+    assert not (tmp_path / "p.html").exists()
+    ledger.unlink()
+    said = assistlearn("report", run, "--out", tmp_path / "p.html")
+    assert "Note: The initiator's ledger is not where it was" in said.out
+    assert "as the initiator&#39;s ledger is not at hand" in (tmp_path / "p.html").read_text()
+    ledger.write_text(whole)
+    (run / "events.jsonl").unlink()
+    (lack,) = assistlearn("report", run, "--json").json["lacking"]
+    assert "events.jsonl is missing: rounds, model weights, samples and times are not on the page" in lack
 
 
 @pytest.mark.parametrize("there", [True, False])

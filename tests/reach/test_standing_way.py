@@ -12,7 +12,8 @@ import pytest
 
 from assistlearn.errors import RefusedError, UnreachableError
 from assistlearn.protocol import MemoryTransport
-from assistlearn.reach.standing_way import FIRST_WAIT, LEAST_WAIT, StandingWay
+from assistlearn.reach import standing_way
+from assistlearn.reach.standing_way import FIRST_WAIT, LEAST_WAIT, MOST_WAIT, StandingWay
 
 
 class Line:
@@ -140,6 +141,20 @@ def test_a_fault_reaches_who_asked_and_breaks_nothing(way):
     with pytest.raises(ZeroDivisionError):
         way.submit(lambda: 1 // 0).result(5)
     assert asked(way) == b"A VOTE"
+
+
+def test_one_that_gets_slower_and_slower_is_not_waited_for_longer_and_longer(way, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(standing_way.time, "monotonic", lambda: now[0])
+
+    def slowly() -> None:
+        now[0] += 3.9 * way.waited_for  # just in time, so that it is not given up
+
+    waits = []
+    for _ in range(6):
+        way.submit(slowly).result(5)
+        waits.append(way.waited_for)
+    assert waits[-1] == max(waits) == MOST_WAIT
 
 
 def test_one_is_waited_for_as_long_as_it_was_slow_lately(way):

@@ -31,16 +31,18 @@ def report(
     """Write a run as one page: the answer first, then all it rests on. It needs nothing from outside."""
     from assistlearn.pages.keeping_pages import is_page, keep_page
 
-    facts, draw = _of_helper(run) if run.suffix == ".toml" else _of_run(run, class_names)
+    facts, draw, lacks = _of_helper(run) if run.suffix == ".toml" else _of_run(run, class_names)
     path = out if out is not None or (json and not open_) else _beside(run)
     if path is not None and not is_page(path):
         needed = needed_by_agents([run]) if run.suffix == ".toml" else needed_by_run(run)
         check_target(path, needed, force=force, quiet=json)
     n_bytes = 0 if path is None else keep_page(path, draw(), force=True)
     if json:
-        say_json({"page": None if path is None else str(path), "bytes": n_bytes} | facts)
+        say_json({"page": None if path is None else str(path), "bytes": n_bytes, "lacking": lacks} | facts)
     elif path is not None:
         say(f"The page: {plain(path)} ({size(n_bytes)}).")
+        for words in lacks:
+            say(f"[yellow]Note:[/] {plain(words)}")
         if not open_:
             say(f"Open it in any browser, or: {command('report', run, '--out', path, '--open')}")
     if open_ and path is not None and not webbrowser.open(path.resolve().as_uri()):
@@ -53,20 +55,21 @@ def _beside(run: Path) -> Path:
     return place.with_suffix(".html") if place.suffix == ".toml" else place.with_name(f"{place.name}.html")
 
 
-def _of_run(run: Path, class_names: bool) -> tuple[dict[str, Any], Callable[[], str]]:
+def _of_run(run: Path, class_names: bool) -> tuple[dict[str, Any], Callable[[], str], list[str]]:
     from assistlearn.pages.run_page import run_page, without_class_names
-    from assistlearn.pages.run_story import view_of
+    from assistlearn.pages.run_story import lacking, view_of
     from assistlearn.runs.folder import RunFolder
 
-    view = view_of(RunFolder(run))
+    folder = RunFolder(run)
+    view = view_of(folder)
     view = view if class_names else without_class_names(view)
-    return view.to_dict(), partial(run_page, view)
+    return view.to_dict(), partial(run_page, view), lacking(folder)
 
 
-def _of_helper(file: Path) -> tuple[dict[str, Any], Callable[[], str]]:
+def _of_helper(file: Path) -> tuple[dict[str, Any], Callable[[], str], list[str]]:
     from assistlearn.agent_files import load_description
     from assistlearn.pages.helper_page import helper_page
     from assistlearn.pages.helper_story import helper_view
 
     view = helper_view(load_description(file))
-    return view.to_dict(), partial(helper_page, view)
+    return view.to_dict(), partial(helper_page, view), []

@@ -11,6 +11,7 @@ from assistlearn.events import read
 from assistlearn.pages.chosen_settings import chosen
 from assistlearn.pages.story import Story
 from assistlearn.pages.view import Released, State, Subject, View
+from assistlearn.protocol.ledger import verify
 from assistlearn.protocol.ledger_of_run import entries_of
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.folder_lock import somebody_works
@@ -42,7 +43,15 @@ def story_of(folder: RunFolder) -> Story:
     ----------
     folder : RunFolder
         Of a run that has begun, goes on, was interrupted or is finished, by this release or an older one.
+
+    Raises
+    ------
+    LedgerError
+        The initiator's ledger was changed: nothing is counted by it then.
     """
+    ledger = _ledger(folder.settings())
+    if ledger is not None:
+        verify(ledger)
     story = Story(subject_of(folder.settings()))
     for recorded in read(folder.events):
         story.feed(recorded)
@@ -69,6 +78,16 @@ def take_folder(story: Story, folder: RunFolder) -> None:
             for agent, released in releases_of_run(folder).items()
         }
     )
+
+
+def lacking(folder: RunFolder) -> list[str]:
+    """Return what a run should have and has not, and what its page lacks by that, in words."""
+    found = []
+    if folder.n_turns and not folder.events.exists():
+        found.append(f"{folder.events} is missing: rounds, model weights, samples and times are not on the page.")
+    if folder.n_turns and _ledger(folder.settings()) is None:
+        found.append("The initiator's ledger is not where it was: messages are counted by the run's own events.")
+    return found
 
 
 def view_of(folder: RunFolder) -> View:

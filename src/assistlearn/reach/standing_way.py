@@ -23,8 +23,9 @@ SOONEST, LATEST = 0.2, 30.0
 Standing = Literal["opening", "free", "busy", "closed"]
 """How a way stands; only one that is free takes an errand."""
 
-LEAST_WAIT, FIRST_WAIT = 1.0, 5.0
-"""Seconds that a helper is waited for: at the least, and when it has not done anything yet since it was reached."""
+LEAST_WAIT, FIRST_WAIT, MOST_WAIT = 1.0, 5.0, 30.0
+"""Seconds that a helper is waited for: at the least, when it has not done anything yet since it was reached, and at the
+most: one that answers slower and slower must not hold everybody up longer and longer."""
 
 FORGETTING = 0.9
 """What is left of the slowest time after another answer."""
@@ -121,7 +122,7 @@ class StandingWay:
     @property
     def waited_for(self) -> float:
         """For how many seconds the helper is worth waiting for: four times as long as it took at the slowest lately."""
-        return FIRST_WAIT if self._slowest is None else max(4 * self._slowest, LEAST_WAIT)
+        return FIRST_WAIT if self._slowest is None else min(max(4 * self._slowest, LEAST_WAIT), MOST_WAIT)
 
     def _away(self) -> str:
         seconds = time.monotonic() - self._since

@@ -16,7 +16,8 @@ def exchange(view: View) -> Section | None:
     there = tuple(each for each in view.exchanges if each.rows)
     if not there:
         return None
-    source = "the ledger of its initiator" if view.counted_by == "ledger" else "its events"
+    by_ledger = view.counted_by == "ledger"
+    source = "the ledger of its initiator" if by_ledger else "its events, as the initiator's ledger is not at hand"
     words = (
         f"Every message of the run, counted by {source}. Helpers send each other nothing. Bits are per training sample "
         "and turn: what a helper is told of the others before its turn, and what it answers.",
@@ -44,7 +45,7 @@ def _sums(there: tuple[Traffic, ...]) -> PageTable:
             f"{each.messages('sent'):,}",
             size(each.bytes("received")),
             f"{each.messages('received'):,}",
-            f"{each.turns:,}",
+            f"{each.turns:,}" if each.turns else "-",
             figure(each.bits_sent, 2),
             figure(each.bits_received, 2),
         )
