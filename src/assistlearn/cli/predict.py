@@ -96,13 +96,13 @@ def _reasons(prediction: Prediction) -> str:
     return " ".join(f"{name}: {why}" for name, why in prediction.absent.items())
 
 
-def _trained_on(folder: RunFolder, rows: Rows, own: LoadedAgent) -> int:
-    """Return how many of the initiator's rows took part in training; 0 where the table is another one by now."""
+def _trained_on(folder: RunFolder, rows: Rows, own: LoadedAgent) -> int | None:
+    """Return how many of the initiator's rows took part in training; None where the table is another one by now."""
     import numpy as np
 
     samples = folder.samples()
     if samples is None or own.table.fingerprint != folder.settings().fingerprint:
-        return 0
+        return None
     return int(np.isin(rows, samples).sum())
 
 

@@ -14,6 +14,9 @@ from assistlearn.alignment import Ids, normalise
 from assistlearn.errors import SettingsError
 from assistlearn.tables import Table
 
+MANY_CLASSES = 10
+"""Of up to so many, a small table may have hardly more rows than classes."""
+
 
 def classes_of(table: Table, initiator: AgentDescription) -> list[Any]:
     """Return the classes in the order of their values."""
@@ -24,7 +27,7 @@ def classes_of(table: Table, initiator: AgentDescription) -> list[Any]:
             f"{table.source}: column {initiator.label!r} has {len(classes)} class ({classes}); two are needed."
         )
     n_labelled = len(table.labels) - table.labels.null_count()
-    if 2 * len(classes) > n_labelled:
+    if len(classes) > MANY_CLASSES and 2 * len(classes) > n_labelled:
         raise SettingsError(
             f"{table.source}: column {initiator.label!r} has {len(classes):,} different labels in {n_labelled:,} rows, "
             "which are no classes. Name another column, or cut amounts into a few classes."
