@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,6 @@ from assistlearn.cli.output import Json
 from assistlearn.cli.run_name import new_name
 from assistlearn.cli.training_run import report_run, train_run
 from assistlearn.errors import SettingsError
-from assistlearn.reach import TIMEOUT
 
 if TYPE_CHECKING:
     from assistlearn.runs.folder import RunFolder
@@ -45,7 +45,7 @@ def train(
     else:
         assert file is not None
         folder = new_run(file, run, out)
-    train_run(folder, quiet=json, timeout=TIMEOUT)
+    train_run(folder, quiet=json, timeout=math.inf)
     report_run(folder, json)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,7 +46,7 @@ def opened_run(
     log : EventLog, optional
         Where facts go; the folder's own by default.
     timeout : float
-        Seconds to wait for an answer of an agent on this machine.
+        Seconds to wait for an answer of an agent on this machine, the initiator's own among them.
     """
     settings = folder.settings()
     log = folder.log() if log is None else log
@@ -53,11 +54,16 @@ def opened_run(
         locked(folder.path, alone=training if alone is None else alone),
         reach_named(settings.reach).opened(settings, log, timeout) as transport,
     ):
-        yield with_own_table(folder, transport, training=training, log=log)
+        yield with_own_table(folder, transport, training=training, log=log, timeout=timeout)
 
 
 def with_own_table(
-    folder: RunFolder, transport: Transport, *, training: bool, log: EventLog | None = None
+    folder: RunFolder,
+    transport: Transport,
+    *,
+    training: bool,
+    log: EventLog | None = None,
+    timeout: float = math.inf,
 ) -> tuple[OpenRun, LoadedAgent]:
     """Return the open run over a transport, and the initiator's own agent with its table."""
     settings = folder.settings()
@@ -75,7 +81,7 @@ def with_own_table(
         max_label_epsilon=None if rules is None else rules.max_label_epsilon,
     )
     holdings = replace(from_loaded(own), accepts_moved_columns=True)  # of one's own table one is warned instead
-    return open_run(folder, holdings, table, transport, log), own
+    return open_run(folder, holdings, table, transport, log, timeout), own
 
 
 def train(folder: RunFolder, log: EventLog | None = None, timeout: float = TIMEOUT) -> Iterator[Event]:
