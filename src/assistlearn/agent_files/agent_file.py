@@ -29,8 +29,8 @@ class AgentDescription:
         What the others call the agent.
     table : TableFile or TableQuery
         Where its table is.
-    id : str
-        The column with the ids.
+    id : tuple of str
+        The column with the ids; several, where an id has several parts.
     label : str or None
         The column with the labels: the initiator's file names one, a helper's does not.
     weight : str or None
@@ -58,7 +58,7 @@ class AgentDescription:
     file: Path
     name: str
     table: TableFile | TableQuery
-    id: str
+    id: tuple[str, ...]
     label: str | None
     weight: str | None
     features: FeatureChoice
@@ -115,7 +115,7 @@ def _described(keys: AgentKeys, places: Places) -> AgentDescription:
         file=places.file,
         name=keys.name,
         table=_table(keys, places.file.parent),
-        id=keys.id,
+        id=keys.id_columns,
         label=keys.label,
         weight=keys.weight,
         features=keys.features,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from assistlearn.runs.prediction import Prediction
     from assistlearn.tables import LoadedAgent
 
+OWN_COLUMNS = ("prediction", "agents", "absent")
+"""Columns of the file besides ids and probabilities."""
+
 
 def predict(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")],
@@ -27,7 +31,7 @@ def predict(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="CSV file with the ids to predict, in a column named as the initiator's id column.",
+            help="CSV file with the ids to predict, in columns named as the initiator's id columns.",
             show_default="the initiator's rows without a label, or else all",
         ),
     ] = None,
@@ -116,18 +120,20 @@ def _without_label(own: LoadedAgent) -> pl.Series:
 def _in_file(file: Path, folder: RunFolder) -> pl.Series:
     """Return the ids in a file, once they are known to be complete and all different."""
     from assistlearn.agent_files import load_description
-    from assistlearn.alignment import Ids
+    from assistlearn.alignment import Ids, join_ids
 
     settings = folder.settings()
-    name = load_description(settings.files[settings.initiator]).id
+    names = load_description(settings.files[settings.initiator]).id
     frame = _csv(file)
-    if name not in frame.columns:
-        raise TableError(
-            f"{file} has no column {name!r}, which holds the ids at {settings.initiator!r}. Its columns are "
-            f"{', '.join(map(repr, frame.columns))}. Name one of them so, in the first line of the file."
-        )
-    Ids(frame[name], str(file))
-    return frame[name]
+    for name in names:
+        if name not in frame.columns:
+            raise TableError(
+                f"{file} has no column {name!r}, which holds the ids at {settings.initiator!r}. Its columns are "
+                f"{', '.join(map(repr, frame.columns))}. Name one of them so, in the first line of the file."
+            )
+    ids = frame[names[0]] if len(names) == 1 else join_ids([frame[name] for name in names], str(file))
+    Ids(ids, str(file))
+    return ids
 
 
 def _csv(file: Path) -> pl.DataFrame:
@@ -141,22 +147,29 @@ def _csv(file: Path) -> pl.DataFrame:
         raise TableError(f"{file} cannot be read as CSV: {error}") from None
 
 
-def _write(out: Path, id_name: str, asked: pl.Series, prediction: Prediction) -> None:
-    """Write a row for each sample; one that nobody knows has no prediction and no probabilities."""
+def _write(out: Path, id_names: Sequence[str], asked: pl.Series, prediction: Prediction) -> None:
+    """Write a row for each sample; one that nobody knows has no prediction and no probabilities.
+
+    The last column names the agents that did not take part, so that the file itself says that their votes are missing.
+    """
     import numpy as np
     import polars as pl
 
+    from assistlearn.alignment import split_ids
     from assistlearn.storage import write_bytes
 
     agents = list(prediction.known)
     masks = np.column_stack([prediction.known[name] for name in agents])
     unknown = pl.Series(~masks.any(axis=1))
-    own_name = "id" if id_name in ("prediction", "agents") else id_name
-    columns: dict[str, Any] = {own_name: asked, "prediction": pl.Series(prediction.labels, strict=False)}
+    columns: dict[str, Any] = {}
+    for name, part in zip(id_names, split_ids(asked, id_names), strict=True):
+        columns[f"id ({name})" if name in OWN_COLUMNS else name] = part
+    columns["prediction"] = pl.Series(prediction.labels, strict=False)
     for position, name in enumerate(prediction.classes):
         columns[f"probability of {name}"] = pl.Series(prediction.probabilities[:, position]).set(unknown, None)
     voters = (" ".join(name for name, there in zip(agents, row, strict=True) if there) for row in masks)
     columns["agents"] = [names or None for names in voters]
+    columns["absent"] = pl.Series([" ".join(prediction.absent) or None] * len(asked), dtype=pl.String)
     write_bytes(out, pl.DataFrame(columns).write_csv().encode())
 
 

@@ -27,12 +27,11 @@ def choose_features(names: Sequence[str], description: AgentDescription) -> list
     >>> choose_features(["id", "x0", "x1", "x10", "x2"], parse_description(values, Path("lab.toml")))
     ['x0', 'x2']
     """
-    _require_column(description.id, names, description, "id")
-    for key, column in (("label", description.label), ("weight", description.weight)):
-        if column is not None:
-            _require_column(column, names, description, key)
+    for key, column in _reserved(description):
+        _require_column(column, names, description, key)
     choice = description.features
-    free = [name for name in names if name not in (description.id, description.label, description.weight)]
+    reserved = [column for _, column in _reserved(description)]
+    free = [name for name in names if name not in reserved]
     included = [name for name in free if not is_index(name)]
     if choice.include is not None:
         _refuse_reserved(choice.include, description)
@@ -79,8 +78,9 @@ def require_trained(schema: Schema, names: Sequence[str], description: AgentDesc
 
     Features are found by name: the order of the columns, and what others there are, does not matter.
     """
-    _require_column(description.id, names, description, "id")
-    for key, column in (("id", description.id), ("label", description.label), ("weight", description.weight)):
+    for column in description.id:
+        _require_column(column, names, description, "id")
+    for key, column in _reserved(description):
         if column in schema.names:
             raise ColumnsError(
                 f"{description.places(key)}: {key} = {column!r} names a column that the models were trained with as a "
@@ -88,7 +88,7 @@ def require_trained(schema: Schema, names: Sequence[str], description: AgentDesc
             )
     missing = [name for name in schema.names if name not in names]
     if missing:
-        others = [name for name in names if name not in (*schema.names, description.id, description.label)]
+        others = [name for name in names if name not in (*schema.names, *description.id, description.label)]
         raise ColumnsError(
             f"{description.places('table')}: {description.table} has no column {listed(missing)}, which the models "
             f"were trained with.{did_you_mean(missing[0], others)} Its columns are {listed(names)}. Bring the column "
@@ -105,13 +105,18 @@ def _require_column(wanted: str, names: Sequence[str], description: AgentDescrip
 
 
 def _refuse_reserved(include: Sequence[str], description: AgentDescription) -> None:
-    reserved = ((description.label, "label"), (description.id, "id"), (description.weight, "weight"))
-    for column, what in reserved:
+    for key, column in _reserved(description):
         if column in include:
             raise ColumnsError(
-                f"{description.places('features', 'include')}: {column!r} is the {what} column and cannot be a feature "
+                f"{description.places('features', 'include')}: {column!r} is the {key} column and cannot be a feature "
                 "too. Remove it from features.include."
             )
+
+
+def _reserved(description: AgentDescription) -> list[tuple[str, str]]:
+    """Return the columns that are no features, each after the key that names it."""
+    named = [("label", description.label), ("weight", description.weight)]
+    return [("id", column) for column in description.id] + [(key, column) for key, column in named if column]
 
 
 def _is_pattern(text: str) -> bool:

@@ -16,9 +16,9 @@ class QuerySource:
 
     from_text = False
 
-    def __init__(self, table: TableQuery, id_column: str, place: str) -> None:
+    def __init__(self, table: TableQuery, id_columns: Sequence[str], place: str) -> None:
         self._table = table
-        self._id_column = id_column
+        self._id_columns = id_columns
         self._place = place
 
     def names(self) -> list[str]:
@@ -27,8 +27,8 @@ class QuerySource:
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns with the types they have in the database."""
-        listed = ", ".join(_quoted(name) for name in columns)
-        return self._ask(f"select {listed} from ({{query}}\n) order by {_quoted(self._id_column)}")  # noqa: S608 own query
+        listed, order = (", ".join(_quoted(name) for name in names) for names in (columns, self._id_columns))
+        return self._ask(f"select {listed} from ({{query}}\n) order by {order}")  # noqa: S608 own query
 
     def _ask(self, around: str) -> pl.DataFrame:
         duckdb = _duckdb()

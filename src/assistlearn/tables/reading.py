@@ -9,6 +9,7 @@ import polars as pl
 
 from assistlearn.agent_files.agent_file import AgentDescription
 from assistlearn.agent_files.suggestion import listed
+from assistlearn.alignment.composite_id import BETWEEN, join_ids
 from assistlearn.alignment.id_column import normalise
 from assistlearn.errors import ColumnsError, IdsError, TableError
 from assistlearn.tables.choosing import choose_features, is_index, match_columns, require_trained
@@ -50,7 +51,7 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
         label = label if label in names and schema.label_type is not None else None
         weight = None
     labels, weights = ([] if name is None else [name] for name in (label, weight))
-    frame = source.read([description.id, *features, *labels, *weights], [description.id, *codes, *labels])
+    frame = source.read([*description.id, *features, *labels, *weights], [*description.id, *codes, *labels])
     if frame.is_empty():
         raise TableError(f"{description.table} has columns but not a single row. Fill it, or correct the query.")
     table = _Reading(description, source.from_text, frame, codes).table(schema, label, weight)
@@ -67,7 +68,7 @@ class _Reading:
         self._from_text = from_text
         self._codes = codes
         self._name = str(description.table)
-        self._ids_read = frame.drop_in_place(description.id)
+        self._ids_read = [frame.drop_in_place(name) for name in description.id]
         self._read = {name: self._cleaned(frame.drop_in_place(name)) for name in frame.columns}
 
     def table(self, schema: Schema | None, label: str | None, weight: str | None) -> Table:
@@ -82,7 +83,14 @@ class _Reading:
         return Table(self._name, ids, features, schema, labels, left_out, weights)
 
     def _ids(self) -> pl.Series:
-        ids = self._ids_read
+        parts = [self._part_of_ids(part) for part in self._ids_read]
+        ids = parts[0] if len(parts) == 1 else join_ids(parts, self._name).rename(BETWEEN.join(self._description.id))
+        if ids.n_unique() < len(ids):
+            self._refuse_repeated(ids)
+        return ids
+
+    def _part_of_ids(self, ids: pl.Series) -> pl.Series:
+        """Return a column of ids, or of a part of them, as text or whole numbers."""
         if ids.dtype in (pl.Categorical, pl.Enum):
             ids = ids.cast(pl.String)
         missing = ids.is_null()
@@ -95,13 +103,13 @@ class _Reading:
             )
         if ids.dtype.is_float() or isinstance(ids.dtype, pl.Decimal):
             ids = normalise(ids, f"{self._name}, column {ids.name!r}").cast(pl.Int64).rename(ids.name)
+        if ids.dtype == pl.Date:
+            ids = normalise(ids).rename(ids.name)
         if ids.dtype != pl.String and not ids.dtype.is_integer():
             raise IdsError(
                 f"{self._name}: the ids in column {ids.name!r} are of type {ids.dtype}, but two parties must write "
-                "them alike. Save them as text or whole numbers."
+                "them alike. Save them as text, whole numbers or dates."
             )
-        if ids.n_unique() < len(ids):
-            self._refuse_repeated(ids)
         return ids
 
     def _refuse_repeated(self, ids: pl.Series) -> None:
