@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -40,6 +41,13 @@ from assistlearn.errors import (
 )
 
 FAULT, WRONG, ABSENT, CHANGED, INTERRUPTED = 1, 2, 3, 4, 130
+
+OF_A_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS)
+
+LEDGER_REMEDY = (
+    "Bring the ledger and the files beside it whose names begin as its own does back from a backup. Where there is "
+    "none, ask who changed them, and keep them elsewhere: without them a new ledger begins, which counts from nothing."
+)
 
 app = typer.Typer(
     pretty_exceptions_enable=False,
@@ -141,7 +149,7 @@ def exit_code(error: AssistLearnError) -> int:
 
 def _complain(error: BaseException, message: str, code: int, as_json: bool) -> int:
     """Say what went wrong, and return the exit code."""
-    notes = list(getattr(error, "__notes__", ()))
+    notes = [*getattr(error, "__notes__", ()), *_remedies(error)]
     if as_json:
         say_json({"error": type(error).__name__, "message": message, "notes": notes, "exit_code": code})
     out = complaints()
@@ -149,6 +157,13 @@ def _complain(error: BaseException, message: str, code: int, as_json: bool) -> i
     for note in notes:
         out.print(plain(note))
     return code
+
+
+def _remedies(error: BaseException) -> Iterator[str]:
+    if isinstance(error, LedgerError):
+        yield LEDGER_REMEDY
+    elif isinstance(error, OSError) and not isinstance(error, AssistLearnError) and error.errno in OF_A_DISK:
+        yield "Make room on its disk, or put its rights right. What was written before is whole."
 
 
 def _with_usage(error: Any) -> Exception:

@@ -181,9 +181,10 @@ def _undone_on_error(path: Path, size: int) -> Iterator[None]:
     """
     try:
         yield
-    except OSError:
+    except OSError as error:
         with suppress(OSError):
             os.truncate(path, size)
+        error.filename = error.filename or str(path)  # a full disk names no file of its own
         raise
 
 

@@ -125,7 +125,8 @@ def result_of(run: OpenRun) -> Mapping[str, Any]:
     """Return the result of a run, which must be finished."""
     result = run.folder.result()
     if result is None:
-        raise RunError(f"Run {run.name!r} is not finished. Finish it first, with --resume.")
+        lost = " It was once: its result.json is lost." if run.folder.lost_result else ""
+        raise RunError(f"Run {run.name!r} is not finished.{lost} Finish it first, with --resume.")
     return result
 
 
