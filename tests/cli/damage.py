@@ -78,7 +78,7 @@ def finished(folder: Path) -> Path:
     agents = write_agents(folder)[:2]
     said = assistlearn("simulate", *agents, "--run", "first", "--out", folder / "run", "--rounds", 2)
     assert said.code == 0, said.err
-    return folder
+    return folder.rename(folder.with_name("moved"))  # a copy must not find the files of the first
 
 
 def outcome(folder: Path, command: str) -> tuple[Said, str]:

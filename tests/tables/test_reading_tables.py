@@ -440,3 +440,10 @@ def test_an_id_may_have_several_columns(write_agent):
 def test_a_part_of_an_id_that_is_missing_or_repeated_is_named(write_agent, text, error, said):
     with pytest.raises(error, match=re.escape(said)):
         read(write_agent(text, **COMPOSITE))
+
+
+def test_lines_that_end_as_on_old_macintoshes_are_named(write_agent, tmp_path):
+    agent = write_agent(CSV)
+    (tmp_path / "lab.csv").write_bytes(CSV.replace("\n", "\r").encode())
+    with pytest.raises(TableError, match=r"lab.csv ends its lines as old Macintoshes did \(CR\)"):
+        read(agent)

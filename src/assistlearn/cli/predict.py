@@ -11,7 +11,7 @@ import typer
 from assistlearn.cli.output import Json, counted, plain, say, say_json
 from assistlearn.cli.overwriting import Force, check_target, needed_by_run
 from assistlearn.errors import TableError, UnreachableError
-from assistlearn.reach import TIMEOUT
+from assistlearn.reach import A_YEAR, TIMEOUT
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,7 +39,7 @@ def predict(
         "predictions.csv"
     ),
     timeout: Annotated[
-        float, typer.Option(min=1, metavar="SECONDS", help="How long to wait for an answer of an agent.")
+        float, typer.Option(min=1, max=A_YEAR, metavar="SECONDS", help="How long to wait for an answer of an agent.")
     ] = TIMEOUT,
     allow_absent: Annotated[
         bool, typer.Option("--allow-absent", metavar="", help="Exit with 0 although an agent did not take part.")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from assistlearn.agent_files import AgentDescription
 from assistlearn.alignment.cipher import require_library
-from assistlearn.errors import RunError, SettingsError
+from assistlearn.errors import AssistLearnWarning, RunError, SettingsError
 from assistlearn.plan import Plan
 from assistlearn.runs.class_order import own_key, secret_order, secret_words
 from assistlearn.runs.folder import RunFolder
@@ -17,6 +18,7 @@ from assistlearn.runs.own_table import classes_of
 from assistlearn.runs.settings import RunSettings
 from assistlearn.service.store import RunStore, run_folder
 from assistlearn.tables import load_agent
+from assistlearn.tables.label_column import notes_on_labels
 
 
 def write_run(
@@ -55,6 +57,9 @@ def write_run(
     _check_labels(initiator, plan)
     table = load_agent(initiator).table
     classes = classes_of(table, initiator)
+    assert table.labels is not None
+    for note in notes_on_labels(table.labels, table.features):
+        warnings.warn(f"{table.source}: {note}", AssistLearnWarning, stacklevel=2)
     settings = RunSettings(
         run=run,
         initiator=initiator.name,

@@ -184,13 +184,23 @@ class AgentService:
         run = self.run(message.run)
         exchange = exchange_of(message)
         if not run.store.exists and (exchange is None or exchange.needs_open_run):
-            text = f"Agent {self._own.name!r} knows no run {message.run!r}."
-            return m.Problem(run=message.run, kind="unknown-run", text=text)
+            return self._unknown(message.run, run.store)
         if exchange is None:
             raise OutOfOrderError(f"{type_of(message)!r} is a reply, not a request.")
         if exchange.needs_open_run and exchange.needs_permission:
             run.check_allowed(m.Open(**run.store.opened()))
         return exchange.demand(run, message)
+
+    def _unknown(self, run: str, store: RunStore) -> m.Problem:
+        """Return the answer about a run that nobody has opened here, or that has lost what says who did."""
+        if not store.folder.exists():
+            return m.Problem(run=run, kind="unknown-run", text=f"Agent {self._own.name!r} knows no run {run!r}.")
+        text = (
+            f"Agent {self._own.name!r} keeps files of run {run!r}, but opened.json, which says whose run it is, is "
+            "lost. Its owner may bring it back from a backup, or remove the files: "
+            f"assistlearn forget {run} --agent FILE"
+        )
+        return m.Problem(run=run, kind="failed", text=text)
 
     def _perform(self, message: Message, request: bytes) -> Message | Encoded:
         run, exchange = self.run(message.run), exchange_of(message)

@@ -194,10 +194,7 @@ def _notes(agent: LoadedAgent, columns: tuple[ColumnSummary, ...], now: dt.datet
     if unique:
         yield f"Text that is different in most rows: {listed(unique)}. Exclude names, notes and the like."
     if labels is not None:
-        copies = [column.name for column in columns if _is_copy(agent.table.features[column.name], labels)]
-        if copies:
-            yield f"The same values as the label: {listed(copies)}. If they are the label, exclude them."
-        yield from notes_on_labels(labels)
+        yield from notes_on_labels(labels, agent.table.features)
         if labels.null_count():
             yield f"{labels.null_count():,} rows have no label: they are not trained on, and can be predicted."
     if allow is not None and allow.expired(now):
@@ -211,9 +208,3 @@ def _counts_rows(values: pl.Series) -> bool:
         return False
     steps = values.diff().drop_nulls()
     return bool((steps == steps[0]).all()) and abs(steps[0]) == 1.0
-
-
-def _is_copy(values: pl.Series, labels: pl.Series) -> bool:
-    if values.has_nulls():
-        return False
-    return bool((values == labels.cast(values.dtype, strict=False)).fill_null(False).all())
