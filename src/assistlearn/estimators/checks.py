@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,10 +32,14 @@ def check_agents(agents: Any) -> list[AgentSpec]:
     """Return the agents as a list; None is one agent that boosts trees of depth one on all columns."""
     if agents is None:
         return [("agent", DecisionTreeClassifier(max_depth=1), AllColumns())]
+    if not isinstance(agents, Iterable):
+        raise SettingsError(f"agents must be a list of (name, estimator, columns), not {agents!r}.")
     agents = list(agents)
     for item in agents:
         if not (isinstance(item, tuple | list) and len(item) == 3 and isinstance(item[0], str)):
             raise SettingsError(f"agents must be a list of (name, estimator, columns), but it holds {item!r}.")
+        if not item[0].strip() or not item[0].isprintable():
+            raise SettingsError(f"An agent's name is a word to print; {item[0]!r} is none.")
         if isinstance(item[1], type) or not hasattr(item[1], "fit") or not is_classifier(item[1]):
             raise SettingsError(
                 f"Agent {item[0]!r}: {item[1]!r} is not a classifier. Pass an instance, DecisionTreeClassifier() say."
@@ -61,6 +65,12 @@ def check_labels(y: Any, estimator_name: str) -> Any:
         raise SettingsError(
             f"Input y contains NaN: {len(rows)} of {len(labels)} labels {verb} missing ({which}). Leave {it} out, or "
             f"label {it}."
+        )
+    if labels.dtype.kind == "O" and len({isinstance(label, str) for label in labels.tolist()}) > 1:
+        numbers = [label for label in labels.tolist() if not isinstance(label, str)]
+        raise SettingsError(
+            f"Input y mixes texts and {len(numbers)} other values (first: {numbers[0]!r}). Write all labels as texts, "
+            "or all as numbers."
         )
     assert_all_finite(labels, input_name="y", estimator_name=estimator_name)
     check_classification_targets(labels)
