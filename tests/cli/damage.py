@@ -98,8 +98,11 @@ def fault(run: Path, case: Case, whole: str) -> str | None:
         shutil.copytree(run, folder)
         DAMAGES[case.damage](folder / case.file)
         said, made = outcome(folder, case.command)
+        left = list(folder.glob("*-models/runs/first"))
     if "Traceback" in said.err + said.out or said.code not in (0, 2, 3, 4):
         return f"exit code {said.code}: {said.err[-2000:]}"
+    if case.command == "forget":  # a model that is gone cannot be removed, and is not counted
+        return f"exit code 0, and there is still {left}" if said.code == 0 and left else None
     same = made.replace(str(folder), "") == whole or case.file.endswith(".csv")  # a changed value is another value
     if said.code == 0 and not same and not any(words in " ".join(said.out.split()) for words in SAID):
         return f"exit code 0, and without a word something else: {said.out[:2000]}"
