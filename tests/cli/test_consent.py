@@ -61,6 +61,8 @@ def test_a_request_waits_is_approved_used_and_taken_back(agents):
     assert (yes["answer"], yes["by"], yes["until"]) == ("approved", "Ada", "3000-01-01T00:00:00+00:00")
     assert simulate(agents).code == 0
     assert assistlearn("predict", run, "--out", run.parent / "a.csv", "--json").json["absent"] == {}
+    limits = assistlearn("check", lab, "--json").json["limits"]
+    assert ("clinic", "max_runs", 1) in {(row["initiator"], row["limit"], row["used"]) for row in limits["used"]}
 
     no = assistlearn("reject", lab, number, "--yes", "--reason", "the contract has ended")
     assert (no.code, "is taken back, by " in no.out) == (0, True)
@@ -78,6 +80,8 @@ def test_a_request_waits_is_approved_used_and_taken_back(agents):
     words = assistlearn("audit", lab).out
     assert f"request {number} of clinic for early warning is approved, until 3000-01-01 00:00:00." in words
     assert "is taken back (the contract has ended)." in words
+    limits = assistlearn("check", lab, "--json").json["limits"]
+    assert {row["initiator"] for row in limits["used"]} == {"hospital"}
     assert assistlearn("report", lab, "--out", lab.parent / "page.html").code == 0
 
 

@@ -235,6 +235,8 @@ def test_an_answer_that_says_nothing_or_too_much_is_refused(lab):
             reject(lab, number, reason)
     with pytest.raises(SettingsError, match="2030-05-31 is over"):
         approve(lab, number, date(2030, 5, 31))
+    with pytest.raises(SettingsError, match="9999-12-31 is too far away"):
+        approve(lab, number, date(9999, 12, 31))
     assert states(lab) == [(BANK, "waiting")]
 
 
@@ -254,7 +256,13 @@ def test_no_file_lets_anybody_in(lab):
     number = lab.propose().request
     path = lab.home / "requests" / f"{number}.json"
     kept = json.loads(path.read_text())
-    for forged in ({"ended": "approved"}, {"state": "approved"}, {"purpose": "everything"}, {"since": "2030-06-01"}):
+    for forged in (
+        {"ended": "approved"},
+        {"state": "approved"},
+        {"purpose": "everything"},
+        {"since": "2030-06-01"},
+        {"since": f"{date.max}T00:00Z"},
+    ):
         path.write_text(json.dumps(kept | forged))
         refused(lab.open(), "does not work for 'bank'")
     path.write_text(json.dumps(kept))

@@ -64,7 +64,7 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     initiators: Annotated[tuple[str, ...], Meta(examples=[["clinic"]])]
     purpose: Text | None = None
     unknown: Literal["ask", "refuse"] | None = None
-    answer_within: Count = ANSWER_WITHIN
+    answer_within: Annotated[int, Meta(ge=1, le=3650)] = ANSWER_WITHIN
     max_runs: Most = None
     max_samples: Most = None
     min_people: Most = None

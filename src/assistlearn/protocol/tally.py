@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
@@ -100,6 +101,10 @@ class Tally(msgspec.Struct, forbid_unknown_fields=True):
 
     peers: dict[str, PeerCount] = {}
     decisions: dict[str, Decision] = {}
+
+    def consented(self, now: datetime) -> list[str]:
+        """Return to whose runs the owner has consented, for whatever purpose, and still does."""
+        return sorted({decision.initiator for decision in self.decisions.values() if decision.holds(now)})
 
     def of(self, peer: str) -> PeerCount:
         """Return what was counted of one agent."""

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -33,6 +34,9 @@ MOST_OF_ONE = 8
 
 LARGEST = 32_768
 """Bytes of a request's file."""
+
+LAST_YEAR = 9_000
+"""No request comes later: there must be room for the days in which it can be answered."""
 
 _NAME = re.compile(r"[0-9a-f]{12}\.json")
 
@@ -64,7 +68,7 @@ class KeptRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     n_samples: int
     n_rounds: int
     since: str
-    ended: str = ""
+    ended: Literal["", "expired", "withdrawn"] = ""
 
     @property
     def number(self) -> str:
@@ -177,7 +181,7 @@ def _request(content: bytes, path: Path) -> KeptRequest:
         since = datetime.fromisoformat(request.since)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from None
-    if f"{request.number}.json" != path.name or since.tzinfo is None:
+    if f"{request.number}.json" != path.name or since.tzinfo is None or since.year > LAST_YEAR:
         raise _damaged(path, "it says something else than when it came")
     return request
 

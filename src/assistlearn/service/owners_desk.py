@@ -12,7 +12,7 @@ from assistlearn.errors import RequestsError, SettingsError
 from assistlearn.protocol.decision import Decision, OwnersAnswer, Proof
 from assistlearn.protocol.ledger import Ledger, counted
 from assistlearn.protocol.words import LONGEST_NAME, shown
-from assistlearn.service.inbox import Inbox, KeptRequest
+from assistlearn.service.inbox import LAST_YEAR, Inbox, KeptRequest
 from assistlearn.service.store import ledger_of
 
 RequestState: TypeAlias = OwnersAnswer | Literal["waiting", "ended", "expired", "withdrawn"]
@@ -100,6 +100,8 @@ class OwnersDesk:
 
     def approve(self, standing: RequestStanding, by: str, until: date | None = None) -> Decision:
         """Say yes, through the end of a day (UTC) or for good; return what the ledger has now."""
+        if until is not None and until.year > LAST_YEAR:
+            raise SettingsError(f"--until {until} is too far away. Leave it out to consent for good.")
         ends = None if until is None else datetime.combine(until + timedelta(days=1), time(), tzinfo=UTC)
         if ends is not None and ends <= self._clock():
             raise SettingsError(f"--until {until} is over. Name a day that is not.")
