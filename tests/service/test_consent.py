@@ -265,6 +265,8 @@ def test_no_file_lets_anybody_in(lab):
     ):
         path.write_text(json.dumps(kept | forged))
         refused(lab.open(), "does not work for 'bank'")
+        found, [damaged] = lab.desk().requests()
+        assert (found, damaged.startswith(str(path))) == ([], True)
     path.write_text(json.dumps(kept))
     assert states(lab) == [(BANK, "waiting")]
 
