@@ -107,7 +107,7 @@ def test_who_waits_asks_again_until_the_owner_has_answered(agents, monkeypatch, 
 
     owner = threading.Thread(target=approve_once_it_is_there)
     owner.start()
-    folder = waiting.train_awaiting(lambda: made(agents), 0.2, quiet=False)
+    folder = waiting.train_awaiting(lambda: made(agents), 0.2, 60.0, quiet=False)
     owner.join()
     assert folder.result() is not None
     assert "Asks again in 0 s." in capsys.readouterr().err
@@ -123,7 +123,7 @@ def assistlearn_approve(lab: Path, number: str) -> None:
 
 def test_who_waits_in_vain_is_told_so_when_the_time_is_up_and_may_ask_no_longer(agents, capsys):
     with pytest.raises(ConsentAwaitedError, match="owner of 'lab'"):
-        waiting.train_awaiting(lambda: made(agents), 0.0, quiet=True)
+        waiting.train_awaiting(lambda: made(agents), 0.0, 60.0, quiet=True)
     waiting.withdrawn(made(agents), as_json=False)
     assert capsys.readouterr().out == "lab is asked no longer\n"
     [request] = assistlearn("requests", agents[1], "--json").json["requests"]

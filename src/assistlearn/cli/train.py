@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -61,7 +62,7 @@ def train(
     if withdraw:
         withdrawn(make(), json)
         return
-    report_run(train_awaiting(make, wait, quiet=json), json)
+    report_run(train_awaiting(make, wait, math.inf, quiet=json), json)
 
 
 def new_run(file: Path, run: str | None, out: Path | None) -> RunFolder:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -24,7 +23,7 @@ SHORTEST_PAUSE = 10.0
 """Seconds between two requests, at least."""
 
 
-def train_awaiting(make: Callable[[], RunFolder], wait: float | None, quiet: bool) -> RunFolder:
+def train_awaiting(make: Callable[[], RunFolder], wait: float | None, timeout: float, quiet: bool) -> RunFolder:
     """Train a run and return its folder; where owners must consent first, ask them again for as long as it is said.
 
     Parameters
@@ -33,6 +32,8 @@ def train_awaiting(make: Callable[[], RunFolder], wait: float | None, quiet: boo
         Returns the run's folder, a new one where the last attempt has left nothing.
     wait : float or None
         Minutes in which to ask again. None: not at all.
+    timeout : float
+        Seconds to wait for an answer of an agent on this machine.
     quiet : bool
         Show nothing.
     """
@@ -40,7 +41,7 @@ def train_awaiting(make: Callable[[], RunFolder], wait: float | None, quiet: boo
     while True:
         folder = make()
         try:
-            train_run(folder, quiet, math.inf, asks_first=wait is not None and folder.samples() is None)
+            train_run(folder, quiet, timeout, asks_first=wait is not None and folder.samples() is None)
             return folder
         except ConsentAwaitedError as error:
             left = end - time.monotonic()
