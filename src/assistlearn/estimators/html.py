@@ -30,6 +30,8 @@ def agents_block(
 def _shown(said: Any, found: Positions | None, names: Sequence[str] | None) -> str:
     if found is None:
         return str(said)
+    if len(found) == 0:
+        return "labels alone"
     shown = [str(names[i]) if names is not None else str(i) for i in found]
     return f"{len(shown)} columns: {', '.join(shown)}"
 

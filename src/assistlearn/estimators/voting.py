@@ -14,6 +14,7 @@ from assistlearn.agents import Agent, KeptModel
 from assistlearn.combination import Combination
 from assistlearn.combination.own_columns import OwnColumns
 from assistlearn.core import Contribution, votes
+from assistlearn.core.class_shares import silent
 from assistlearn.core.confidence import Said, add_answers
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.quantise import votes_of
@@ -79,7 +80,7 @@ class VotesMixin:
         p : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return self._probabilities(_sum(self.agent_scores(X)), len({c.agent for c in self.contributions_}))
+        return self._said(self.agent_scores(X), len({c.agent for c in self.contributions_}))
 
     def decision_function(self, X: Any) -> Floats:
         """Return the sum of the agents' votes.
@@ -152,8 +153,8 @@ class VotesMixin:
         scores : ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
             The votes of the models of all rounds so far.
         """
-        for total, _ in self._staged(X):
-            yield self._shown(total)
+        for shares, _ in self._staged(X):
+            yield self._shown(_sum(shares))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Yield :meth:`predict` after each **round**.
@@ -168,8 +169,8 @@ class VotesMixin:
         y : ndarray of shape (n_samples,)
             The classes.
         """
-        for total, _ in self._staged(X):
-            yield self._labels(total)
+        for shares, _ in self._staged(X):
+            yield self._labels(_sum(shares))
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Yield :meth:`predict_proba` after each **round**, calibrated as after the last one.
@@ -184,8 +185,8 @@ class VotesMixin:
         p : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        for total, n_voting in self._staged(X):
-            yield self._probabilities(total, n_voting)
+        for shares, n_voting in self._staged(X):
+            yield self._said(shares, n_voting)
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Yield the accuracy after each **round**.
@@ -214,10 +215,31 @@ class VotesMixin:
 
         They follow from their votes, from who holds which samples, and from the initiator's own columns as numbers.
         """
+        if self._label_only:
+            found = self._combined(own) if self.combination_ is None else self.combination_.decide(own, numbers)
+            return self._with_class_shares(found, own)
         if self.combination_ is not None:
             return self.combination_.decide(own, numbers)
         self._add_prior_where_nobody_votes(own, present)
         return self._combined(own)
+
+    @property
+    def _label_only(self) -> bool:
+        """Whether the initiator has labels alone: it takes no turns, and the helpers' votes alone count."""
+        return check_agents(self.agents)[0][1] is None
+
+    def _with_class_shares(self, shares: dict[str, Floats], own: dict[str, Floats]) -> dict[str, Floats]:
+        """Return the agents' shares where those of the classes decide about samples of which no helper speaks."""
+        nobody, first = self._nobody(own), next(iter(shares))  # the initiator, where it is there
+        prior = votes.scores_of(self.class_prior_[np.newaxis, :])
+        at = nobody[:, np.newaxis]
+        return {name: np.where(at, prior if name == first else 0.0, share) for name, share in shares.items()}
+
+    def _nobody(self, said: dict[str, Floats]) -> Bools:
+        """Return of which samples no helper says anything."""
+        initiator = check_agents(self.agents)[0][0]
+        helpers = [each for name, each in said.items() if name != initiator]
+        return silent(helpers, len(next(iter(said.values()))))
 
     def _votes_on(self, X: Any) -> dict[str, Floats]:
         """Return every agent's own weighted votes on the samples of a table that was checked."""
@@ -226,7 +248,9 @@ class VotesMixin:
         out = {}
         for name, agent in self.agents_.items():
             own, held = take_columns(X, self.columns_[name]), present[name]
-            if held is None:
+            if not agent.models:
+                scores = np.zeros((n_samples, n_classes))
+            elif held is None:
                 scores = agent.scores(own, n_samples, n_classes)
             else:
                 scores, n_held = np.zeros((n_samples, n_classes)), int(np.count_nonzero(held))
@@ -247,13 +271,16 @@ class VotesMixin:
         if initiator not in self.columns_:
             return None
         X = self._check_table(X, reset=False)
+        if self._label_only:
+            return np.empty((_num_samples(X), 0))
         return self._own_columns.numbers(take_columns(X, self.columns_[initiator]))
 
     def _present(self, X: Any) -> dict[str, Bools | None]:
         """Return which samples each agent holds; None for all of them."""
         if self.missing_agent != "abstain":
             return dict.fromkeys(self.agents_)
-        return {name: rows_held(take_columns(X, self.columns_[name])) for name in self.agents_}
+        columns = {name: self.columns_[name] for name in self.agents_}
+        return {name: rows_held(take_columns(X, own)) if len(own) else None for name, own in columns.items()}
 
     def _add_prior_where_nobody_votes(self, own: dict[str, Floats], present: dict[str, Bools | None]) -> None:
         """Let the first agent answer with the shares of the classes where every agent abstains."""
@@ -263,8 +290,8 @@ class VotesMixin:
         nobody = ~np.logical_or.reduce(masks)
         next(iter(own.values()))[nobody] += votes.scores_of(self.class_prior_[np.newaxis, :])
 
-    def _staged(self, X: Any) -> Iterator[tuple[Floats, int]]:
-        """Yield the sum of the votes after each round, and how many agents have voted."""
+    def _staged(self, X: Any) -> Iterator[tuple[dict[str, Floats], int]]:
+        """Yield the agents' shares of the decision after each round, and how many agents have voted."""
         check_is_fitted(self)
         X = self._check_table(X, reset=False)
         shape = _num_samples(X), len(self.classes_)
@@ -275,7 +302,7 @@ class VotesMixin:
             for name, agent in self.agents_.items()
         }
         scores = {name: np.zeros(shape) for name in self.agents_}
-        if self.combination_ is None:
+        if self.combination_ is None and not self._label_only:
             self._add_prior_where_nobody_votes(scores, present)
         weights = dict.fromkeys(self.agents_, 0.0)
         pending = [(c.round, c.agent) for c in self.contributions_]
@@ -300,13 +327,15 @@ class VotesMixin:
         scores[rows] = own
         return kept.model_weight
 
-    def _stage(self, round: int, scores: dict[str, Floats], weights: dict[str, float], X: Any) -> Floats:
-        """Return the decision after a round: the votes so far, or what was learned of them then."""
+    def _stage(self, round: int, scores: dict[str, Floats], weights: dict[str, float], X: Any) -> dict[str, Floats]:
+        """Return the shares of the decision after a round: the votes so far, or what was learned of them then."""
         if self.combination_ is None:
-            return _sum(self._combined(scores, weights))
-        if round == self.n_rounds_:
-            return _sum(self.combination_.decide(scores, self._own_numbers_of(X)))
-        return _sum(self._by_round[round - 1].decide(scores))
+            shares = self._combined(scores, weights)
+        elif round == self.n_rounds_:
+            shares = self.combination_.decide(scores, self._own_numbers_of(X))
+        else:
+            shares = self._by_round[round - 1].decide(scores)
+        return self._with_class_shares(shares, scores) if self._label_only else shares
 
     def _combined(self, own: dict[str, Floats], weights: dict[str, float] | None = None) -> dict[str, Floats]:
         """Return the agents' shares of the decision, from their own votes."""
@@ -326,6 +355,13 @@ class VotesMixin:
 
     def _shown(self, total: Floats) -> Floats:
         return total[:, -1] if total.shape[1] <= 2 else total
+
+    def _said(self, shares: dict[str, Floats], n_voting: int) -> Floats:
+        """Return the class probabilities; where no helper speaks and the initiator has labels alone, their shares."""
+        said = self._probabilities(_sum(shares), n_voting)
+        if self._label_only and len(self.classes_) > 1:
+            said[self._nobody(shares)] = self.class_prior_
+        return said
 
     def _probabilities(self, total: Floats, n_voting: int) -> Floats:
         if total.shape[1] == 1:

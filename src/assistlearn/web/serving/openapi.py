@@ -137,6 +137,7 @@ def _schemas(limits: ServingLimits) -> dict[str, Any]:
         probabilities={"type": "object", "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1}},
         voted=TEXTS,
         missing=REASONS,
+        by_label_shares={"type": "boolean"},
     )
     flag = {"type": "object", "additionalProperties": {"type": ["boolean", "string"]}}
     tensors = {"type": "array", "items": data}
