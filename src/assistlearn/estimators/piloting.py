@@ -108,7 +108,8 @@ def assistance_gain(
     while weighing.n_opened < len(pool) and not weighing.answered:
         opened = pool[weighing.n_opened :][:block]
         weighing.hear(_losses(models, take_rows(X, opened), y[opened], loss))
-    return weighing.worth(len(training), len(pool))
+    label_only = check_agents(clf.agents)[0][1] is None
+    return weighing.worth(len(training), len(pool), alone_by_labels=label_only)
 
 
 def _seed(random_state: Any) -> int:

@@ -114,7 +114,7 @@ def _open(parted: Parted, terms: Terms) -> Iterator[Event]:
         event = SamplesOpened(look.n_opened, len(pool), look.mean, look.lower, look.upper)
         run.log.append(event)
         yield event
-    worth = weighing.worth(parted.n_training, len(pool), _bytes(run))
+    worth = weighing.worth(parted.n_training, len(pool), _bytes(run), run.settings.label_only)
     run.folder.write_worth(worth.to_dict())
 
 

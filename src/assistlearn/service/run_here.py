@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from assistlearn.alignment import Helper
 from assistlearn.alignment.matching import Rows
+from assistlearn.errors import RefusedError
 from assistlearn.protocol import messages as m
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.part import Part
@@ -50,6 +51,8 @@ class RunHere:
         """Raise if the agent's owner does not allow the run, or no longer does."""
         if self.own.allow is not None:
             self.own.allow(opening)
+        if self.own.estimator is None and opening.initiator != self.own.name:
+            raise RefusedError(f"Agent {self.own.name!r} has labels alone, and no learner: it can help nobody.")
 
     def place(self, rows: Rows, purpose: Purpose) -> None:
         """Settle the agent's rows of the samples."""
