@@ -230,6 +230,8 @@ class VotesMixin:
 
     def _with_class_shares(self, shares: dict[str, Floats], own: dict[str, Floats]) -> dict[str, Floats]:
         """Return the agents' shares where those of the classes decide about samples of which no helper speaks."""
+        if len(self.classes_) == 1:
+            return shares
         nobody, first = self._nobody(own), next(iter(shares))  # the initiator, where it is there
         prior = votes.scores_of(self.class_prior_[np.newaxis, :])
         at = nobody[:, np.newaxis]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -137,7 +137,8 @@ class Worth:
         names = ("n_training", "n_opened", "n_closed", "loss_alone", "loss_assisted", "n_bytes")
         counts = (facts[name] for name in names)
         by_labels = facts.get("alone_by_labels", False)  # older releases knew no initiator without features
-        return cls(Gain.from_dict(facts), each, Terms(**facts["asked"]), *counts, alone_by_labels=by_labels)
+        found = cls(Gain.from_dict(facts), each, Terms(**facts["asked"]), *counts)
+        return replace(found, alone_by_labels=by_labels)
 
 
 class Weighing:
