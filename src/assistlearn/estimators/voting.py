@@ -80,7 +80,11 @@ class VotesMixin:
         p : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return self._said(self.agent_scores(X), len({c.agent for c in self.contributions_}))
+        check_is_fitted(self)
+        X = self._check_table(X, reset=False)
+        own = self._votes_on(X)
+        shares = self._decided(own, self._present(X), self._own_numbers_of(X))
+        return self._said(shares, own, len({c.agent for c in self.contributions_}))
 
     def decision_function(self, X: Any) -> Floats:
         """Return the sum of the agents' votes.
@@ -153,7 +157,7 @@ class VotesMixin:
         scores : ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
             The votes of the models of all rounds so far.
         """
-        for shares, _ in self._staged(X):
+        for shares, _, _ in self._staged(X):
             yield self._shown(_sum(shares))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
@@ -169,7 +173,7 @@ class VotesMixin:
         y : ndarray of shape (n_samples,)
             The classes.
         """
-        for shares, _ in self._staged(X):
+        for shares, _, _ in self._staged(X):
             yield self._labels(_sum(shares))
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
@@ -185,8 +189,8 @@ class VotesMixin:
         p : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        for shares, n_voting in self._staged(X):
-            yield self._said(shares, n_voting)
+        for shares, own, n_voting in self._staged(X):
+            yield self._said(shares, own, n_voting)
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Yield the accuracy after each **round**.
@@ -292,8 +296,8 @@ class VotesMixin:
         nobody = ~np.logical_or.reduce(masks)
         next(iter(own.values()))[nobody] += votes.scores_of(self.class_prior_[np.newaxis, :])
 
-    def _staged(self, X: Any) -> Iterator[tuple[dict[str, Floats], int]]:
-        """Yield the agents' shares of the decision after each round, and how many agents have voted."""
+    def _staged(self, X: Any) -> Iterator[tuple[dict[str, Floats], dict[str, Floats], int]]:
+        """Yield the agents' shares of the decision after each round, their own votes, and how many have voted."""
         check_is_fitted(self)
         X = self._check_table(X, reset=False)
         shape = _num_samples(X), len(self.classes_)
@@ -313,7 +317,7 @@ class VotesMixin:
                 _, name = pending.pop(0)
                 weights[name] += self._add_next(answers[name], scores[name], rows[name])
             heard = {name: self._told(name, own, weights[name]) for name, own in scores.items()}
-            yield self._stage(round, heard, weights, X), sum(weight > 0.0 for weight in weights.values())
+            yield self._stage(round, heard, weights, X), heard, sum(weight > 0.0 for weight in weights.values())
 
     def _add_next(self, answers: Iterator[tuple[KeptModel, Said]], scores: Floats, rows: Any) -> float:
         """Add an agent's next model's votes to the scores of the samples that it holds, and return its weight."""
@@ -358,11 +362,14 @@ class VotesMixin:
     def _shown(self, total: Floats) -> Floats:
         return total[:, -1] if total.shape[1] <= 2 else total
 
-    def _said(self, shares: dict[str, Floats], n_voting: int) -> Floats:
-        """Return the class probabilities; where no helper speaks and the initiator has labels alone, their shares."""
+    def _said(self, shares: dict[str, Floats], own: dict[str, Floats], n_voting: int) -> Floats:
+        """Return the class probabilities, from the agents' shares of the decision.
+
+        Where the initiator has labels alone and no helper speaks, by their own votes, they are the labels' shares.
+        """
         said = self._probabilities(_sum(shares), n_voting)
         if self._label_only and len(self.classes_) > 1:
-            said[self._nobody(shares)] = self.class_prior_
+            said[self._nobody(own)] = self.class_prior_
         return said
 
     def _probabilities(self, total: Floats, n_voting: int) -> Floats:
