@@ -216,5 +216,5 @@ def show_predicted(facts: dict[str, Any]) -> None:
         )
     for name, why in facts["absent"].items():
         say(f"[yellow]{plain(name)} did not take part:[/] {plain(why)}")
-    if facts["absent"]:
+    if facts["absent"] and facts["known"]:
         say("The predictions are made of the others' votes alone.")
