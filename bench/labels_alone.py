@@ -75,12 +75,13 @@ def _with_error(values: Floats, form: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--data", nargs="*", default=[*N_TRAIN], choices=[*N_TRAIN])
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     print("| data | columns | way | accuracy | log loss | accuracy less pooled | log loss less pooled |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    for data in (fate("default_credit"), fate("vehicle_scale")):
+    for data in (data for data in (fate("default_credit"), fate("vehicle_scale")) if data.name in asked.data):
         for title, helpers in HELPERS.items():
             found = [measured(data, helpers, FIRST_SEED + seed) for seed in range(asked.seeds)]
             for row in rows_of(found):

@@ -141,6 +141,18 @@ def test_of_whom_no_helper_knows_anything_the_shares_of_the_labels_are_said(name
     assert np.array_equal(by_itself.predict_proba(X_new), np.tile(clf.class_prior_, (len(X_new), 1)))
 
 
+@pytest.mark.parametrize("method", ["ascii", "ensemble"])
+def test_a_helper_that_is_worse_than_the_most_frequent_class_is_left_out(method):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(600, 4)), (rng.random(600) < 0.25).astype(int)
+    agents = [BANK, ("noise", DecisionTreeClassifier(max_depth=6), [0, 1, 2, 3])]
+    settings = PAPERS | {"method": method, "n_rounds": 3, "holdout": 0.4}
+    clf = AssistedClassifier(agents, random_state=0, **settings).fit(X, y)
+    assert clf.report_.worse == clf.report_.left_out == ["noise"]
+    assert clf.report_.assisted == pytest.approx(clf.report_.alone)
+    assert np.array_equal(clf.predict_proba(X[:3]), np.tile(clf.class_prior_, (3, 1)))
+
+
 def test_initial_weights_count_in_the_shares():
     agents, X, y, X_new, _ = halves()
     weight = np.where(y == 0, 3.0, 1.0)

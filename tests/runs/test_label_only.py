@@ -223,6 +223,20 @@ def test_who_has_labels_alone_can_help_nobody(tmp_path):
     assert "'bank' has labels alone, and no learner: it can help nobody" in reply.text
 
 
+def test_when_every_helper_is_left_out_nobody_is_asked_and_the_shares_are_said(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(600, 4)), (rng.random(600) < 0.25).astype(int)
+    agents = [("bank", None, []), ("noise", DecisionTreeClassifier(max_depth=6), [0, 1, 2, 3])]
+    made = Parties(tmp_path, agents, X, y, PAPERS | {"n_rounds": 3, "holdout": 0.4}, {})
+    leader = made.leader()
+    list(leader.train())
+    assert leader.folder.result()["evaluation"]["left_out"] == ["noise"]
+    prediction = leader.predict(*everybody(made))
+    assert (prediction.known, prediction.absent) == ({}, {})
+    assert prediction.by_shares.all()
+    assert set(prediction.labels) == {0}
+
+
 def test_a_forest_helper_and_weights_serve_too(tmp_path):
     rng = np.random.default_rng(0)
     made = parties(tmp_path, **OPTIONS["ascii"] | {"weights": rng.random(178)})

@@ -51,6 +51,15 @@ def check_agents(agents: Any) -> list[AgentSpec]:
     return [(name, estimator, columns) for name, estimator, columns in agents]
 
 
+def has_labels_alone(agents: Any) -> bool:
+    """Return whether the first agent, the initiator, has labels and nothing to learn from: it takes no turns.
+
+    >>> has_labels_alone([("bank", None, []), ("lab", DecisionTreeClassifier(), [0])])
+    True
+    """
+    return check_agents(agents)[0][1] is None
+
+
 def _check_label_only(name: str, columns: Any, n_helpers: int) -> None:
     """Refuse an initiator without an estimator unless it has no columns, and somebody to help it."""
     if not (isinstance(columns, Sized) and not isinstance(columns, str) and len(columns) == 0):

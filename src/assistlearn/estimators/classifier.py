@@ -263,7 +263,8 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             self.ignorance_ = np.full(len(codes), 1 / len(codes)) if weight is None else weight / weight.sum()
         else:
             self._train(replace(plan, seed=self._draw_seed()), X, codes, weight)
-        if not self.contributions_ and self.stop_reason_ is not StopReason.ONE_CLASS:
+        left_out = self.report_ is not None and self.report_.left_out  # whoever did learn something, as was said
+        if not self.contributions_ and not left_out and self.stop_reason_ is not StopReason.ONE_CLASS:
             warn_nothing_learned(len(self.classes_))
         if self.stop_reason_ is StopReason.ALL_AGENTS_PERFECT and not honesty.may_be_honest and len(agents) > 1:
             logger.warning(ALWAYS_RIGHT)

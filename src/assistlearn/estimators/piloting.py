@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import SettingsError
-from assistlearn.estimators.checks import check_agents, check_labels
+from assistlearn.estimators.checks import check_agents, check_labels, has_labels_alone
 from assistlearn.estimators.classifier import AssistedClassifier
 from assistlearn.evaluation.gains import Weighing, Worth
 from assistlearn.evaluation.pilot import drawn
@@ -108,8 +108,7 @@ def assistance_gain(
     while weighing.n_opened < len(pool) and not weighing.answered:
         opened = pool[weighing.n_opened :][:block]
         weighing.hear(_losses(models, take_rows(X, opened), y[opened], loss))
-    label_only = check_agents(clf.agents)[0][1] is None
-    return weighing.worth(len(training), len(pool), alone_by_labels=label_only)
+    return weighing.worth(len(training), len(pool), alone_by_labels=has_labels_alone(clf.agents))
 
 
 def _seed(random_state: Any) -> int:

@@ -18,7 +18,7 @@ from assistlearn.core.class_shares import silent
 from assistlearn.core.confidence import Said, add_answers
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.quantise import votes_of
-from assistlearn.estimators.checks import check_agents
+from assistlearn.estimators.checks import check_agents, has_labels_alone
 from assistlearn.estimators.columns import Positions, rows_held, take_columns
 from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.learners.weighting import take_rows
@@ -230,7 +230,7 @@ class VotesMixin:
     @property
     def _label_only(self) -> bool:
         """Whether the initiator has labels alone: it takes no turns, and the helpers' votes alone count."""
-        return check_agents(self.agents)[0][1] is None
+        return has_labels_alone(self.agents)
 
     def _with_class_shares(self, shares: dict[str, Floats], own: dict[str, Floats]) -> dict[str, Floats]:
         """Return the agents' shares where those of the classes decide about samples of which no helper speaks."""
