@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.dummy import DummyClassifier
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import _num_samples, check_array, check_is_fitted, validate_data
@@ -50,7 +51,7 @@ from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.learners.weighting import take_rows
 from assistlearn.orders import Order
 from assistlearn.plan import SETTINGS, Plan
-from assistlearn.runs.alone import Alone
+from assistlearn.runs.alone import Alone, alone_of
 from assistlearn.runs.setup import SetUp, check_holdout, set_up
 from assistlearn.session import Session
 from assistlearn.session.doubt import doubt_of
@@ -76,8 +77,9 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     agents : list of (name, estimator, columns), default=None
         The first is the initiator, who wants help. ``estimator`` is any classifier; ``columns`` are names, positions,
         a slice, a boolean mask, or a callable that is given ``X``, as in :class:`~sklearn.compose.ColumnTransformer`.
-        Two agents may know the same column. None means one agent that knows all columns and boosts trees of depth
-        one.
+        Two agents may know the same column. An initiator that has labels alone is ``(name, None, [])``: it takes no
+        turns, and the helpers' votes alone are added up. None means one agent that knows all columns and boosts trees
+        of depth one.
     {plan}
     random_state : int, RandomState instance or None, default=None
         All chance comes from it: the order, the hold-out samples, resampling, and every ``random_state`` of the agents'
@@ -123,7 +125,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     round_losses_ : list of float
         The log loss of the combination after each round, on samples that it has not seen; empty for ``combine="sum"``.
     agents_ : dict of str to Agent
-        The agents with the models they keep.
+        The agents with the models they keep; an initiator with labels alone has none.
     columns_ : dict of str to ndarray of int
         The positions of the columns each agent knows.
     class_prior_ : ndarray of shape (n_classes,)
@@ -261,7 +263,8 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             self.ignorance_ = np.full(len(codes), 1 / len(codes)) if weight is None else weight / weight.sum()
         else:
             self._train(replace(plan, seed=self._draw_seed()), X, codes, weight)
-        if not self.contributions_ and self.stop_reason_ is not StopReason.ONE_CLASS:
+        left_out = self.report_ is not None and self.report_.left_out  # whoever did learn something, as was said
+        if not self.contributions_ and not left_out and self.stop_reason_ is not StopReason.ONE_CLASS:
             warn_nothing_learned(len(self.classes_))
         if self.stop_reason_ is StopReason.ALL_AGENTS_PERFECT and not honesty.may_be_honest and len(agents) > 1:
             logger.warning(ALWAYS_RIGHT)
@@ -275,9 +278,9 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             plan = replace(plan, class_weight=by_position)
         told = self._told_codes(plan, codes)
         names, n_classes, own = list(self.agents_), len(self.classes_), self._own_numbers(X, plan)
-        made = set_up(plan, names, codes, codes, n_classes, weight, told, own)
+        made = set_up(plan, names, codes, codes, n_classes, weight, told, own, label_only=self._label_only)
         held = {}
-        for name, agent in self.agents_.items():
+        for name, agent in self._turn_takers().items():
             samples = self._samples_of(name, X, made)
             held[name] = samples.held
             agent.begin(samples, made.seeds[name])
@@ -299,13 +302,14 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             made.holdout,
             self.n_jobs,
             combining,
-            made.evaluating(plan, names, alone) if len(names) > 1 else None,
+            made.evaluating(plan, names, alone_of(made, alone)) if len(names) > 1 else None,
             made.calibrating(plan, codes, n_classes),
         )
-        self._follow(session.run(), plan.most_rounds * len(names))
+        self._follow(session.run(), plan.most_rounds * len(session.present))
         if combining is not None and combining.final is not None:
             self.combination_, self._by_round = combining.final, combining.rounds
-        self.ignorance_ = _ignorance(made.states, len(codes), made.training)
+        states = {name: made.states[name] for name in self._turn_takers()}
+        self.ignorance_ = _ignorance(states, len(codes), made.training)
         self.report_ = session.report
         honest = session.honest_scores(self.n_rounds_)
         self.calibration_ = None if honest is None else honest.calibration()
@@ -320,11 +324,16 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     def _participants(self, plan: Plan, held: Mapping[str, Bools | None], made: SetUp) -> list[LocalParticipant]:
         """Return the agents as the session sees them; the first is believed, as it is the initiator itself."""
         initiator, found = next(iter(self.agents_)), []
-        for name, agent in self.agents_.items():
+        for name, agent in self._turn_takers().items():
             doubt = None if name == initiator else doubt_of(plan, made.holdout, held[name])
             more = {} if doubt is None else {"doubt": doubt}
             found.append(LocalParticipant(agent, made.states[name], made.methods[name], **more))
         return found
+
+    def _turn_takers(self) -> dict[str, Agent]:
+        """Return the agents that take turns: all but an initiator that has labels alone."""
+        initiator = next(iter(self.agents_))
+        return {name: agent for name, agent in self.agents_.items() if not (self._label_only and name == initiator)}
 
     def _leave_out(self, report: Report) -> None:
         """Leave agents out of the result: their models do not vote."""
@@ -350,6 +359,8 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         """Return the initiator's own columns as numbers, where a combination may look at them."""
         if plan.combination == "sum":
             return None
+        if self._label_only:
+            return np.empty((_num_samples(X), 0))
         own = take_columns(X, next(iter(self.columns_.values())))
         self._own_columns = OwnColumns.found_in(own)
         return self._own_columns.numbers(own)
@@ -418,7 +429,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         part.contributions_ = tuple(c for c in self.contributions_ if c.agent in part.agents_)
         return part
 
-    def alone(self, name: str) -> AssistedClassifier:
+    def alone(self, name: str) -> AssistedClassifier | DummyClassifier:
         """Return the paper's *Single*: an unfitted estimator of one agent that boosts alone, with the same settings.
 
         Parameters
@@ -429,11 +440,12 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         Returns
         -------
         single : AssistedClassifier
-            Unfitted. It is fitted to the same table, of which it sees the agent's columns.
+            Unfitted. It is fitted to the same table, of which it sees the agent's columns. An initiator that has
+            labels alone answers the most frequent class: it is a ``DummyClassifier(strategy="prior")``.
         """
         for agent in check_agents(self.agents):
             if agent[0] == name:
-                return self._with_agents([agent])
+                return DummyClassifier(strategy="prior") if agent[1] is None else self._with_agents([agent])
         names = [agent[0] for agent in check_agents(self.agents)]
         raise SettingsError(f"There is no agent {name!r}. The agents are {names}.")
 
@@ -443,14 +455,14 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         Parameters
         ----------
         estimator : classifier, default=None
-            What it boosts; by default what the initiator does.
+            What it boosts; by default what the initiator does, or the first helper where that has labels alone.
 
         Returns
         -------
         oracle : AssistedClassifier
             Unfitted.
         """
-        agents = check_agents(self.agents)
+        agents = [agent for agent in check_agents(self.agents) if agent[1] is not None]
         columns = AllColumns([(name, columns) for name, _, columns in agents])
         return self._with_agents([("pooled", agents[0][1] if estimator is None else estimator, columns)])
 
@@ -550,7 +562,8 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         try:
-            learners = [get_tags(estimator).input_tags for _, estimator, _ in check_agents(self.agents)]
+            estimators = [estimator for _, estimator, _ in check_agents(self.agents) if estimator is not None]
+            learners = [get_tags(estimator).input_tags for estimator in estimators]
         except SettingsError:  # fit will say what is wrong
             learners = []
         tags.input_tags.allow_nan = bool(learners) and all(tag.allow_nan for tag in learners)

@@ -30,6 +30,8 @@ def agents_block(
 def _shown(said: Any, found: Positions | None, names: Sequence[str] | None) -> str:
     if found is None:
         return str(said)
+    if len(found) == 0:
+        return "labels alone"
     shown = [str(names[i]) if names is not None else str(i) for i in found]
     return f"{len(shown)} columns: {', '.join(shown)}"
 
@@ -38,7 +40,8 @@ def answer_block(report: Report) -> str:
     """Return what the hold-out samples say, in short: alone, with help, the difference, and who helped."""
     found = report.differences["accuracy"]
     words = [f"{_verdict(found)} On {report.n_samples:,} samples that no model was trained on:"]
-    figures = [("alone", report.alone["accuracy"]), ("with help", report.assisted["accuracy"])]
+    alone = "alone: the most frequent class" if report.alone_by_labels else "alone"
+    figures = [(alone, report.alone["accuracy"]), ("with help", report.assisted["accuracy"])]
     cells = [(title, "-" if value is None else f"{value:.1%}") for title, value in figures]
     if found is not None:
         ends = f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"

@@ -22,12 +22,12 @@ class Holdings:
     ----------
     name : str
         The agent's name.
-    estimator : classifier
-        Its learner, preprocessing included.
+    estimator : classifier or None
+        Its learner, preprocessing included; None for an initiator that has labels alone.
     ids : Ids
         The ids of its table.
     features : table
-        Its features, row by row as the ids.
+        Its features, row by row as the ids; without columns where there is no learner.
     home : path
         Where it keeps its runs and its ledger.
     secret : bytes, optional

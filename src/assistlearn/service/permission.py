@@ -47,6 +47,7 @@ class Permission:
 
     def check(self, opening: m.Open, asker: str | None) -> None:
         """Raise if the agent's owner does not allow a run, or no longer does; ``asker`` as the transport knows it."""
+        self._check_learner(opening.initiator)
         if self._own.allow is None:
             return
         try:
@@ -58,6 +59,10 @@ class Permission:
             if not decision.holds(self._clock()):
                 raise RefusedError(self._ended(decision)) from None
 
+    def _check_learner(self, initiator: str) -> None:
+        if self._own.estimator is None and initiator != self._own.name:
+            raise RefusedError(f"Agent {self._own.name!r} has labels alone, and no learner: it can help nobody.")
+
     def knows(self, asker: str) -> bool:
         """Whether the owner has consented to runs of somebody, for whatever purpose."""
         return self._ledger is not None and has_consent(self._ledger, asker, self._clock())
@@ -65,6 +70,7 @@ class Permission:
     def proposed(self, proposal: m.Propose, asker: str | None) -> m.Consent:
         """Return how the request for consent stands; a new one is kept for the owner."""
         _check_proposal(proposal)
+        self._check_learner(proposal.initiator)
         proof = _proof(asker)
         if self._is_allowed(proposal) or self._ledger is None:
             return m.Consent(run=proposal.run, state="allowed")

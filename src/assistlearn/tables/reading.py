@@ -138,7 +138,7 @@ class _Reading:
     def _without_values(self) -> tuple[str, ...]:
         """Return the columns that cannot teach anything; some learners fail on them."""
         empty = tuple(name for name, values in self._read.items() if values.null_count() == len(values))
-        if len(empty) == len(self._read):
+        if empty and len(empty) == len(self._read):
             raise TableError(
                 f"{self._name}: the features {listed(empty)} have no value in any row. Fill the table, or choose other "
                 "features."
