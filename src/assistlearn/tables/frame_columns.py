@@ -97,7 +97,7 @@ def _of_pandas(name: str, column: Any, source: str) -> pl.Series:
 
         return pl.Series(name, pl.from_arrow(pyarrow.array(column)))
     if hasattr(dtype, "categories"):
-        return _of_categories(name, column, source)
+        return _of_categories(name, column)
     if hasattr(dtype, "freq"):  # periods
         return _of_pandas(name, column.dt.to_timestamp(), source)
     if getattr(dtype, "tz", None) is not None:
@@ -113,25 +113,24 @@ def _of_pandas(name: str, column: Any, source: str) -> pl.Series:
     return _of_objects(name, values.tolist(), source)
 
 
-def _of_categories(name: str, column: Any, source: str) -> pl.Series:
+def _of_categories(name: str, column: Any) -> pl.Series:
     """Return categories as text, but of a type that says that they are no numbers or dates in disguise."""
     known = [_word(value) for value in column.cat.categories.tolist()]
-    if None in known:
-        place = known.index(None)
-        raise _no_feature(name, column.cat.categories[place], f"category {place + 1}", source)
     words = np.array([*known, None], dtype=object)[column.cat.codes.to_numpy()]
     return pl.Series(name, words.tolist(), dtype=pl.String).cast(pl.Categorical)
 
 
 def _of_objects(name: str, values: Sequence[Any], source: str) -> pl.Series:
-    try:
-        return pl.Series(name, values, dtype=pl.String, strict=True)
-    except (TypeError, pl.exceptions.PolarsError):  # not text alone
-        known = [None if _is_gap(value) else value for value in values]
+    if {*map(type, values)} <= {str, type(None)}:
+        return pl.Series(name, values, dtype=pl.String)
+    known = [None if _is_gap(value) else value for value in values]
     sorts = {_sort(value) for value in known if value is not None}
     if None in sorts:
         row = next(n for n, value in enumerate(known) if value is not None and _sort(value) is None)
-        raise _no_feature(name, known[row], f"row {row + 1}", source)
+        raise ColumnsError(
+            f"{source}: column {name!r} holds a value of type {type(known[row]).__name__} (row {row + 1}), which "
+            "cannot be a feature. Leave the column out, or turn it into numbers or text."
+        )
     if not sorts:
         return pl.Series(name, known, dtype=pl.Null)
     if sorts == {"boolean"}:
@@ -197,8 +196,8 @@ def _duration(value: Any) -> dt.timedelta:
     return made
 
 
-def _word(value: Any) -> str | None:
-    """Return a value as text, written as a CSV file has it; None where it is nothing that a column may hold."""
+def _word(value: Any) -> str:
+    """Return a value as text, written as a CSV file has it."""
     sort = _sort(value)
     if sort == "boolean":
         return str(value).lower()
@@ -206,11 +205,4 @@ def _word(value: Any) -> str | None:
         return str(int(value))  # 3.0 and 3 are one code
     if sort == "moment":
         return str(_moment(value).isoformat())
-    return None if sort is None else str(value)
-
-
-def _no_feature(name: str, value: Any, where: str, source: str) -> ColumnsError:
-    return ColumnsError(
-        f"{source}: column {name!r} holds a {type(value).__name__} ({where}), which cannot be a feature. Leave the "
-        "column out, or turn it into numbers or text."
-    )
+    return str(value)
