@@ -146,10 +146,10 @@ def _of_objects(name: str, values: Sequence[Any], source: str) -> pl.Series:
 
 _SORTS = {
     "boolean": (bool, np.bool_),
+    "duration": (dt.timedelta, np.timedelta64),  # the latter is a whole number, too
     "number": (Real, Decimal),
     "text": (str,),
     "moment": (dt.date, np.datetime64),
-    "duration": (dt.timedelta, np.timedelta64),
 }
 
 
