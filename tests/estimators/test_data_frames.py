@@ -16,6 +16,7 @@ from sklearn.naive_bayes import CategoricalNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
+from skrub import TableVectorizer
 from xgboost import XGBClassifier
 
 import assistlearn
@@ -82,6 +83,13 @@ def test_the_same_is_had_with_a_pipeline_of_ones_own():
     assert own.kinds_ == {}
     assert own.contributions_ == two().fit(X, y).contributions_
     assert own.predict_proba(X).tobytes() == two().fit(X, y).predict_proba(X).tobytes()
+
+
+@pytest.mark.parametrize("frame", [X, POLARS], ids=["pandas", "polars"])
+def test_the_vectorizer_of_skrub_is_a_pipeline_of_ones_own(frame):
+    clf = two(make_pipeline(TableVectorizer(), HistGradientBoostingClassifier(max_iter=3))).fit(frame, y)
+    assert set(clf.kinds_) == {"lab"}
+    assert clf.score(frame, y) > 0.8
 
 
 def numbers() -> tuple[pd.DataFrame, np.ndarray]:

@@ -19,6 +19,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from functools import cache
 from numbers import Real
 from typing import Any
 
@@ -153,8 +154,14 @@ _SORTS = {
 }
 
 
+@cache
+def _sort_of(kind: Any) -> str | None:
+    return next((sort for sort, types in _SORTS.items() if issubclass(kind, types)), None)
+
+
 def _sort(value: Any) -> str | None:
-    return next((sort for sort, types in _SORTS.items() if isinstance(value, types)), None)
+    kind: Any = type(value)
+    return _sort_of(kind)
 
 
 def may_be_features(values: Iterable[Any]) -> bool:
@@ -170,6 +177,8 @@ def _is_gap(value: Any) -> bool:
     """Whether it is None, not a number, or what pandas and numpy have in their place."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
+    if isinstance(value, str):
+        return False
     if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
     return isinstance(value, Real | Decimal) and value != value
