@@ -216,9 +216,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         self.epsilon = epsilon
         self.missing_agent = missing_agent
         self.preprocess = preprocess
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
     # -- fitting
     # --------------------------------------------------------------------------------------------------------
