@@ -89,6 +89,7 @@ _ALLOW = """\
 # [allow]
 # initiators = ["clinic"]
 # purpose = "a study of breast cancer"
+# unknown = "ask"            # others wait for your consent: assistlearn requests
 # max_runs = 10
 # max_samples = 100_000
 # min_people = 20

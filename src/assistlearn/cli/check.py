@@ -93,7 +93,7 @@ def _limits(holdings: Holdings, now: datetime) -> dict[str, Any] | None:
     tally, day = counted(holdings.home / "ledger.jsonl"), now.date().isoformat()
     used = [
         row
-        for initiator in holdings.limits.initiators
+        for initiator in dict.fromkeys([*holdings.limits.initiators, *tally.consented(now)])
         for row in holdings.limits.standing(initiator, tally.of(initiator), day)
     ]
     return {"used": used, "of_one_run": holdings.limits.of_one_run()}

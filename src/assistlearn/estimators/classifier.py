@@ -41,6 +41,7 @@ from assistlearn.estimators.columns import AllColumns, Positions, rows_held, tak
 from assistlearn.estimators.documented import documents_plan
 from assistlearn.estimators.html import agents_block, answer_block
 from assistlearn.estimators.learned import Learned
+from assistlearn.estimators.preparing import Prepared, check_preprocess, may_be_prepared, prepared
 from assistlearn.estimators.sharing import SharesMixin
 from assistlearn.estimators.verbose import VerboseBar
 from assistlearn.evaluation.report import Report
@@ -81,6 +82,10 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         turns, and the helpers' votes alone are added up. None means one agent that knows all columns and boosts trees
         of depth one.
     {plan}
+    preprocess : {"auto", "always", "never"}, default="auto"
+        When an agent's columns are prepared for its learner, as on the command line
+        (:class:`~assistlearn.TablePreprocessor`): where it cannot take them as they are (text, dates, categories,
+        gaps); wherever it has no pipeline of its own, numbers alone included; or never.
     random_state : int, RandomState instance or None, default=None
         All chance comes from it: the order, the hold-out samples, resampling, and every ``random_state`` of the agents'
         estimators.
@@ -128,6 +133,9 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         The agents with the models they keep; an initiator with labels alone has none.
     columns_ : dict of str to ndarray of int
         The positions of the columns each agent knows.
+    kinds_ : dict of str to dict of str to str
+        What the columns of the agents are whose columns are prepared, by name: ``"number"``, ``"boolean"``, ``"date"``
+        or ``"category"``. Columns that had no value in any row are not among them.
     class_prior_ : ndarray of shape (n_classes,)
         The share of each class in the training samples, by ``sample_weight``.
 
@@ -184,6 +192,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         score_bits: int = Plan.score_bits,
         epsilon: float = Plan.epsilon,
         missing_agent: str = Plan.missing_agent,
+        preprocess: str = "auto",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,
@@ -208,9 +217,8 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         self.score_bits = score_bits
         self.epsilon = epsilon
         self.missing_agent = missing_agent
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self.preprocess = preprocess
+        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
     # -- fitting
     # --------------------------------------------------------------------------------------------------------
@@ -222,7 +230,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_columns)
             All agents' columns. NumPy, SciPy, pandas and polars are understood; each agent's learner is given its own
-            columns in the same form. Missing values are its learner's business.
+            columns in the same form, or prepared where it cannot take them so (``preprocess``).
         y : array-like of shape (n_samples,)
             The labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -234,6 +242,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             The fitted estimator.
         """
         agents = self._check_agents()
+        check_preprocess(self.preprocess)
         plan = self._plan()
         X = self._check_table(X, reset=True)
         y = check_labels(y, type(self).__name__)
@@ -245,8 +254,9 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         self.columns_ = find_columns(agents, X, names)
         counts = np.bincount(codes, weights=weight, minlength=len(self.classes_))
         self.class_prior_ = counts / counts.sum()
+        self._prepare(agents, X)
         honesty = Honesty(plan.honest_reward, plan.cv, self.n_jobs, plan.models_per_turn)
-        self.agents_ = {name: Agent(name, estimator, honesty) for name, estimator, _ in agents}
+        self.agents_ = {name: Agent(name, self._learner_of(name, own), honesty) for name, own, _ in agents}
         self.contributions_: tuple[Contribution, ...] = ()
         self.holdout_scores_: list[float] = []
         self.holdout_metrics_: list[float | None] = []
@@ -269,6 +279,21 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         if self.stop_reason_ is StopReason.ALL_AGENTS_PERFECT and not honesty.may_be_honest and len(agents) > 1:
             logger.warning(ALWAYS_RIGHT)
         return self
+
+    def _prepare(self, agents: Sequence[AgentSpec], X: Any) -> None:
+        """Find out which agents' columns must be prepared for their learners, and what these columns are."""
+        abstains, found = self.missing_agent == "abstain", {}
+        for name, learner, _ in agents:
+            if learner is None:  # labels alone
+                continue
+            own = take_columns(X, self.columns_[name])
+            found[name] = prepared(name, learner, own, self.preprocess, abstains)
+        self._prepared: dict[str, Prepared] = {name: how for name, how in found.items() if how is not None}
+        self.kinds_ = {name: how.reader.by_name for name, how in self._prepared.items()}
+
+    def _learner_of(self, name: str, estimator: Any) -> Any:
+        """Return an agent's estimator, behind its preprocessing where it has one."""
+        return self._prepared[name].estimator if name in self._prepared else estimator
 
     def _train(self, plan: Plan, X: Any, codes: Codes, weight: Floats | None) -> None:
         """Let the agents take their turns, and keep what is learned."""
@@ -319,7 +344,8 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     def _fresh_agent(self, plan: Plan) -> Agent:
         """Return the initiator once more, untrained."""
         name, estimator, _ = check_agents(self.agents)[0]
-        return Agent(name, estimator, Honesty(plan.honest_reward, plan.cv, self.n_jobs, plan.models_per_turn))
+        honesty = Honesty(plan.honest_reward, plan.cv, self.n_jobs, plan.models_per_turn)
+        return Agent(name, self._learner_of(name, estimator), honesty)
 
     def _participants(self, plan: Plan, held: Mapping[str, Bools | None], made: SetUp) -> list[LocalParticipant]:
         """Return the agents as the session sees them; the first is believed, as it is the initiator itself."""
@@ -361,13 +387,13 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             return None
         if self._label_only:
             return np.empty((_num_samples(X), 0))
-        own = take_columns(X, next(iter(self.columns_.values())))
+        own = self._rows_of(next(iter(self.columns_)), X)
         self._own_columns = OwnColumns.found_in(own)
         return self._own_columns.numbers(own)
 
     def _samples_of(self, name: str, X: Any, made: SetUp) -> TrainingSamples:
         """Return an agent's rows of the samples to train on, and of the hold-out samples."""
-        own = take_columns(X, self.columns_[name])
+        own = self._rows_of(name, X)
         held = rows_held(own) if self.missing_agent == "abstain" else None
         mine, known = _held_of(own, held, made.training)
         theirs, known_aside = (None, None) if made.aside is None else _held_of(own, held, made.aside)
@@ -545,13 +571,16 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         return self
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        # files from before there was any preprocessing
+        learned: dict[str, Any] = {"_prepared": {}, "kinds_": {}} if "agents_" in state else {}
+        super().__setstate__({"preprocess": "never"} | learned | state)
         if hasattr(self, "stop_reason_"):  # skops writes a named value down as its text
             self.stop_reason_ = StopReason(self.stop_reason_)
 
     def _sk_visual_block_(self) -> Any:
         names = getattr(self, "feature_names_in_", None)
-        return agents_block(check_agents(self.agents), getattr(self, "columns_", None), names)
+        columns, how = getattr(self, "columns_", None), getattr(self, "_prepared", {})
+        return agents_block(check_agents(self.agents), columns, names, how)
 
     def _html_repr(self) -> str:
         """Return how it looks in a notebook: the answer, where it has one, and scikit-learn's drawing."""
@@ -562,12 +591,13 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         try:
-            estimators = [estimator for _, estimator, _ in check_agents(self.agents) if estimator is not None]
-            learners = [get_tags(estimator).input_tags for estimator in estimators]
+            learners = [estimator for _, estimator, _ in check_agents(self.agents) if estimator is not None]
         except SettingsError:  # fit will say what is wrong
             learners = []
-        tags.input_tags.allow_nan = bool(learners) and all(tag.allow_nan for tag in learners)
-        tags.input_tags.sparse = bool(learners) and all(tag.sparse for tag in learners)
+        said = [(get_tags(learner).input_tags, may_be_prepared(learner, self.preprocess)) for learner in learners]
+        tags.input_tags.allow_nan = bool(said) and all(tag.allow_nan or prepares for tag, prepares in said)
+        tags.input_tags.string = bool(said) and all(tag.string or prepares for tag, prepares in said)
+        tags.input_tags.sparse = bool(said) and all(tag.sparse for tag, _ in said)
         return tags
 
 

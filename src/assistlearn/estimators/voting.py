@@ -20,6 +20,7 @@ from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.quantise import votes_of
 from assistlearn.estimators.checks import check_agents, has_labels_alone
 from assistlearn.estimators.columns import Positions, rows_held, take_columns
+from assistlearn.estimators.preparing import Prepared
 from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.learners.weighting import take_rows
 from assistlearn.plan import Plan
@@ -34,6 +35,7 @@ class VotesMixin:
     agents: Any
     agents_: dict[str, Agent]
     columns_: dict[str, Positions]
+    _prepared: dict[str, Prepared]
     contributions_: tuple[Contribution, ...]
     n_rounds_: int
     combination_: Combination | None
@@ -253,7 +255,7 @@ class VotesMixin:
         present = self._present(X)
         out = {}
         for name, agent in self.agents_.items():
-            own, held = take_columns(X, self.columns_[name]), present[name]
+            own, held = self._rows_of(name, X), present[name]
             if not agent.models:
                 scores = np.zeros((n_samples, n_classes))
             elif held is None:
@@ -279,14 +281,19 @@ class VotesMixin:
         X = self._check_table(X, reset=False)
         if self._label_only:
             return np.empty((_num_samples(X), 0))
-        return self._own_columns.numbers(take_columns(X, self.columns_[initiator]))
+        return self._own_columns.numbers(self._rows_of(initiator, X))
 
     def _present(self, X: Any) -> dict[str, Bools | None]:
         """Return which samples each agent holds; None for all of them."""
         if self.missing_agent != "abstain":
             return dict.fromkeys(self.agents_)
-        columns = {name: self.columns_[name] for name in self.agents_}
-        return {name: rows_held(take_columns(X, own)) if len(own) else None for name, own in columns.items()}
+        alone = {name: len(self.columns_[name]) == 0 for name in self.agents_}
+        return {name: None if labels else rows_held(self._rows_of(name, X)) for name, labels in alone.items()}
+
+    def _rows_of(self, name: str, X: Any) -> Any:
+        """Return an agent's columns of a table as its learner takes them: as they are, or read for it."""
+        own = take_columns(X, self.columns_[name])
+        return self._prepared[name].rows(own) if name in self._prepared else own
 
     def _add_prior_where_nobody_votes(self, own: dict[str, Floats], present: dict[str, Bools | None]) -> None:
         """Let the first agent answer with the shares of the classes where every agent abstains."""
@@ -304,7 +311,7 @@ class VotesMixin:
         present = self._present(X)
         rows = {name: slice(None) if held is None else np.flatnonzero(held) for name, held in present.items()}
         answers = {
-            name: agent.answers(take_rows(take_columns(X, self.columns_[name]), rows[name]), shape[1])
+            name: agent.answers(take_rows(self._rows_of(name, X), rows[name]), shape[1])
             for name, agent in self.agents_.items()
         }
         scores = {name: np.zeros(shape) for name in self.agents_}

@@ -80,7 +80,7 @@ def match_columns(wanted: Sequence[str], names: Sequence[str], description: Agen
     """
     found: set[str] = set()
     for each in wanted:
-        matched = [each] if each in names else [name for name in names if _is_pattern(each) and fnmatchcase(name, each)]
+        matched = columns_called(each, names)
         if not matched:
             what = f"no column matches {each!r}" if _is_pattern(each) else f"there is no column {each!r}"
             raise ColumnsError(
@@ -89,6 +89,15 @@ def match_columns(wanted: Sequence[str], names: Sequence[str], description: Agen
             )
         found.update(matched)
     return [name for name in names if name in found]
+
+
+def columns_called(each: str, names: Sequence[str]) -> list[str]:
+    """Return the columns that a name or a pattern means; none where it means nothing.
+
+    >>> columns_called("x1*", ["x0", "x1", "x10"])
+    ['x1', 'x10']
+    """
+    return [each] if each in names else [name for name in names if _is_pattern(each) and fnmatchcase(name, each)]
 
 
 def require_trained(schema: Schema, names: Sequence[str], description: AgentDescription) -> None:
