@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from assistlearn.cli.going_on_words import changes_in_words, goes_on_of
 from assistlearn.cli.holdout_report import show_report
 from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table, size
 from assistlearn.cli.worth_report import show_pilot
@@ -49,6 +50,7 @@ def outcome(folder: RunFolder) -> dict[str, Any]:
         "holdout_accuracy": accuracy_by_round(folder),
         "labels": labels_told(folder),
         "sat_out": sat_out(folder),
+        "goes_on": None if (before := goes_on_of(folder)) is None else asdict(before),
         "combination": None if result is None else result.get("combination"),
         "evaluation": None if result is None else result.get("evaluation"),
         "rounds": [] if result is None else [asdict(price) for price in _prices(folder, result)],
@@ -77,6 +79,7 @@ def show_result(folder: RunFolder) -> None:
     say(f"{what}: {counting}; it stopped because: {reason}.")
     if not log_is_whole(folder):
         say(f"[yellow]{plain(folder.events)} lacks the end of the run:[/] what it says of rounds and turns is not all.")
+    _show_goes_on(folder)
     for agent, left in result.get("left", {}).items():
         say(f"[yellow]The run went on without {plain(agent)} from turn {left['turn']} on:[/] {plain(left['reason'])}")
     for agent, turns in sat_out(folder).items():
@@ -97,6 +100,13 @@ def show_result(folder: RunFolder) -> None:
     say(f"Probabilities: {_probabilities(settings.plan, result)}.")
     _show_combination(folder, result)
     say_table(_traffic(result))
+
+
+def _show_goes_on(folder: RunFolder) -> None:
+    """Say what has changed since the run that this one goes on from, if there is one."""
+    before = goes_on_of(folder)
+    for words in [] if before is None else changes_in_words(before):
+        say(plain(words))
 
 
 def _probabilities(plan: Plan, result: dict[str, Any]) -> str:

@@ -1,24 +1,35 @@
-"""``assistlearn train``: a run with other organisations."""
+"""``assistlearn train``: a run with other organisations, or one that goes on from an earlier run."""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assistlearn.cli.output import Json
+from assistlearn.cli.plan_options import flag_of, takes_changes
 from assistlearn.cli.run_name import new_name
 from assistlearn.cli.training_run import report_run, train_run
 from assistlearn.errors import SettingsError
+from assistlearn.reach import TIMEOUT
 
 if TYPE_CHECKING:
+    from assistlearn.reach.created_from import Onward
     from assistlearn.runs.folder import RunFolder
 
 
+@takes_changes
 def train(
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="The task's TOML file.")] = None,
+    context: typer.Context,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE",
+            help="The task's TOML file. With --from, of a run on this machine: the files of new helpers, if any.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="The run's folder.", show_default="runs/NAME")
     ] = None,
@@ -26,33 +37,74 @@ def train(
         str | None, typer.Option(metavar="NAME", help="The run's name.", show_default="the task's, or the time")
     ] = None,
     resume: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Go on with the run in this folder.")] = None,
+    earlier: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="RUN",
+            help="Train on from this finished run, with the rows and helpers that there are now; what it learned is "
+            "kept where it still helps.",
+        ),
+    ] = None,
+    without: Annotated[
+        list[str] | None, typer.Option(metavar="HELPER", help="With --from: a helper that does not take part again.")
+    ] = None,
+    require_kept: Annotated[
+        bool,
+        typer.Option("--require-kept", help="With --from: refuse where an agent no longer has what it learned."),
+    ] = False,
+    *,
+    changes: dict[str, Any],
     json: Json = False,
 ) -> None:
     """Train with other organisations, over the network. This organisation's site must be running.
 
-    Ctrl-C leaves a run that --resume goes on with.
+    With --from RUN, train on from an earlier run, wherever its agents are. Ctrl-C leaves a run that --resume goes on
+    with.
     """
+    from assistlearn.reach.created_from import Onward, create_from
     from assistlearn.reach.opening import check_command
     from assistlearn.runs.folder import RunFolder
 
-    if (file is None) == (resume is None):
+    onward = Onward(files or [], without or [], changes, require_kept)
+    if earlier is None:
+        _refuse_alone(onward)
+    if (bool(files) or earlier is not None) == (resume is not None):
         raise SettingsError("Name a task's file to start a run, or --resume FOLDER to go on with one; not both.")
     if resume is not None:
         if out is not None or run is not None:
             raise SettingsError("--out and --run cannot be given with --resume: a run goes on as it was begun.")
         folder = RunFolder(resume)
         check_command(folder, "train")
+    elif earlier is not None:
+        name = run or new_name("run")
+        folder = create_from(out or Path("runs") / name, name, RunFolder(earlier), onward)
     else:
-        assert file is not None
-        folder = new_run(file, run, out)
-    train_run(folder, quiet=json, timeout=math.inf)
+        assert files is not None
+        folder = new_run(files, run, out)
+    here = folder.settings().reach == "processes"
+    train_run(folder, quiet=json, timeout=TIMEOUT if here else math.inf)
     report_run(folder, json)
 
 
-def new_run(file: Path, run: str | None, out: Path | None) -> RunFolder:
+def _refuse_alone(onward: Onward) -> None:
+    """Refuse what is for a run that goes on from an earlier one only."""
+    given = [*(flag_of(name) for name in onward.settings), *(["--without"] if onward.without else [])]
+    given += ["--require-kept"] if onward.require_kept else []
+    if given:
+        raise SettingsError(
+            f"{given[0]} is for a run that goes on from an earlier one (--from RUN). Settings of other runs stand in "
+            "the task's file; a run that is resumed goes on as it was begun."
+        )
+
+
+def new_run(files: list[Path], run: str | None, out: Path | None) -> RunFolder:
     """Create the run that a task's file describes."""
     from assistlearn.reach.flare.reach_flare import create_run
     from assistlearn.reach.flare.task_file import load_task
 
+    if len(files) > 1:
+        raise SettingsError(f"{files[1]}: one task's file is enough. (For agents on this machine: simulate.)")
+    [file] = files
     name = run or load_task(file).run or new_name("run")
     return create_run(out or Path("runs") / name, name, file)

@@ -53,6 +53,9 @@ class Session:
         How the result is judged on the hold-out samples.
     calibrating : Calibrating, optional
         What the probabilities are calibrated by.
+    again : sequence of sequence of str, optional
+        Who takes the turns of the first rounds, where these are those of an earlier run, taken again. They end nothing:
+        at least one round is taken afresh, and the plan's number of rounds counts from there.
 
     Attributes
     ----------
@@ -78,6 +81,7 @@ class Session:
         combining: Combining | None = None,
         evaluating: Evaluating | None = None,
         calibrating: Calibrating | None = None,
+        again: Sequence[Sequence[str]] = (),
     ) -> None:
         self.plan = plan
         self.states = states
@@ -86,6 +90,7 @@ class Session:
         self.combining = combining
         self.evaluating = evaluating
         self.calibrating = calibrating
+        self.again = again
         self.doubted: list[str] = []
         self.report: Report | None = None
         self.present = {participant.name: participant for participant in participants}
@@ -105,16 +110,19 @@ class Session:
 
     def run(self) -> Generator[Event, None, RunFinished]:
         """Run the rounds, yielding what happens."""
-        for number in range(1, self.plan.most_rounds + 1):
+        most = len(self.again) + self.plan.most_rounds
+        for number in range(1, most + 1):
             round = Round(self, number)
             weak = yield from round.run()
             if weak:
                 return (yield from self._finish(StopReason.WEAK_AGENT, number if round.made else number - 1))
             yield self._round_finished(number)
+            if number <= len(self.again):
+                continue
             reason = _stop_reason(round.made, self.holdout, self.combining)
             if reason is not None:
                 return (yield from self._finish(reason, number if round.made else number - 1))
-        return (yield from self._finish(StopReason.ALL_ROUNDS_DONE, self.plan.most_rounds))
+        return (yield from self._finish(StopReason.ALL_ROUNDS_DONE, most))
 
     def _round_finished(self, number: int) -> RoundFinished:
         learned = None if self.combining is None else self.combining.finish_round()
