@@ -150,7 +150,7 @@ def test_a_run_that_went_on_can_itself_be_gone_on_from(second, tmp_path):
 
 
 def test_with_a_new_helper_and_the_same_people_it_is_the_run_that_starts_anew_to_the_bit(first, tmp_path):
-    """In the first round nobody hears of the others, so that the turns that are taken again are those of then."""
+    """It speaks last in a round, so that the turns that are taken again are those that the others would take."""
     made = first.copied(tmp_path / "project")
     folder = made.go_on("onward", "first", ["shop"])
     events = made.train(folder)

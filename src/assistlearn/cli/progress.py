@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from assistlearn.cli.going_on_words import changes_in_words
 from assistlearn.cli.output import complaints, plain, size
 from assistlearn.events import (
     AgentLeft,
@@ -24,6 +23,7 @@ from assistlearn.events import (
     TroubleMet,
     TurnFinished,
 )
+from assistlearn.pages.going_on_words import changes_in_words
 
 if TYPE_CHECKING:
     from assistlearn.runs.settings import RunSettings

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from assistlearn.cli.going_on_words import changes_in_words, goes_on_of
 from assistlearn.cli.holdout_report import show_report
 from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table, size
 from assistlearn.cli.worth_report import show_pilot
 from assistlearn.pages.figures_in_words import COMBINATIONS
+from assistlearn.pages.going_on_words import changes_in_words
 
 if TYPE_CHECKING:
+    from assistlearn.events import RunGoesOn
     from assistlearn.plan import Plan
     from assistlearn.runs.folder import RunFolder
     from assistlearn.runs.round_prices import RoundPrice
@@ -107,6 +108,14 @@ def _show_goes_on(folder: RunFolder) -> None:
     before = goes_on_of(folder)
     for words in [] if before is None else changes_in_words(before):
         say(plain(words))
+
+
+def goes_on_of(folder: RunFolder) -> RunGoesOn | None:
+    """Return what has changed since the run that this one goes on from; None where it goes on from no other."""
+    from assistlearn.events import RunGoesOn, read
+
+    told = [recorded.event for recorded in read(folder.events) if isinstance(recorded.event, RunGoesOn)]
+    return told[-1] if told else None
 
 
 def _probabilities(plan: Plan, result: dict[str, Any]) -> str:
@@ -230,5 +239,6 @@ def _bits(result: dict[str, Any], counts: dict[str, Any]) -> tuple[str, str]:
         return "-", "-"
     answers = 8 * counts["received"].get("turn-taken", 0) / (turns * n)
     heard = counts["news"]
-    news = f"{8 * counts['sent'].get('take-turn', 0) / (heard * n):.2f}" if heard else "-"
+    told = sum(counts["sent"].get(type_, 0) for type_ in ("take-turn", "take-again"))
+    news = f"{8 * told / (heard * n):.2f}" if heard else "-"
     return f"{answers:.2f}", news

@@ -53,6 +53,14 @@ def train(
         bool,
         typer.Option("--require-kept", help="With --from: refuse where an agent no longer has what it learned."),
     ] = False,
+    kept_only: Annotated[
+        bool,
+        typer.Option(
+            "--kept-only",
+            help="With --from: take no round afresh. Nobody trains but new helpers, and nothing is sent about people "
+            "who are as they were.",
+        ),
+    ] = False,
     *,
     changes: dict[str, Any],
     json: Json = False,
@@ -66,7 +74,7 @@ def train(
     from assistlearn.reach.opening import check_command
     from assistlearn.runs.folder import RunFolder
 
-    onward = Onward(files or [], without or [], changes, require_kept)
+    onward = Onward(files or [], without or [], changes, require_kept, kept_only)
     if earlier is None:
         _refuse_alone(onward)
     if (bool(files) or earlier is not None) == (resume is not None):
@@ -90,7 +98,8 @@ def train(
 def _refuse_alone(onward: Onward) -> None:
     """Refuse what is for a run that goes on from an earlier one only."""
     given = [*(flag_of(name) for name in onward.settings), *(["--without"] if onward.without else [])]
-    given += ["--require-kept"] if onward.require_kept else []
+    flags = {"--require-kept": onward.require_kept, "--kept-only": onward.kept_only}
+    given += [flag for flag, wanted in flags.items() if wanted]
     if given:
         raise SettingsError(
             f"{given[0]} is for a run that goes on from an earlier one (--from RUN). Settings of other runs stand in "

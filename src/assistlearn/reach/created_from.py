@@ -13,7 +13,7 @@ from assistlearn.plan import Plan
 from assistlearn.reach.opening import new_folder
 from assistlearn.runs.creating import check_matching, check_new, write_run
 from assistlearn.runs.folder import RunFolder
-from assistlearn.runs.going_on import REQUIRE
+from assistlearn.runs.going_on import KEPT_ONLY, REQUIRE
 from assistlearn.runs.settings import RunSettings
 
 
@@ -31,12 +31,15 @@ class Onward:
         Settings that are not to be as they were.
     require_kept : bool
         Whether to refuse where an agent cannot take its turns again.
+    kept_only : bool
+        Whether no round is taken afresh: nobody trains but new helpers.
     """
 
     files: Sequence[Path] = ()
     without: Sequence[str] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     require_kept: bool = False
+    kept_only: bool = False
 
 
 def create_from(folder: Path, run: str, earlier: RunFolder, onward: Onward) -> RunFolder:
@@ -57,7 +60,8 @@ def create_from(folder: Path, run: str, earlier: RunFolder, onward: Onward) -> R
     strangers = [name for name in onward.without if name not in settings.helpers]
     if strangers:
         raise SettingsError(f"--without {strangers[0]}: the helpers of run {settings.run!r} are {settings.helpers}.")
-    more = {"goes_on": earlier} | ({REQUIRE: True} if onward.require_kept else {})
+    asked = {REQUIRE: onward.require_kept, KEPT_ONLY: onward.kept_only}
+    more: dict[str, Any] = {"goes_on": earlier} | {key: True for key, wanted in asked.items() if wanted}
     if settings.reach == "processes":
         return _with_processes(folder, run, settings, onward, more)
     if onward.files:
@@ -92,7 +96,7 @@ def _with_the_same(folder: Path, run: str, settings: RunSettings, onward: Onward
     check_matching(plan.alignment, [initiator])
     helpers = [name for name in settings.helpers if name not in onward.without]
     files = {settings.initiator: settings.files[settings.initiator]}
-    places = {key: value for key, value in settings.places.items() if key != REQUIRE}
+    places = {key: value for key, value in settings.places.items() if key not in (REQUIRE, KEPT_ONLY)}
     write_run(made, run, initiator, helpers, plan, reach=settings.reach, files=files, **(places | more))
     return made
 

@@ -24,6 +24,9 @@ from assistlearn.runs.turn_again import TurnAgain
 REQUIRE = "require_kept"
 """Where the settings of a run say that it shall not go on unless every agent still has what it kept."""
 
+KEPT_ONLY = "kept_only"
+"""Where they say that no round is taken afresh after those that are taken again."""
+
 
 @dataclass(frozen=True)
 class Schedule:

@@ -32,7 +32,7 @@ from assistlearn.protocol.codec import version_of
 from assistlearn.runs.alignment import align
 from assistlearn.runs.alone import Alone
 from assistlearn.runs.earlier_people import roles_of
-from assistlearn.runs.going_on import Schedule, schedule_of, turns_again
+from assistlearn.runs.going_on import KEPT_ONLY, Schedule, schedule_of, turns_again
 from assistlearn.runs.open_run import OpenRun
 from assistlearn.runs.own_numbers import OwnNumbers
 from assistlearn.runs.recorded_participant import RecordedParticipant, believed
@@ -95,6 +95,7 @@ def train(run: OpenRun) -> Iterator[Event]:
         evaluating=made.evaluating(plan, agents, alone, np.asarray(run.folder.permutation())),
         calibrating=made.calibrating(plan, codes, n_classes),
         again=schedule.rounds,
+        afresh=not run.settings.places.get(KEPT_ONLY),
     )
     yield from _follow(run, session, made.n_training, logged)
 

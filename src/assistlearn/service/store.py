@@ -306,6 +306,13 @@ def runs_at(home: Path) -> list[str]:
     return sorted(name for name in names if not name.startswith("."))
 
 
+def runs_with_models_of(home: Path, run: str) -> list[str]:
+    """Return the other runs at an agent that have models of this one, as they went on from it."""
+    origins = (home / "runs").glob("*/turns/*/origin.txt")
+    names = {path.parents[2].name for path in origins if path.read_text(encoding="utf-8") == run}
+    return sorted(name for name in names if name != run and not name.startswith("."))
+
+
 def ledger_of(home: Path) -> Path:
     """Return where the ledger of an agent lies, once it is clear that it was not removed."""
     path = home / "ledger.jsonl"

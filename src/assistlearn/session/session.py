@@ -56,6 +56,8 @@ class Session:
     again : sequence of sequence of str, optional
         Who takes the turns of the first rounds, where these are those of an earlier run, taken again. They end nothing:
         at least one round is taken afresh, and the plan's number of rounds counts from there.
+    afresh : bool, default=True
+        Whether rounds are taken afresh after those.
 
     Attributes
     ----------
@@ -82,6 +84,7 @@ class Session:
         evaluating: Evaluating | None = None,
         calibrating: Calibrating | None = None,
         again: Sequence[Sequence[str]] = (),
+        afresh: bool = True,
     ) -> None:
         self.plan = plan
         self.states = states
@@ -91,6 +94,7 @@ class Session:
         self.evaluating = evaluating
         self.calibrating = calibrating
         self.again = again
+        self._most_rounds = len(again) + (plan.most_rounds if afresh or not again else 0)
         self.doubted: list[str] = []
         self.report: Report | None = None
         self.present = {participant.name: participant for participant in participants}
@@ -110,8 +114,7 @@ class Session:
 
     def run(self) -> Generator[Event, None, RunFinished]:
         """Run the rounds, yielding what happens."""
-        most = len(self.again) + self.plan.most_rounds
-        for number in range(1, most + 1):
+        for number in range(1, self._most_rounds + 1):
             round = Round(self, number)
             weak = yield from round.run()
             if weak:
@@ -122,7 +125,7 @@ class Session:
             reason = _stop_reason(round.made, self.holdout, self.combining)
             if reason is not None:
                 return (yield from self._finish(reason, number if round.made else number - 1))
-        return (yield from self._finish(StopReason.ALL_ROUNDS_DONE, most))
+        return (yield from self._finish(StopReason.ALL_ROUNDS_DONE, self._most_rounds))
 
     def _round_finished(self, number: int) -> RoundFinished:
         learned = None if self.combining is None else self.combining.finish_round()

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from assistlearn.cli.plan_options import flag_of
 from assistlearn.pages.figures_in_words import counted
 
 if TYPE_CHECKING:
     from assistlearn.events import RunGoesOn
-    from assistlearn.runs.folder import RunFolder
 
 
 def changes_in_words(event: RunGoesOn) -> list[str]:
     """Return what has changed, a sentence each."""
+    return [people_in_words(event), *_agents(event), *_settings(event.settings)]
+
+
+def people_in_words(event: RunGoesOn) -> str:
+    """Return what has become of the people of the earlier run, without anybody else's words."""
     people = f"{event.n_same:,} people are as they were, {event.n_new:,} are new, {event.n_gone:,} are gone"
     if event.n_relabelled:
         people += f", and {event.n_relabelled:,} have another label"
-    return [f"Going on from run {event.earlier}: {people}.", *_agents(event), *_settings(event.settings)]
+    return f"Going on from run {event.earlier}: {people}."
 
 
 def _agents(event: RunGoesOn) -> Iterator[str]:
@@ -36,12 +39,4 @@ def _agents(event: RunGoesOn) -> Iterator[str]:
 
 def _settings(settings: dict[str, str]) -> Iterator[str]:
     for name, words in settings.items():
-        yield f"{flag_of(name)} {words}."
-
-
-def goes_on_of(folder: RunFolder) -> RunGoesOn | None:
-    """Return what has changed since the run that this one goes on from; None where it goes on from no other."""
-    from assistlearn.events import RunGoesOn, read
-
-    told = [recorded.event for recorded in read(folder.events) if isinstance(recorded.event, RunGoesOn)]
-    return told[-1] if told else None
+        yield f"The setting {name} {words}."
