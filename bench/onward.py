@@ -69,7 +69,6 @@ PROBLEMS: Mapping[str, Callable[[int], datasets.DataSet]] = {
     "biodegradation": lambda seed: drawn(datasets.qsar(), 2_000, seed),
     "vehicles": lambda seed: drawn(datasets.fate("vehicle_scale"), 2_000, seed),
     "credit default": lambda seed: drawn(datasets.fate("default_credit"), 3_000, seed),
-    "letters": lambda seed: drawn(datasets.letter(), 3_000, seed),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,47 +21,59 @@ if TYPE_CHECKING:
     from assistlearn.runs.folder import RunFolder
 
 
+_from = partial(typer.Option, rich_help_panel="Going on from an earlier run")
+
+Files = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="FILE",
+        help="The task's TOML file. With --from, of a run on this machine: the files of new helpers, if any.",
+    ),
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="The run's folder.", show_default="runs/NAME")
+]
+Run = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The run's name.", show_default="the task's, or the time")
+]
+Resume = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Go on with the run in this folder.")]
+From = Annotated[
+    Path | None,
+    _from(
+        "--from",
+        metavar="RUN",
+        help="Train on from this finished run, with the rows and helpers that there are now; what it learned is kept "
+        "where it still helps.",
+    ),
+]
+Without = Annotated[
+    list[str] | None, _from(metavar="HELPER", help="A helper that does not take part again; repeatable.")
+]
+RequireKept = Annotated[
+    bool, _from("--require-kept", metavar="", help="Refuse where an agent no longer has what it learned.")
+]
+KeptOnly = Annotated[
+    bool,
+    _from(
+        "--kept-only",
+        metavar="",
+        help="Take no round afresh. Nobody trains but new helpers, and nothing is sent about people who are as they "
+        "were.",
+    ),
+]
+
+
 @takes_changes
 def train(
     context: typer.Context,
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="FILE",
-            help="The task's TOML file. With --from, of a run on this machine: the files of new helpers, if any.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="The run's folder.", show_default="runs/NAME")
-    ] = None,
-    run: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The run's name.", show_default="the task's, or the time")
-    ] = None,
-    resume: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Go on with the run in this folder.")] = None,
-    earlier: Annotated[
-        Path | None,
-        typer.Option(
-            "--from",
-            metavar="RUN",
-            help="Train on from this finished run, with the rows and helpers that there are now; what it learned is "
-            "kept where it still helps.",
-        ),
-    ] = None,
-    without: Annotated[
-        list[str] | None, typer.Option(metavar="HELPER", help="With --from: a helper that does not take part again.")
-    ] = None,
-    require_kept: Annotated[
-        bool,
-        typer.Option("--require-kept", help="With --from: refuse where an agent no longer has what it learned."),
-    ] = False,
-    kept_only: Annotated[
-        bool,
-        typer.Option(
-            "--kept-only",
-            help="With --from: take no round afresh. Nobody trains but new helpers, and nothing is sent about people "
-            "who are as they were.",
-        ),
-    ] = False,
+    files: Files = None,
+    out: Out = None,
+    run: Run = None,
+    resume: Resume = None,
+    earlier: From = None,
+    without: Without = None,
+    require_kept: RequireKept = False,
+    kept_only: KeptOnly = False,
     *,
     changes: dict[str, Any],
     json: Json = False,
