@@ -37,6 +37,10 @@ def lose_a_model(made: Growing) -> None:
     next(made.folder.glob("lab-models/runs/first/turns/*/model.skops")).unlink()
 
 
+def lose_the_task(made: Growing) -> None:
+    (made.folder / "lab-models" / "runs" / "first" / "begin.msg").unlink()
+
+
 def change_a_model(made: Growing) -> None:
     path = next(made.folder.glob("lab-models/runs/first/turns/*/model.skops"))
     path.write_bytes(path.read_bytes()[:-1] + b"!")
@@ -63,6 +67,7 @@ def allow_another_purpose(made: Growing) -> None:
 
 REASONS = [
     (lose_a_model, "was changed, damaged or lost"),
+    (lose_the_task, "was changed, damaged or lost"),
     (change_a_model, "was changed, damaged or lost"),
     (be_of_another_initiator, "it knows no run 'first' of 'clinic'"),
     (forget_it, "it knows no run 'first' of 'clinic'"),
@@ -137,7 +142,14 @@ def of_an_older_release(made: Growing) -> dict[str, object]:
     return {}
 
 
+def with_another_key(made: Growing) -> dict[str, object]:
+    """Nobody would be known again: those who were trained on would be new, and might be held out."""
+    (made.folder / "clinic-models" / "class-order.key").unlink()
+    return {}
+
+
 REFUSED = [
+    (with_another_key, "Of the 90 people of run 'first' nobody is in the table"),
     (another_class, "a class 'c2' that run 'first' did not know"),
     (of_a_pilot, "is a pilot"),
     (not_finished, "is not finished"),

@@ -17,9 +17,10 @@ from assistlearn.plan import Plan
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_codes
 from assistlearn.protocol.codec import as_sent_now, kept_now
+from assistlearn.runs.class_order import KEY_FILE
 from assistlearn.runs.earlier_run_folder import EarlierRun, EarlierRunFolder
 from assistlearn.runs.folder import RunFolder
-from assistlearn.runs.people import people_of
+from assistlearn.runs.people import people_of, places_among
 from assistlearn.runs.pilot_terms import terms_of
 from assistlearn.runs.settings import RunSettings
 from assistlearn.service.store import RunStore, run_folder
@@ -82,8 +83,10 @@ def take_over(new: RunFolder, earlier: RunFolder, own: OwnSide) -> None:
     settings, result, rows = earlier.settings(), earlier.result(), earlier.samples()
     begin = RunStore(run_folder(own.home, settings.run)).task()
     task = None if begin is None else kept_now(begin)
-    if result is None or rows is None or not isinstance(task, m.Begin):
+    if not isinstance(task, m.Begin):
         raise RunError(f"Agent {settings.initiator!r} has forgotten run {settings.run!r}. {ANEW}")
+    if result is None or rows is None:
+        raise RunError(f"{earlier.path}: samples.npy is missing. Bring it back. {ANEW}")
     n = len(rows)
     aside: Bools = np.zeros(n, bool) if task.holdout is None else unpack_bits(task.holdout, n)
     made = [{key: each[key] for key in ("turn", "round", "agent")} for each in result["contributions"]]
@@ -102,6 +105,13 @@ def take_over(new: RunFolder, earlier: RunFolder, own: OwnSide) -> None:
 def _people(earlier: RunFolder, settings: RunSettings, own: OwnSide) -> CodedIds:
     people, rows = earlier.people(), earlier.samples()
     if people is not None:
+        if not (places_among(people, people_of(own.ids, own.home)) >= 0).any():
+            raise RunError(
+                f"Of the {len(people):,} people of run {settings.run!r} nobody is in the table of "
+                f"{settings.initiator!r} now: it is another table, or {own.home / KEY_FILE}, by which people are known "
+                "again, was lost or changed. Whoever was trained on could then be taken for new, and be held out. "
+                f"Bring it back. {ANEW}"
+            )
         return people
     if settings.fingerprint != own.fingerprint:
         raise RunError(

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from assistlearn.errors import CannotGoOnError, RefusedError
+from assistlearn.errors import CannotGoOnError, RefusedError, RunError
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import kept_now
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.moved_columns import moved_columns
 from assistlearn.service.run_here import RunHere
 from assistlearn.service.store import RunStore
+from assistlearn.storage.file_digests import REMEDY
 
 SAME = ("method", "n_classes", "loss", "score_bits", "epsilon")
 """What must be as it was, for what was said then to mean the same now."""
@@ -38,8 +39,8 @@ def check_earlier(run: RunHere, earlier: RunStore) -> None:
 
 def _check_task(run: RunHere, earlier: RunStore) -> None:
     before, now = earlier.task(), run.store.task()
-    assert before is not None
-    assert now is not None
+    if before is None or now is None:
+        raise RunError(f"{earlier.folder / 'begin.msg'} is missing. {REMEDY}")
     tasks = kept_now(before), kept_now(now)
     other = [key for key in SAME if getattr(tasks[0], key) != getattr(tasks[1], key)]
     if other:

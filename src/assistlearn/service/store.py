@@ -309,7 +309,7 @@ def runs_at(home: Path) -> list[str]:
 def runs_with_models_of(home: Path, run: str) -> list[str]:
     """Return the other runs at an agent that have models of this one, as they went on from it."""
     origins = (home / "runs").glob("*/turns/*/origin.txt")
-    names = {path.parents[2].name for path in origins if path.read_text(encoding="utf-8") == run}
+    names = {path.parents[2].name for path in origins if path.is_file() and path.read_bytes() == run.encode()}
     return sorted(name for name in names if name != run and not name.startswith("."))
 
 
