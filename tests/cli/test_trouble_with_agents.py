@@ -30,7 +30,7 @@ def test_what_fails_before_training_leaves_nothing_behind_and_can_be_started_aga
     (folder / "other.key").write_text("another secret of theirs")
     two[1].write_text(toml("lab", 'secret = "other.key"\n'))
     simulate(two, "--rounds", 1).failed(3, "Agent 'lab': the initiator uses another shared secret", "start again")
-    two[1].write_text(toml("lab", SECRET + '[allow]\ninitiators = ["hospital"]\n'))
+    two[1].write_text(toml("lab", SECRET + '[allow]\ninitiators = ["hospital"]\nunknown = "refuse"\n'))
     refused = simulate(two, "--rounds", 1, "--json")
     assert refused.code == refused.json["exit_code"] == 3
     assert refused.json["error"] == "RefusedError"

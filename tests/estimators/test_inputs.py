@@ -119,13 +119,12 @@ def test_missing_values_are_welcome_where_the_learner_takes_them():
     )
 
 
-def test_missing_values_are_refused_by_a_learner_that_does_not_with_the_agents_name():
+def test_without_preprocessing_missing_values_are_refused_by_a_learner_that_does_not_take_them():
     X, y = birds()
     X = X.copy()
     X[3, 4] = np.nan
-    clf = AssistedClassifier(
-        [("a", TREE, left), ("b", LogisticRegression(), right)], n_rounds=2, random_state=0, method="ascii"
-    )
+    agents = [("a", TREE, left), ("b", LogisticRegression(), right)]
+    clf = AssistedClassifier(agents, n_rounds=2, random_state=0, method="ascii", preprocess="never")
     with pytest.raises(LearnerError, match=r"Agent 'b'.*LogisticRegression could not fit in round 1.*NaN"):
         clf.fit(X, y)
     fine, y = birds()

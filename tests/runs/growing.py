@@ -21,6 +21,7 @@ from assistlearn.protocol.codec import kept_now
 from assistlearn.reach.created_from import Onward, create_from
 from assistlearn.reach.opening import follow, with_own_table
 from assistlearn.reach.processes.reach_processes import create_run
+from assistlearn.runs.class_order import KEY_FILE
 from assistlearn.runs.folder import RunFolder
 from assistlearn.service.agent_from_file import holdings_of
 from assistlearn.service.service import AgentService
@@ -66,6 +67,10 @@ class Growing:
         X, y = problem(self.n_classes)
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "secret.txt").write_text("0123456789abcdef" * 2)
+        key = self.folder / "clinic-models" / KEY_FILE
+        if not key.exists():  # so that the same people are held out whenever the tests run
+            key.parent.mkdir(exist_ok=True)
+            key.write_text("0123456789abcdef" * 4 + "\n")
         for name, own in (COLUMNS | columns).items():
             rows = np.array(people) if name == "clinic" else np.random.default_rng(len(people)).permutation(people)
             table: dict[str, Any] = {"id": [f"p-{row:04d}" for row in rows]} | {f"x{c}": X[rows, c] for c in own}

@@ -38,7 +38,8 @@ class AgentDescription:
     features : FeatureChoice
         Which columns are features.
     learners : tuple of LearnerDescription
-        Its learner; where there are several, the best of them on its own samples.
+        Its learner; where there are several, the best of them on its own samples. None at an initiator that has labels
+        alone and takes no turns.
     preprocessing : PreprocessingSettings
         How its columns are prepared.
     models : Path
@@ -75,6 +76,11 @@ class AgentDescription:
     def is_initiator(self) -> bool:
         """Whether it has labels."""
         return self.label is not None
+
+    @property
+    def is_label_only(self) -> bool:
+        """Whether it has labels and nothing to learn from: it takes no turns of its own."""
+        return not self.learners
 
 
 def load_description(path: str | PathLike[str]) -> AgentDescription:
@@ -131,8 +137,10 @@ def _described(keys: AgentKeys, places: Places) -> AgentDescription:
 
 
 def _learners(
-    named: LearnerDescription | str | tuple[LearnerDescription | str, ...],
+    named: LearnerDescription | str | tuple[LearnerDescription | str, ...] | None,
 ) -> tuple[LearnerDescription, ...]:
+    if named is None:
+        return ()
     every = named if isinstance(named, tuple) else (named,)
     return tuple(LearnerDescription(each) if isinstance(each, str) else each for each in every)
 

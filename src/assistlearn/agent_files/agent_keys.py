@@ -39,7 +39,7 @@ class FeatureChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     include : tuple of str or None
-        None: every column but the ids, the label and the weight.
+        None: every column but the ids, the label and the weight. Empty: none, for an initiator with labels alone.
     exclude : tuple of str
         Taken away from those included.
     """
@@ -75,10 +75,7 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     label: Text | None = None
     weight: Text | None = None
     features: FeatureChoice = FeatureChoice()
-    learner: Annotated[
-        LearnerDescription | LearnerName | tuple[LearnerDescription | LearnerName, ...],
-        Meta(examples=["sklearn.tree.DecisionTreeClassifier"]),
-    ]
+    learner: LearnerDescription | LearnerName | tuple[LearnerDescription | LearnerName, ...] | None = None
     moved_columns: Literal["refuse", "accept"] = "refuse"
     models: Path | None = None
     secret: Path | None = None
@@ -90,6 +87,8 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         for key, value in (("id", self.id), ("learner", self.learner)):
             _refuse_empty(key, value)
         self._check_id()
+        if self.learner is None:
+            self._check_label_only()
         if self.weight is not None:
             self._check_weight()
         if self.label is None and self.privacy is not None and self.privacy.max_label_epsilon is not None:
@@ -114,6 +113,20 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         if self.label in self.id_columns:
             raise WrongKeyError(
                 "label", f"label and id both name the column {self.label!r}. They must be different columns."
+            )
+
+    def _check_label_only(self) -> None:
+        if self.label is None:
+            raise WrongKeyError(
+                "learner",
+                "the key 'learner' is missing. Add a line such as: learner = \"sklearn.tree.DecisionTreeClassifier\"",
+            )
+        if self.preprocessing != PreprocessingSettings(missing_values=self.preprocessing.missing_values):
+            raise WrongKeyError(
+                "preprocessing",
+                "[preprocessing] says how features are prepared for the learner, and the file names no learner: an "
+                "initiator with labels alone has none to prepare. Remove it (all but missing_values, which goes for "
+                'the labels, too), or add: learner = "..."',
             )
 
     def _check_weight(self) -> None:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 OWN_COLUMNS = ("prediction", "agents", "absent")
 """Columns of the file besides ids and probabilities."""
 
+BY_SHARES = "(shares of the labels)"
+"""Who answers, in place of agents: nobody is called so."""
+
 
 def predict(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")],
@@ -88,7 +91,7 @@ def predicted(
             samples = Ids(asked, f"Agent {own.description.name!r}")
             rows = rows_of(samples, own.table.ids)
             prediction = predicting.predict(open_run, samples, rows)
-    if not prediction.known:
+    if not prediction.known and prediction.by_shares is None:
         raise UnreachableError("No agent can vote. " + _reasons(prediction))
     if require_all and prediction.absent:
         raise UnreachableError(f"Nothing was written, as not every agent takes part. {_reasons(prediction)}")
@@ -148,7 +151,7 @@ def _csv(file: Path) -> pl.DataFrame:
 
 
 def _write(out: Path, id_names: Sequence[str], asked: pl.Series, prediction: Prediction) -> None:
-    """Write a row for each sample; one that nobody knows has no prediction and no probabilities.
+    """Write a row for each sample; one that nothing is known of has no prediction and no probabilities.
 
     The last column names the agents that did not take part, so that the file itself says that their votes are missing.
     """
@@ -159,8 +162,8 @@ def _write(out: Path, id_names: Sequence[str], asked: pl.Series, prediction: Pre
     from assistlearn.storage import write_bytes
 
     agents = list(prediction.known)
-    masks = np.column_stack([prediction.known[name] for name in agents])
-    unknown = pl.Series(~masks.any(axis=1))
+    masks = np.array([prediction.known[name] for name in agents], dtype=bool).reshape(len(agents), len(asked)).T
+    unknown = pl.Series(~prediction.decided)
     columns: dict[str, Any] = {}
     for name, part in zip(id_names, split_ids(asked, id_names), strict=True):
         columns[f"id ({name})" if name in OWN_COLUMNS else name] = part
@@ -168,9 +171,16 @@ def _write(out: Path, id_names: Sequence[str], asked: pl.Series, prediction: Pre
     for position, name in enumerate(prediction.classes):
         columns[f"probability of {name}"] = pl.Series(prediction.probabilities[:, position]).set(unknown, None)
     voters = (" ".join(name for name, there in zip(agents, row, strict=True) if there) for row in masks)
-    columns["agents"] = [names or None for names in voters]
+    columns["agents"] = _with_shares([names or None for names in voters], prediction)
     columns["absent"] = pl.Series([" ".join(prediction.absent) or None] * len(asked), dtype=pl.String)
     write_bytes(out, pl.DataFrame(columns).write_csv().encode())
+
+
+def _with_shares(voters: list[str | None], prediction: Prediction) -> list[str | None]:
+    """Return who voted on each sample; where the shares of the labels decide, as the initiator has no votes, that."""
+    if prediction.by_shares is None:
+        return voters
+    return [BY_SHARES if alone else names for names, alone in zip(voters, prediction.by_shares, strict=True)]
 
 
 def _facts(out: Path, prediction: Prediction) -> dict[str, Any]:
@@ -179,6 +189,7 @@ def _facts(out: Path, prediction: Prediction) -> dict[str, Any]:
         "file": str(out),
         "samples": len(labels),
         "unknown_to_all": sum(label is None for label in labels),
+        "by_label_shares": 0 if prediction.by_shares is None else int(prediction.by_shares.sum()),
         "known": {name: int(mask.sum()) for name, mask in prediction.known.items()},
         "absent": dict(prediction.absent),
         "warnings": list(prediction.warnings),
@@ -193,6 +204,11 @@ def show_predicted(facts: dict[str, Any]) -> None:
         say(f"  {plain(name)} knows {count:,} of {n:,}")
     if unknown:
         say(f"[yellow]{counted(unknown, 'sample')} unknown to every agent:[/] the prediction is empty there.")
+    if facts["by_label_shares"]:
+        say(
+            f"[yellow]{counted(facts['by_label_shares'], 'sample')} answered by the shares of the training labels:[/] "
+            "no helper says anything of them, and the initiator has labels alone."
+        )
     if facts["trained_on"]:
         say(
             f"[yellow]{counted(facts['trained_on'], 'sample')} took part in training:[/] such predictions look better "
@@ -200,5 +216,5 @@ def show_predicted(facts: dict[str, Any]) -> None:
         )
     for name, why in facts["absent"].items():
         say(f"[yellow]{plain(name)} did not take part:[/] {plain(why)}")
-    if facts["absent"]:
+    if facts["absent"] and facts["known"]:
         say("The predictions are made of the others' votes alone.")

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from assistlearn import __version__
+from assistlearn.cli.answering_requests import approve, reject
 from assistlearn.cli.audit import audit
 from assistlearn.cli.check import check
 from assistlearn.cli.forget import forget
@@ -24,6 +25,7 @@ from assistlearn.cli.predict import predict
 from assistlearn.cli.privacy import privacy
 from assistlearn.cli.report import report
 from assistlearn.cli.reproduce import reproduce
+from assistlearn.cli.requests import requests
 from assistlearn.cli.serve import serve
 from assistlearn.cli.show import show
 from assistlearn.cli.simulate import simulate
@@ -33,6 +35,7 @@ from assistlearn.cli.watch import watch
 from assistlearn.cli.worth import worth
 from assistlearn.errors import (
     AssistLearnError,
+    ConsentAwaitedError,
     InterruptedRunError,
     LedgerError,
     NetworkError,
@@ -40,7 +43,7 @@ from assistlearn.errors import (
     UnreachableError,
 )
 
-FAULT, WRONG, ABSENT, CHANGED, INTERRUPTED = 1, 2, 3, 4, 130
+FAULT, WRONG, ABSENT, CHANGED, AWAITED, INTERRUPTED = 1, 2, 3, 4, 6, 130
 
 OF_A_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -64,6 +67,9 @@ app.command("show")(show)
 app.command("report")(report)
 app.command("watch")(watch)
 app.command("audit")(audit)
+app.command("requests")(requests)
+app.command("approve")(approve)
+app.command("reject")(reject)
 app.command("privacy")(privacy)
 app.command("forget")(forget)
 app.command("move")(move)
@@ -141,6 +147,8 @@ def exit_code(error: AssistLearnError) -> int:
             return INTERRUPTED
         case LedgerError():
             return CHANGED
+        case ConsentAwaitedError():
+            return AWAITED
         case RefusedError() | UnreachableError() | NetworkError():
             return ABSENT
         case _:

@@ -12,7 +12,7 @@ from rich.table import Table
 from assistlearn.cli.holdout_report import show_report
 from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table, size
 from assistlearn.cli.worth_report import show_pilot
-from assistlearn.pages.figures_in_words import COMBINATIONS
+from assistlearn.pages.figures_in_words import combination_in_words
 from assistlearn.pages.going_on_words import changes_in_words
 
 if TYPE_CHECKING:
@@ -86,7 +86,9 @@ def show_result(folder: RunFolder) -> None:
     for agent, turns in sat_out(folder).items():
         which = f"{counted(turns['turns'], 'turn')} out, the first of them turn {turns['first']}"
         say(f"[yellow]{plain(agent)} sat {which}:[/] {plain(turns['why'])}")
-    say_table(_contributions(settings.agents, result))
+    if settings.label_only:
+        say(f"{plain(settings.initiator)} has labels alone: it took no turns, and the helpers' votes count.")
+    say_table(_contributions(settings.turn_takers, result))
     best = dict(enumerate(accuracy_by_round(folder), start=1)).get(max(result["n_rounds"], 1))
     if result.get("evaluation") is not None:
         show_report(result["evaluation"], settings.classes, rounds)
@@ -156,7 +158,8 @@ def _show_combination(folder: RunFolder, result: dict[str, Any]) -> None:
     if learned is None:
         return
     losses = ", ".join(f"{plain(kind)} {loss:.3f}" for kind, loss in learned["losses"].items())
-    say(f"What became of the votes: [bold]{COMBINATIONS[learned['kind']]}[/]. Loss on unseen samples: {losses}.")
+    what = combination_in_words(learned["kind"], folder.settings().label_only)
+    say(f"What became of the votes: [bold]{what}[/]. Loss on unseen samples: {losses}.")
     if learned["skipped"]:
         say(f"Trees were not tried: {plain(learned['skipped'])}.")
     view = Table("round", title="What each round brought on unseen samples, and cost", title_justify="left")

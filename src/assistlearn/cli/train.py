@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,8 @@ import typer
 from assistlearn.cli.output import Json
 from assistlearn.cli.plan_options import flag_of, takes_changes
 from assistlearn.cli.run_name import new_name
-from assistlearn.cli.training_run import report_run, train_run
+from assistlearn.cli.training_run import report_run
+from assistlearn.cli.waiting import LONGEST_WAIT, train_awaiting, withdrawn
 from assistlearn.errors import SettingsError
 from assistlearn.reach import TIMEOUT
 
@@ -63,6 +65,17 @@ KeptOnly = Annotated[
 ]
 
 
+Wait = Annotated[
+    float | None,
+    typer.Option(
+        min=0, max=LONGEST_WAIT, metavar="MINUTES", help="Ask again until helpers' owners have answered, so long."
+    ),
+]
+Withdraw = Annotated[
+    bool, typer.Option("--withdraw", metavar="", help="Ask helpers' owners no longer for consent; train nothing.")
+]
+
+
 @takes_changes
 def train(
     context: typer.Context,
@@ -70,6 +83,8 @@ def train(
     out: Out = None,
     run: Run = None,
     resume: Resume = None,
+    wait: Wait = None,
+    withdraw: Withdraw = False,
     earlier: From = None,
     without: Without = None,
     require_kept: RequireKept = False,
@@ -81,7 +96,8 @@ def train(
     """Train with other organisations, over the network. This organisation's site must be running.
 
     With --from RUN, train on from an earlier run, wherever its agents are. Ctrl-C leaves a run that --resume goes on
-    with.
+    with. Where the owner of a helper must consent first, the command says so and ends with exit code 6; give it again
+    to hear of the answer.
     """
     from assistlearn.reach.created_from import Onward, create_from
     from assistlearn.reach.opening import check_command
@@ -90,22 +106,26 @@ def train(
     onward = Onward(files or [], without or [], changes, require_kept, kept_only)
     if earlier is None:
         _refuse_alone(onward)
+    if withdraw and (resume is not None or wait is not None):
+        raise SettingsError("--withdraw goes with a task's file alone: what is withdrawn is what that asks for.")
     if (bool(files) or earlier is not None) == (resume is not None):
         raise SettingsError("Name a task's file to start a run, or --resume FOLDER to go on with one; not both.")
+    make: Callable[[], RunFolder]
     if resume is not None:
         if out is not None or run is not None:
             raise SettingsError("--out and --run cannot be given with --resume: a run goes on as it was begun.")
-        folder = RunFolder(resume)
-        check_command(folder, "train")
+        check_command(RunFolder(resume), "train")
+        make = partial(RunFolder, resume)
     elif earlier is not None:
         name = run or new_name("run")
-        folder = create_from(out or Path("runs") / name, name, RunFolder(earlier), onward)
+        make = partial(create_from, out or Path("runs") / name, name, RunFolder(earlier), onward)
     else:
-        assert files is not None
-        folder = new_run(files, run, out)
-    here = folder.settings().reach == "processes"
-    train_run(folder, quiet=json, timeout=TIMEOUT if here else math.inf)
-    report_run(folder, json)
+        make = partial(new_run, files or [], run, out)
+    if withdraw:
+        withdrawn(make(), json)
+        return
+    here = earlier is not None and RunFolder(earlier).settings().reach == "processes"
+    report_run(train_awaiting(make, wait, TIMEOUT if here else math.inf, quiet=json), json)
 
 
 def _refuse_alone(onward: Onward) -> None:

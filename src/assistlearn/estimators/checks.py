@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -40,13 +40,35 @@ def check_agents(agents: Any) -> list[AgentSpec]:
             raise SettingsError(f"agents must be a list of (name, estimator, columns), but it holds {item!r}.")
         if not item[0].strip() or not item[0].isprintable():
             raise SettingsError(f"An agent's name is a word to print; {item[0]!r} is none.")
-        if isinstance(item[1], type) or not hasattr(item[1], "fit") or not is_classifier(item[1]):
+        if item[1] is None and item is agents[0]:
+            _check_label_only(item[0], item[2], n_helpers=len(agents) - 1)
+        elif isinstance(item[1], type) or not hasattr(item[1], "fit") or not is_classifier(item[1]):
             raise SettingsError(
                 f"Agent {item[0]!r}: {item[1]!r} is not a classifier. Pass an instance, DecisionTreeClassifier() say."
             )
     if not agents:
         raise SettingsError("agents is empty: at least one agent, the initiator, is needed.")
     return [(name, estimator, columns) for name, estimator, columns in agents]
+
+
+def has_labels_alone(agents: Any) -> bool:
+    """Return whether the first agent, the initiator, has labels and nothing to learn from: it takes no turns.
+
+    >>> has_labels_alone([("bank", None, []), ("lab", DecisionTreeClassifier(), [0])])
+    True
+    """
+    return check_agents(agents)[0][1] is None
+
+
+def _check_label_only(name: str, columns: Any, n_helpers: int) -> None:
+    """Refuse an initiator without an estimator unless it has no columns, and somebody to help it."""
+    if not (isinstance(columns, Sized) and not isinstance(columns, str) and len(columns) == 0):
+        raise SettingsError(
+            f"Agent {name!r} has columns, {columns!r}, and no estimator to use them. Pass a classifier; or, for an "
+            f"initiator that has labels alone and takes no turns, no columns: ({name!r}, None, [])."
+        )
+    if n_helpers == 0:
+        raise SettingsError(f"Agent {name!r} has labels alone, and there is nobody to help it. Name a helper, too.")
 
 
 def check_labels(y: Any, estimator_name: str) -> Any:
@@ -110,7 +132,10 @@ def class_factors(class_weight: Mapping[Any, float], classes: Any, labels: Any) 
 
 def find_columns(agents: Sequence[AgentSpec], X: Any, names: Sequence[str] | None) -> dict[str, Positions]:
     """Return the positions of every agent's columns; say which columns none of several agents knows."""
-    found = {name: positions_of(columns, X, names, name) for name, _, columns in agents}
+    found = {
+        name: np.empty(0, dtype=np.intp) if estimator is None else positions_of(columns, X, names, name)
+        for name, estimator, columns in agents
+    }
     unknown = np.setdiff1d(np.arange(X.shape[1]), np.concatenate(list(found.values())))
     if len(unknown) and len(agents) > 1:
         shown = [repr(str(names[i])) if names is not None else str(i) for i in unknown[:10]]

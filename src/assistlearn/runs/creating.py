@@ -77,6 +77,7 @@ def write_run(
         plan=plan,
         reach=reach,
         places=places,
+        label_only=initiator.is_label_only,
     )
     # Where labels stay with the initiator, not even the order of their codes may follow from them.
     known_by = "" if plan.make_method().keeps_labels else table.fingerprint

@@ -46,7 +46,7 @@ class Schedule:
 
     @classmethod
     def of(cls, earlier: EarlierRun, agents: Sequence[str], recalled: Mapping[str, Sequence[int]]) -> Schedule:
-        """Return the schedule of a run of these agents, of whom some have kept turns."""
+        """Return the schedule of a run in which these agents take turns, some of whom have kept theirs."""
         again = {
             name: {round: turn for round, turn in earlier.turns_of(name).items() if turn in recalled.get(name, ())}
             for name in agents
@@ -70,7 +70,7 @@ def schedule_of(run: OpenRun, made: SetUp, n_samples: int) -> Schedule:
     if known is None:
         replies = {name: _recalled(run, earlier, folder.still(), name) for name in run.agents}
         recalled = {name: reply.turns for name, reply in replies.items() if reply is not None and reply.turns}
-        schedule = Schedule.of(earlier, run.settings.agents, recalled)
+        schedule = Schedule.of(earlier, run.settings.turn_takers, recalled)
         changes = _changes(run, earlier, folder, replies, made, n_samples)
         _require(run, changes)
         turns = {name: {str(round): turn for round, turn in turns.items()} for name, turns in schedule.again.items()}

@@ -65,6 +65,8 @@ class OpenRun:
         The initiator's.
     log : EventLog
         What happens goes here.
+    asks_first : bool, default=False
+        Whether helpers are asked for consent before the run is opened anywhere, as whoever waits for consent does.
     """
 
     folder: RunFolder
@@ -75,6 +77,7 @@ class OpenRun:
     agents: dict[str, Correspondent]
     ledger: Ledger
     log: EventLog = field(default_factory=EventLog)
+    asks_first: bool = False
 
     @property
     def name(self) -> str:

@@ -30,7 +30,7 @@ def check_earlier(run: RunHere, earlier: RunStore) -> None:
     if earlier.ended() is None:
         raise CannotGoOnError(f"run {name!r} is not finished here")
     try:
-        run.check_allowed(m.Open(**earlier.opened()))
+        run.permits(m.Open(**earlier.opened()))
     except RefusedError as error:
         raise CannotGoOnError(f"its owner no longer allows run {name!r}: {error}") from None
     _check_task(run, earlier)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from assistlearn.alignment import Helper
@@ -33,6 +34,8 @@ class RunHere:
         The agent's rows of the samples that were aligned for prediction.
     voted_on : tuple of int or None
         Which of these were voted on last: from where, up to where.
+    permits : callable
+        Raises where the agent's owner does not allow a run, given its opening, to whoever asks now.
     privacy : RunPrivacy or None
         What may be told of the people in the agent's table, where its owner says so.
     """
@@ -44,12 +47,8 @@ class RunHere:
         self.rows_to_predict: Rows | None = None
         self.voted_on: tuple[int, int] | None = None
         self.privacy = None if own.privacy is None else RunPrivacy(own.privacy, store, own.fingerprint)
+        self.permits: Callable[[m.Open], None] = lambda opening: None
         self._part: Part | None = None
-
-    def check_allowed(self, opening: m.Open) -> None:
-        """Raise if the agent's owner does not allow the run, or no longer does."""
-        if self.own.allow is not None:
-            self.own.allow(opening)
 
     def place(self, rows: Rows, purpose: Purpose) -> None:
         """Settle the agent's rows of the samples."""

@@ -16,7 +16,7 @@ def choose_features(names: Sequence[str], description: AgentDescription) -> list
     """Return the feature columns, in the order of the table.
 
     Patterns never take the id, label and weight columns; to name one of them outright is an error. The index of a
-    pandas data frame is no feature unless it is named outright.
+    pandas data frame is no feature unless it is named outright. An initiator that names no learner has none.
 
     Examples
     --------
@@ -38,12 +38,30 @@ def choose_features(names: Sequence[str], description: AgentDescription) -> list
         included = match_columns(choice.include, free, description, "features", "include")
     excluded = match_columns(choice.exclude, names, description, "features", "exclude")
     features = [name for name in included if name not in excluded]
-    if not features:
-        raise ColumnsError(
-            f"{description.places('features')}: no feature is left of the columns {listed(names)}. An agent needs at "
-            "least one besides the id and the label. Widen features.include, or narrow features.exclude."
-        )
+    _check_learner(features, names, description)
     return features
+
+
+def _check_learner(features: Sequence[str], names: Sequence[str], description: AgentDescription) -> None:
+    """Refuse a learner without features, and features without a learner; an initiator may have neither."""
+    if description.is_label_only and features:
+        raise ColumnsError(
+            f"{description.places('learner')}: the key 'learner' is missing, and {description.table} has the features "
+            f'{listed(features)}. Add a line such as: learner = "sklearn.tree.DecisionTreeClassifier". An initiator '
+            "that has labels alone, and takes no turns of its own, leaves its features out: [features] include = []"
+        )
+    if description.is_label_only or features:
+        return
+    alone = (
+        " An initiator may have labels alone, and takes no turns of its own then: remove the key 'learner'."
+        if description.is_initiator
+        else ""
+    )
+    raise ColumnsError(
+        f"{description.places('features')}: no feature is left of the columns {listed(names)}. An agent with a learner "
+        "needs at least one besides the id and the label. Widen features.include, or narrow features.exclude."
+        f"{alone}"
+    )
 
 
 def is_index(name: str) -> bool:
@@ -62,7 +80,7 @@ def match_columns(wanted: Sequence[str], names: Sequence[str], description: Agen
     """
     found: set[str] = set()
     for each in wanted:
-        matched = [each] if each in names else [name for name in names if _is_pattern(each) and fnmatchcase(name, each)]
+        matched = columns_called(each, names)
         if not matched:
             what = f"no column matches {each!r}" if _is_pattern(each) else f"there is no column {each!r}"
             raise ColumnsError(
@@ -71,6 +89,15 @@ def match_columns(wanted: Sequence[str], names: Sequence[str], description: Agen
             )
         found.update(matched)
     return [name for name in names if name in found]
+
+
+def columns_called(each: str, names: Sequence[str]) -> list[str]:
+    """Return the columns that a name or a pattern means; none where it means nothing.
+
+    >>> columns_called("x1*", ["x0", "x1", "x10"])
+    ['x1', 'x10']
+    """
+    return [each] if each in names else [name for name in names if _is_pattern(each) and fnmatchcase(name, each)]
 
 
 def require_trained(schema: Schema, names: Sequence[str], description: AgentDescription) -> None:
