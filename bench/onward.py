@@ -1,10 +1,11 @@
 """Going on from an earlier run against starting anew, on real data: ``python -m bench.onward``.
 
 Three agents have a third of the columns each, dealt by chance. A third of the people is for testing: their labels are
-in no table. Two things happen to the others:
+in no table. One of three things happens to the others:
 
-- *rows*: half of them are there at first, then the other half comes (three agents all along);
-- *helper*: all of them are there, with two agents; then the third comes.
+- *twice the rows*: half of them are there at first, then the other half comes (three agents all along);
+- *a tenth more rows*: nine of ten are there at first, then the others come;
+- *a new helper*: all of them are there, with two agents; then the third comes.
 
 Each time four results are compared on the test people: the earlier run as it was (*old*), runs that go on from it
 without a fresh round (*kept only*) and with (*from*), and one that starts anew (*anew*). Seconds are those of the
@@ -22,6 +23,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -87,12 +89,7 @@ class Tables:
         self.columns = dict(zip(AGENTS, dealt, strict=True))
         people = chance.permutation(len(self.data))
         third = len(people) // 3
-        self.test, self.first, self.second = people[:third], people[third : 2 * third], people[2 * third :]
-
-    @property
-    def training(self) -> np.ndarray:
-        """Everybody whose label will be known."""
-        return np.concatenate([self.first, self.second])
+        self.test, self.training = people[:third], people[third:]
 
     def write(self, labelled: np.ndarray) -> None:
         """Write the tables: the labels of some people, and everybody else without any, if not still to come."""
@@ -147,33 +144,30 @@ def in_memory(tables: Tables, run: RunFolder) -> MemoryTransport:
     return MemoryTransport({name: AgentService(holdings_of(tables.folder / f"{name}.toml")).answer for name in helpers})
 
 
-def measure(problem: str, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield what was measured: a row for each thing that happens, and each way."""
+HAPPENS = ("a tenth more rows", "twice the rows", "a new helper")
+
+
+def measure(problem: str, seed: int, happens: str) -> Iterator[dict[str, Any]]:
+    """Yield what was measured when something happens, a row for each way."""
     with TemporaryDirectory() as name:
         tables = Tables(Path(name), PROBLEMS[problem](seed), seed)
         plan = Plan(**DEFAULTS_OF_RUNS, seed=seed)
-        made: dict[tuple[str, str], dict[str, float]] = {}
+        new = AGENTS[2:] if happens == "a new helper" else ()
+        begun = {"a tenth more rows": 0.9, "twice the rows": 0.5}.get(happens, 1.0)
 
-        def begin(run: str, agents: Sequence[str] = AGENTS) -> RunFolder:
+        def begin(run: str, agents: Sequence[str]) -> RunFolder:
             return create_run(tables.folder / "runs" / run, run, tables.files(agents), plan)
 
-        def go_on(happens: str, earlier: RunFolder, new: Sequence[str] = ()) -> None:
-            for way in WAYS[1:3]:
-                name = f"{happens}-{way.replace(' ', '-')}"
-                onward = Onward(tables.files(new), kept_only=way == "kept only")
-                run = create_from(tables.folder / "runs" / name, name, earlier, onward)
-                made[happens, way] = trained(tables, run)
-
-        tables.write(tables.first)
-        few = begin("few")
-        made["rows", "old"] = trained(tables, few)
+        tables.write(tables.training[: round(begun * len(tables.training))])
+        earlier = begin("old", [agent for agent in AGENTS if agent not in new])
+        made = {"old": trained(tables, earlier)}
         tables.write(tables.training)
-        go_on("rows", few)
-        made["rows", "anew"] = made["helper", "anew"] = trained(tables, begin("anew"))
-        two = begin("two", AGENTS[:2])
-        made["helper", "old"] = trained(tables, two)
-        go_on("helper", two, AGENTS[2:])
-    for (happens, way), figures in made.items():
+        for way in WAYS[1:3]:
+            run = way.replace(" ", "-")
+            onward = Onward(tables.files(new), kept_only=way == "kept only")
+            made[way] = trained(tables, create_from(tables.folder / "runs" / run, run, earlier, onward))
+        made["anew"] = trained(tables, begin("anew", AGENTS))
+    for way, figures in made.items():
         yield {"problem": problem, "happens": happens, "way": way, "seed": seed} | figures
 
 
@@ -181,7 +175,7 @@ def table_of(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the lines of the table: means over the seeds, with standard errors; of differences, too."""
     yield "| what happens | data | way | accuracy | log loss | seconds | kB of turns | kB in all |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
-    for happens in ("rows", "helper"):
+    for happens in HAPPENS:
         for problem in PROBLEMS:
             own = [row for row in rows if (row["happens"], row["problem"]) == (happens, problem)]
             for way in WAYS if own else ():
@@ -225,18 +219,18 @@ def main() -> None:
     if given.out is not None and given.out.exists():
         with given.out.open(newline="") as file:
             rows = list(csv.DictReader(file))
-    done = {(row["problem"], int(row["seed"])) for row in rows}
-    for seed in range(given.first, given.first + given.seeds):
-        for problem in given.problems:
-            if (problem, seed) in done:
-                continue
-            rows += measure(problem, seed)
-            print(f"{problem}, seed {seed}: done", file=sys.stderr, flush=True)
-            if given.out is not None:
-                with given.out.open("w", newline="") as file:
-                    writer = csv.DictWriter(file, ["problem", "happens", "way", "seed", *MEASURES])
-                    writer.writeheader()
-                    writer.writerows(rows)
+    done = {(row["problem"], int(row["seed"]), row["happens"]) for row in rows}
+    seeds = range(given.first, given.first + given.seeds)
+    for each in product(seeds, given.problems, HAPPENS):
+        seed, problem, happens = each
+        if (problem, seed, happens) not in done:
+            rows += measure(problem, seed, happens)
+            print(f"{happens}, {problem}, seed {seed}: done", file=sys.stderr, flush=True)
+        if given.out is not None:
+            with given.out.open("w", newline="") as file:
+                writer = csv.DictWriter(file, ["problem", "happens", "way", "seed", *MEASURES])
+                writer.writeheader()
+                writer.writerows(rows)
     print("\n".join(table_of(rows)))
 
 

@@ -13,7 +13,7 @@ from tests.runs.growing import Growing
 
 pytestmark = pytest.mark.usefixtures("forked_agents")
 
-QUICK = ("--method", "ascii", "--rounds", 1, "--holdout", 0.25)
+QUICK = ("--method", "ensemble", "--rounds", 1, "--holdout", 0.25)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_to_forget_the_earlier_run_says_what_lives_on_and_leaves_it(grown, tmp_p
         (("--from", "first", "--rounds", "0"), "--rounds 0"),
         (("--from", "first", "--without", "bank"), "--without bank: the helpers of run 'first' are ['lab']"),
         (("--from", "nowhere"), "nowhere holds no run"),
-        (("--from", "first", "--method", "soft"), "method='ascii'"),
+        (("--from", "first", "--method", "soft"), "method='ensemble'"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(grown, tmp_path, monkeypatch, arguments, words):

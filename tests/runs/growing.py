@@ -28,7 +28,7 @@ from assistlearn.service.service import AgentService
 from assistlearn.service.store import RunStore, run_folder
 
 COLUMNS = {"clinic": range(4), "lab": range(4, 8), "shop": range(8, 12)}
-QUICK: dict[str, Any] = {"models_per_turn": 3, "n_rounds": 1, "holdout": 0.25, "seed": 5, "combine": "learned"}
+QUICK: dict[str, Any] = {"models_per_turn": 3, "n_rounds": 1, "holdout": 0.25, "seed": 5, "combine": "sum"}
 FILE = """name = "{name}"
 table = "{name}.csv"
 id = "id"

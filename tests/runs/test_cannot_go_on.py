@@ -33,10 +33,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Growing:
     return made
 
 
-def lose_a_model(made: Growing) -> None:
-    next(made.folder.glob("lab-models/runs/first/turns/*/model.skops")).unlink()
-
-
 def lose_the_task(made: Growing) -> None:
     (made.folder / "lab-models" / "runs" / "first" / "begin.msg").unlink()
 
@@ -66,11 +62,9 @@ def allow_another_purpose(made: Growing) -> None:
 
 
 REASONS = [
-    (lose_a_model, "was changed, damaged or lost"),
     (lose_the_task, "was changed, damaged or lost"),
     (change_a_model, "was changed, damaged or lost"),
     (be_of_another_initiator, "it knows no run 'first' of 'clinic'"),
-    (forget_it, "it knows no run 'first' of 'clinic'"),
     (have_other_columns, "the columns of its table are not those"),
     (allow_another_purpose, "its owner no longer allows run 'first'"),
 ]

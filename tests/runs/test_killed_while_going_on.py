@@ -40,7 +40,7 @@ def test_killed_at_any_step_and_started_again_it_ends_the_same(begun, tmp_path):
     whole = shutil.copytree(begun, tmp_path / "whole")
     expected = outcome(whole, Strike())
     assert expected["n_turns"] > 4  # some taken again, some afresh
-    for agent, place in (("clinic", 0.3), ("clinic", 0.7), ("lab", 0.5)):  # before, amid and after turns taken again
+    for agent, place in (("clinic", 0.5), ("lab", 0.4)):  # amid turns that are taken again
         n_steps = json.loads((tmp_path / f"whole-steps-{agent}.json").read_text())
         case = shutil.copytree(begun, tmp_path / f"{agent}-{place}")
         assert outcome(case, Strike(agent, int(place * n_steps))) == expected, (agent, place)

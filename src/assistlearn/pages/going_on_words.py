@@ -12,8 +12,20 @@ if TYPE_CHECKING:
 
 
 def changes_in_words(event: RunGoesOn) -> list[str]:
-    """Return what has changed, a sentence each."""
-    return [people_in_words(event), *_agents(event), *_settings(event.settings)]
+    """Return what has changed, a sentence each.
+
+    >>> from assistlearn.events import RunGoesOn
+    >>> for words in changes_in_words(RunGoesOn("spring", 40, 60, 2, 1, again={"lab": 2}, anew={"shop": "it is lost"})):
+    ...     print(words)
+    Going on from run spring: 40 people are as they were, 60 are new, 2 are gone, and 1 have another label.
+    Taken again, without training: 2 turns of lab.
+    The turns of shop are taken anew: it is lost.
+    As many people are new as were known, or more: a run that starts anew is likely to be better.
+    """
+    words = [people_in_words(event), *_agents(event), *_settings(event.settings)]
+    if event.n_new >= event.n_same:
+        words.append("As many people are new as were known, or more: a run that starts anew is likely to be better.")
+    return words
 
 
 def people_in_words(event: RunGoesOn) -> str:
