@@ -58,7 +58,15 @@ max_depth = 4
 initiators = ["clinic"]
 max_votes_a_day = "none"
 """
-MEASURES = ("accuracy", "log_loss", "seconds", "bytes_of_turns", "bytes")
+MEASURES = {
+    "accuracy": ("accuracy", 1, 3, True),
+    "log_loss": ("log loss", 1, 3, True),
+    "seconds": ("seconds", 1, 1, False),
+    "bytes_of_turns": ("kB of turns", 1_000, 1, False),
+    "bytes": ("kB in all", 1_000, 1, False),
+}
+"""What is measured: its name, its unit, digits, and whether differences are told."""
+
 WAYS = ("old", "kept only", "from", "anew")
 OF_TURNS = ("take-turn", "take-again", "turn-taken", "recall", "recalled")
 
@@ -171,20 +179,19 @@ def measure(problem: str, seed: int, happens: str) -> Iterator[dict[str, Any]]:
         yield {"problem": problem, "happens": happens, "way": way, "seed": seed} | figures
 
 
-def table_of(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the lines of the table: means over the seeds, with standard errors; of differences, too."""
-    yield "| what happens | data | way | accuracy | log loss | seconds | kB of turns | kB in all |"
-    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
-    for happens in HAPPENS:
-        for problem in PROBLEMS:
+def tables_of(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the lines of a table for each measure: means over the seeds, with standard errors."""
+    for measure, (title, unit, digits, signed) in MEASURES.items():
+        differences = "".join(f" *{way}* less *anew* |" for way in WAYS[1:3]) if signed else ""
+        yield f"\n| {title}: what happens | data | {' | '.join(WAYS)} |{differences}"
+        yield "| --- " * (6 + 2 * signed) + "|"
+        for happens, problem in product(HAPPENS, PROBLEMS):
             own = [row for row in rows if (row["happens"], row["problem"]) == (happens, problem)]
-            for way in WAYS if own else ():
-                values = np.array([_of(own, way, key) for key in MEASURES])
-                yield f"| {happens} | {problem} | {way} | {' | '.join(_cells(values))} |"
-            for way in WAYS[1:3] if own else ():
-                pairs = [np.array([_of(own, each, key) for key in MEASURES[:2]]) for each in (way, "anew")]
-                differences = " | ".join(_signed(each) for each in pairs[0] - pairs[1])
-                yield f"| {happens} | {problem} | *{way}* less *anew* | {differences} | | | |"
+            if own:
+                values = {way: np.array(_of(own, way, measure)) / unit for way in WAYS}
+                cells = [_cell(values[way], digits) for way in WAYS]
+                cells += [_cell(values[way] - values["anew"], digits, "+") for way in WAYS[1:3] if signed]
+                yield f"| {happens} | {problem} | {' | '.join(cells)} |"
 
 
 def _of(rows: Sequence[Mapping[str, Any]], way: str, key: str) -> list[float]:
@@ -195,16 +202,8 @@ def _error(values: np.ndarray) -> float:
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
 
-def _signed(values: np.ndarray) -> str:
-    return f"{values.mean():+.3f} ± {_error(values):.3f}"
-
-
-def _cells(values: np.ndarray) -> Iterator[str]:
-    for each in values[:2]:
-        yield f"{each.mean():.3f} ± {_error(each):.3f}"
-    yield f"{values[2].mean():.1f} ± {_error(values[2]):.1f}"
-    for each in values[3:] / 1_000:
-        yield f"{each.mean():.1f} ± {_error(each):.1f}"
+def _cell(values: np.ndarray, digits: int, sign: str = "") -> str:
+    return f"{values.mean():{sign}.{digits}f} ± {_error(values):.{digits}f}"
 
 
 def main() -> None:
@@ -231,7 +230,7 @@ def main() -> None:
                 writer = csv.DictWriter(file, ["problem", "happens", "way", "seed", *MEASURES])
                 writer.writeheader()
                 writer.writerows(rows)
-    print("\n".join(table_of(rows)))
+    print("\n".join(tables_of(rows)))
 
 
 if __name__ == "__main__":
