@@ -38,8 +38,8 @@ def test_a_run_lives_from_simulate_to_forget(agents, tmp_path):
 def check_training(trained: Said, run: Path) -> None:
     facts = trained.json
     assert facts.keys() == {
-        *("folder", "run", "finished", "turns", "log_is_whole", "holdout_accuracy", "labels", "sat_out", "evaluation"),
-        *("combination", "rounds", "result"),
+        *("folder", "run", "finished", "turns", "holdout_accuracy", "labels", "sat_out", "evaluation"),
+        *("goes_on", "log_is_whole", "combination", "rounds", "result"),
     }
     assert (facts["folder"], facts["run"], facts["finished"]) == (str(run), "first", True)
     result = facts["result"]
