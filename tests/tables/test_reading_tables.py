@@ -16,7 +16,7 @@ import pytest
 from assistlearn.agent_files import load_description
 from assistlearn.errors import ColumnsError, IdsError, MissingTableError, TableError
 from assistlearn.tables import read_table
-from assistlearn.tables.source import SAMPLED_ROWS
+from assistlearn.tables.sources.csv_source import SAMPLED_ROWS
 
 CSV = "id,age,town,y\n007,41,Ulm,sick\n008,,Bern,well\n009,37.5,Ulm,well\n"
 

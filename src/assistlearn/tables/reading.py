@@ -15,7 +15,7 @@ from assistlearn.tables.choosing import choose_features, is_index, match_columns
 from assistlearn.tables.kinds import blank_to_null, column_of, convert
 from assistlearn.tables.label_column import labels_as_before, settle_labels, type_of_labels
 from assistlearn.tables.schema import Column, Kind, LabelType, Schema
-from assistlearn.tables.source import open_source
+from assistlearn.tables.sources.opening import open_source
 from assistlearn.tables.table import Table
 from assistlearn.tables.weight_column import settle_weights
 
@@ -37,24 +37,39 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
     table : Table
         Checked: see the attributes there.
     """
-    source = open_source(description)
-    names = source.names()
-    label, weight = description.label, description.weight
-    if schema is None:
-        features = choose_features(names, description)
-        as_category = description.preprocessing.as_category
-        codes = match_columns(as_category, features, description, "preprocessing", "as_category")
-    else:
-        require_trained(schema, names, description)
-        features, codes = schema.names, schema.categories
-        label = label if label in names and schema.label_type is not None else None
-        weight = None
-    labels, weights = ([] if name is None else [name] for name in (label, weight))
-    frame = source.read([description.id, *features, *labels, *weights], [description.id, *codes, *labels])
+    with open_source(description) as source:
+        names = source.names()
+        features, codes = _wanted(description, names, schema)
+        label, weight = _beside(description, names, schema)
+        others = [name for name in (label, weight) if name is not None]
+        as_text = [description.id, *codes, *([] if label is None else [label])]
+        frame = source.read([description.id, *features, *others], as_text)
     if frame.is_empty():
         raise TableError(f"{description.table} has columns but not a single row. Fill it, or correct the query.")
     table = _Reading(description, source.from_text, frame, codes).table(schema, label, weight)
     return replace(table, index=tuple(name for name in names if is_index(name) and name not in features))
+
+
+def _wanted(
+    description: AgentDescription, names: Sequence[str], schema: Schema | None
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the features, and those of them that are codes."""
+    if schema is not None:
+        require_trained(schema, names, description)
+        return schema.names, schema.categories
+    features = choose_features(names, description)
+    as_category = description.preprocessing.as_category
+    return features, match_columns(as_category, features, description, "preprocessing", "as_category")
+
+
+def _beside(
+    description: AgentDescription, names: Sequence[str], schema: Schema | None
+) -> tuple[str | None, str | None]:
+    """Return the columns of labels and weights, where they are to be read."""
+    if schema is None:
+        return description.label, description.weight
+    known = description.label in names and schema.label_type is not None
+    return description.label if known else None, None
 
 
 class _Reading:

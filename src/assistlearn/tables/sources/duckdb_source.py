@@ -1,4 +1,4 @@
-"""A table that is the answer of a database, DuckDB, to one SELECT."""
+"""A table that is the answer of DuckDB to one SELECT."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import polars as pl
 
 from assistlearn.agent_files.table_source import TableQuery
 from assistlearn.errors import MissingExtraError, TableError
+from assistlearn.tables.sources.sql_names import quoted
 
 
-class QuerySource:
+class DuckdbSource:
     """The answer to one SELECT, ordered by id: a database promises no order of its own."""
 
     from_text = False
@@ -27,8 +28,8 @@ class QuerySource:
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns with the types they have in the database."""
-        listed = ", ".join(_quoted(name) for name in columns)
-        return self._ask(f"select {listed} from ({{query}}\n) order by {_quoted(self._id_column)}")  # noqa: S608 own query
+        listed = ", ".join(quoted(name) for name in columns)
+        return self._ask(f"select {listed} from ({{query}}\n) order by {quoted(self._id_column)}")  # noqa: S608 own query
 
     def _ask(self, around: str) -> pl.DataFrame:
         duckdb = _duckdb()
@@ -63,10 +64,6 @@ class _ArrowStream:
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self._relation.__arrow_c_stream__(requested_schema)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _duckdb() -> Any:

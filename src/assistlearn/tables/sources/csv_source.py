@@ -1,7 +1,4 @@
-"""Where a table's columns come from: a CSV file, a Parquet file, or a query. Only the columns asked for are read.
-
-Polars reads the files (``docs/agent-files.md`` has the measurement that chose it), DuckDB answers the queries.
-"""
+"""A table in a CSV file of this machine."""
 
 from __future__ import annotations
 
@@ -9,60 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
-from assistlearn.agent_files.agent_file import AgentDescription
-from assistlearn.agent_files.table_source import TableFile, TableQuery
-from assistlearn.errors import MissingTableError, TableError
-from assistlearn.tables.query_source import QuerySource
-from assistlearn.tables.raw_csv import refuse_encoding, refuse_ragged
+from assistlearn.errors import TableError
+from assistlearn.tables.sources.raw_csv import CsvFile, refuse_encoding, refuse_ragged
 
 SAMPLED_ROWS = 10_000
 """So many rows of a CSV file are looked at before it is read; a column that turns out different is read again."""
-
-
-class Source(Protocol):
-    """A table that can say its columns and hand over some of them.
-
-    Attributes
-    ----------
-    from_text : bool
-        Text may stand for numbers, booleans or dates, as in a CSV file.
-    """
-
-    from_text: bool
-
-    def names(self) -> list[str]:
-        """Return the names of all columns."""
-        ...
-
-    def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
-        """Return these columns.
-
-        Parameters
-        ----------
-        columns : sequence of str
-            What to read.
-        text : sequence of str
-            The columns of a CSV file that are handed over as they stand there. The others are numbers, where all
-            their values are.
-        """
-        ...
-
-
-def open_source(description: AgentDescription) -> Source:
-    """Return the source of an agent's table, after a look at whether it is there."""
-    table, settings = description.table, description.preprocessing
-    if isinstance(table, TableQuery):
-        if table.database is not None:
-            _require_file(table.database, description, "database")
-        return QuerySource(table, description.id, description.places("query"))
-    _require_file(table.path, description, "table")
-    if table.path.name.lower().endswith(".parquet"):
-        return ParquetSource(table)
-    return CsvSource(table, settings.missing_values)
 
 
 class CsvSource:
@@ -70,7 +22,7 @@ class CsvSource:
 
     from_text = True
 
-    def __init__(self, table: TableFile, missing_values: Sequence[str] = ()) -> None:
+    def __init__(self, table: CsvFile, missing_values: Sequence[str] = ()) -> None:
         self._table = table
         self._missing_values = list(missing_values)
 
@@ -115,27 +67,8 @@ class CsvSource:
         )
 
 
-class ParquetSource:
-    """A Parquet file."""
-
-    from_text = False
-
-    def __init__(self, table: TableFile) -> None:
-        self._table = table
-
-    def names(self) -> list[str]:
-        """Return the names of all columns."""
-        with _readable(self._table):
-            return pl.scan_parquet(self._table.path, glob=False).collect_schema().names()
-
-    def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
-        """Return these columns with the types they have in the file."""
-        with _readable(self._table):
-            return pl.scan_parquet(self._table.path, glob=False).select(columns).collect()
-
-
 @contextmanager
-def _readable(table: TableFile) -> Iterator[None]:
+def _readable(table: CsvFile) -> Iterator[None]:
     """Turn the engine's complaints into errors that name the file."""
     try:
         yield
@@ -147,17 +80,14 @@ def _readable(table: TableFile) -> Iterator[None]:
         if "more fields" in str(error):
             header = pl.scan_csv(table.path, separator=table.separator, n_rows=0, glob=False).collect_schema()
             refuse_ragged(table, len(header), only_short=False)
-        said = str(error).strip().partition("\n")[0]
-        remedy = "It must be a whole Parquet file." if table.path.suffix == ".parquet" else _CSV_REMEDY
-        raise TableError(f"{table} cannot be read: {said}. {remedy}") from error
+        said = str(error).strip().partition("\n")[0].replace(str(table.path), str(table))
+        raise TableError(
+            f"{table} cannot be read: {said}. It must be UTF-8 text with a header and as many values in every row, "
+            "parted by what the key 'separator' says."
+        ) from error
 
 
-_CSV_REMEDY = (
-    "It must be UTF-8 text with a header and as many values in every row, parted by what the key 'separator' says."
-)
-
-
-def _check_header(names: list[str], table: TableFile) -> None:
+def _check_header(names: list[str], table: CsvFile) -> None:
     if "" in names:
         raise TableError(
             f"{table}: column {names.index('') + 1} has no name in the header. Give it one; if it is pandas' index, "
@@ -178,13 +108,3 @@ def _check_header(names: list[str], table: TableFile) -> None:
 
 def _toml(sign: str) -> str:
     return '"\\t"' if sign == "\t" else f'"{sign}"'
-
-
-def _require_file(path: Any, description: AgentDescription, key: str) -> None:
-    if path.is_dir():
-        raise TableError(f"{description.places(key)}: {path} ({key}) is a folder. Name a file.")
-    if not path.is_file():
-        raise MissingTableError(
-            f"{description.places(key)}: there is no file {path} ({key}). Put it there, or correct the path, which is "
-            "relative to the agent's file."
-        )
