@@ -29,8 +29,31 @@ def without_marks(text: pl.Series) -> pl.Series:
     >>> without_marks(pl.Series(["1", " - ", "None"])).to_list()
     ['1', None, None]
     """
-    gone = text.str.strip_chars().str.to_lowercase().is_in(MARKS).fill_null(False)
+    few = few_values(text)
+    if few is not None and not _is_mark(few).any():
+        return text
+    gone = _is_mark(text).fill_null(False)
     return text.set(gone, None) if gone.any() else text
+
+
+def few_values(text: pl.Series) -> pl.Series | None:
+    """Return the different values of a column, where a look at its first rows says that they are few.
+
+    What holds for each of them holds for the column, and they are much quicker to look at.
+
+    >>> few_values(pl.Series(["a", "b"] * 1000)).sort().to_list()
+    ['a', 'b']
+    >>> few_values(pl.Series([str(n) for n in range(2000)])) is None
+    True
+    """
+    first = text.head(1000)
+    if len(first) == len(text) or 4 * first.n_unique() > len(first):
+        return None
+    return text.unique()
+
+
+def _is_mark(text: pl.Series) -> pl.Series:
+    return text.str.strip_chars().str.to_lowercase().is_in(MARKS)
 
 
 def refuse_misfits(text: pl.Series, wrong: pl.Series, noun: str, source: str) -> None:
@@ -79,7 +102,10 @@ def refuse_notations(text: pl.Series, source: str) -> None:
     numbers such as 1234.5. If these are codes and not amounts, name the column under preprocessing.as_category.
     """
     n_known = len(text) - text.null_count()
+    few = few_values(text)
     for notation, pattern in _NOTATIONS.items():
+        if few is not None and not few.str.contains(pattern).any():
+            continue
         like = text.str.contains(pattern).fill_null(False)
         enough = notation == "commas" or text.n_unique() > MANY
         if enough and 2 * int(like.sum()) > n_known:

@@ -100,9 +100,7 @@ class _Reading:
         ids = self._ids_read
         if ids.dtype in (pl.Categorical, pl.Enum):
             ids = ids.cast(pl.String)
-        missing = ids.is_null()
-        if ids.dtype == pl.String:
-            missing = missing | (ids.str.strip_chars() == "").fill_null(True)
+        missing = _without_id(ids)
         if missing.any():
             raise IdsError(
                 f"{self._name}: {missing.sum():,} of {len(ids):,} rows have no id in column {ids.name!r} (first: row "
@@ -115,7 +113,7 @@ class _Reading:
                 f"{self._name}: the ids in column {ids.name!r} are of type {ids.dtype}, but two parties must write "
                 "them alike. Save them as text or whole numbers."
             )
-        if ids.n_unique() < len(ids):
+        if ids.hash().n_unique() < len(ids) and ids.n_unique() < len(ids):  # digests need less time and memory
             self._refuse_repeated(ids)
         return ids
 
@@ -183,3 +181,15 @@ class _Reading:
         if values.dtype in (pl.Categorical, pl.Enum, pl.String):
             return blank_to_null(values, self._description.preprocessing.missing_values if self._from_text else ())
         return values.fill_nan(None) if values.dtype.is_float() else values
+
+
+def _without_id(ids: pl.Series) -> pl.Series:
+    """Return where an id is missing, or nothing but blanks."""
+    if ids.dtype != pl.String:
+        return ids.is_null()
+    pieces = [ids.slice(start, _PIECE).str.strip_chars() == "" for start in range(0, len(ids), _PIECE)]
+    return pl.concat(pieces).fill_null(True)
+
+
+_PIECE = 100_000
+"""So many rows of text at a time are copied to be looked at."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import Any
 
@@ -35,36 +36,68 @@ class CsvSource:
         numbers = [name for name in columns if name not in text and self._sampled[name].is_numeric()]
         last = list(self._sampled)[-1]
         with _readable(self._table):
-            try:
-                frame = self._collect([*columns, *({last} - {*columns})], numbers)
-            except pl.exceptions.ComputeError:  # further down, a value is no number
-                frame = self._collect([*columns, *({last} - {*columns})], ())
+            frame = self._collect([*columns, *({last} - {*columns})], numbers)
         if frame[last].has_nulls():  # the engine fills short rows up
             refuse_ragged(self._table, len(self._sampled), only_short=True)
         return frame.select(columns)
 
     def _collect(self, columns: Sequence[str], numbers: Sequence[str]) -> pl.DataFrame:
-        types: dict[str, Any] = {name: pl.Float64 if name in numbers else pl.String for name in self._sampled}
-        return self._scan(types).select(columns).collect()
+        """Read in the quickest of three ways that does: to look for words for missing values takes its time."""
+        words, types = self._missing_values, self._types(numbers)
+        if not self._are_words_among_numbers:
+            with suppress(pl.exceptions.ComputeError):  # further down there is a word
+                return _without_words(self._scan(types, []).select(columns).collect(), words)
+        try:
+            return self._scan(types, words).select(columns).collect()
+        except pl.exceptions.ComputeError:  # further down, a value is no number
+            return self._scan(self._types(()), words).select(columns).collect()
+
+    def _types(self, numbers: Sequence[str]) -> dict[str, Any]:
+        return {name: pl.Float64 if name in numbers else pl.String for name in self._sampled}
+
+    @cached_property
+    def _are_words_among_numbers(self) -> bool:
+        """Whether a word for missing values is a number itself, or stands among the first numbers of a column."""
+        if any(_is_number(word) for word in self._missing_values):
+            return True
+        plain = self._scan(None, []).collect_schema()
+        return any(plain[name].is_numeric() != dtype.is_numeric() for name, dtype in self._sampled.items())
 
     @cached_property
     def _sampled(self) -> pl.Schema:
         with _readable(self._table):
-            schema = self._scan().collect_schema()
+            schema = self._scan(None, self._missing_values).collect_schema()
         if not all(name.isprintable() for name in schema):
             refuse_encoding(self._table)
         _check_header(list(schema), self._table)
         return schema
 
-    def _scan(self, types: dict[str, Any] | None = None) -> pl.LazyFrame:
+    def _scan(self, types: dict[str, Any] | None, missing_values: list[str]) -> pl.LazyFrame:
         return pl.scan_csv(
             self._table.path,
             separator=self._table.separator,
             schema_overrides=types,
-            null_values=self._missing_values,
+            null_values=missing_values,
             infer_schema_length=SAMPLED_ROWS,
             glob=False,
         )
+
+
+def _without_words(frame: pl.DataFrame, words: Sequence[str]) -> pl.DataFrame:
+    """Return the frame with null for every text that is a word for a missing value."""
+    for name in [name for name, dtype in frame.schema.items() if dtype == pl.String]:
+        gone = frame[name].is_in(words)
+        if gone.any():
+            frame = frame.with_columns(frame[name].set(gone.fill_null(False), None))
+    return frame
+
+
+def _is_number(word: str) -> bool:
+    """Return whether a word would be read as a number that is not missing."""
+    try:
+        return not math.isnan(float(word))
+    except ValueError:
+        return False
 
 
 @contextmanager
