@@ -29,10 +29,7 @@ def without_marks(text: pl.Series) -> pl.Series:
     >>> without_marks(pl.Series(["1", " - ", "None"])).to_list()
     ['1', None, None]
     """
-    few = few_values(text)
-    if few is not None and not _is_mark(few).any():
-        return text
-    gone = _is_mark(text).fill_null(False)
+    gone = text.str.strip_chars().str.to_lowercase().is_in(MARKS).fill_null(False)
     return text.set(gone, None) if gone.any() else text
 
 
@@ -50,10 +47,6 @@ def few_values(text: pl.Series) -> pl.Series | None:
     if len(first) == len(text) or 4 * first.n_unique() > len(first):
         return None
     return text.unique()
-
-
-def _is_mark(text: pl.Series) -> pl.Series:
-    return text.str.strip_chars().str.to_lowercase().is_in(MARKS)
 
 
 def refuse_misfits(text: pl.Series, wrong: pl.Series, noun: str, source: str) -> None:

@@ -168,8 +168,8 @@ class _Reading:
 
     def _feature(self, column: Column) -> pl.Series:
         values = convert(self._read.pop(column.name), column, self._name)
-        infinite = values.is_infinite() if column.kind is Kind.NUMBER else pl.Series([False])
-        if infinite.any():
+        if column.kind is Kind.NUMBER and not values.is_finite().all():
+            infinite = values.is_infinite()
             raise TableError(
                 f"{self._name}: column {column.name!r} has {infinite.sum():,} infinite values (first: row "
                 f"{infinite.arg_true()[0] + 1}). Replace them by finite ones, or leave them empty."
