@@ -99,6 +99,7 @@ def put(environment: dict[str, str], bucket: str, files: dict[str, bytes]) -> No
     store.create_bucket(Bucket=bucket)
     for key, content in files.items():
         store.put_object(Bucket=bucket, Key=key, Body=content)
+    store.close()
 
 
 class _Quiet(SimpleHTTPRequestHandler):

@@ -21,22 +21,23 @@ _SIGNS = (
      "the credentials are refused", "credentials"),
     (r"NoSuchBucket|ContainerNotFound", "there is no such bucket", "missing"),
     (r"AccessDenied|status code: 40[13]|HTTP Error 40[13]", "access is denied", "credentials"),
-    (r"NoSuchKey|status code: 404|HTTP Error 4(04|10)|No such file", "there is nothing", "missing"),
-    (r"PermanentRedirect|status code: 301", "the bucket is in another region", "region"),
+    (r"NoSuchKey|status code: 404|HTTP Error 4(04|10)|No such file", "there is no such table", "missing"),
+    (r"PermanentRedirect|status code: 301|configured region", "the bucket is in another region", "region"),
     (r"status code: 412|Precondition", "it was changed while it was read", "again"),
     (r"dns error|Name or service not known|gaierror|No address associated", "there is no such host", "host"),
     (r"Connection refused", "the connection is refused", "server"),
     (r"certificate|CERTIFICATE|UnknownIssuer", "its certificate is not trusted", "certificate"),
-    (r"timed out|Timeout", "the server does not answer in time", "server"),
+    (r"timed out|Timeout", "the server does not answer in time", "late"),
     (r"IncompleteRead|body error|end of file|connection closed|ConnectionReset|RemoteDisconnected|reset by peer",
      "the connection broke, and only a part has come", "again"),
-    (r"redirect", "it redirects without end, or to where a table must not be fetched from", "url"),
+    (r"redirect|HTTP Error 30\d", "it redirects without end, or to where a table must not be fetched from", "url"),
 )  # fmt: skip
 _REMEDIES = {
     "missing": "Correct the URL, or put the table there.",
     "region": "Name its region: set AWS_REGION in the environment.",
     "again": "Try again; write tables under a new name, so that nobody reads half of one.",
-    "host": "Correct the URL, or AWS_ENDPOINT_URL in the environment, or see to the network.",
+    "host": "Correct the URL{endpoint}, or see to the network.",
+    "late": "See whether the server runs, or let it take longer: raise read_seconds in the agent's file.",
     "server": "See whether the server runs and can be reached from here, then try again.",
     "certificate": "Let its owner mend that; the certificates of an authority of your own go into SSL_CERT_FILE.",
     "url": "Name the URL of the table itself.",
@@ -72,7 +73,8 @@ def trouble_with(error: BaseException, table: TableUrl, place: str) -> TableErro
     if remedy == "credentials":
         advice = f"Put credentials that may read it into {credentials_go_to(table.url)}."
     else:
-        advice = _REMEDIES[remedy]
+        endpoint = ", or AWS_ENDPOINT_URL in the environment" if table.url.startswith("s3:") else ""
+        advice = _REMEDIES[remedy].format(endpoint=endpoint)
     return kind(f"{place}: the table {table} cannot be read: {what}. {advice}")
 
 

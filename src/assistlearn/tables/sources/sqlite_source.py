@@ -42,8 +42,9 @@ class SqliteSource:
 
     def names(self) -> list[str]:
         """Return the names of the columns that the query answers with."""
-        with self._answer("*", "limit 0") as cursor:
-            return refuse_twice([column[0] for column in cursor.description], self._place)
+        with self._answer("*", "limit 0") as cursor:  # it is one SELECT; within another, columns have other names
+            asked = cursor.execute(self._query)
+            return refuse_twice([column[0] for column in asked.description], self._place)
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns, as numbers where all values are."""

@@ -55,7 +55,12 @@ def refuse_page(file: Path, table: TableUrl, place: str) -> None:
 
 def _fetch(url: str, file: Path, silence: float) -> None:
     opener = urllib.request.build_opener(_Redirects)
-    with opener.open(_request(url), timeout=silence) as answer, file.open("wb") as target:
+    try:
+        answered = opener.open(_request(url), timeout=silence)
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise
+    with answered as answer, file.open("wb") as target:
         expected = answer.headers.get("Content-Length")
         while piece := answer.read(PIECE):
             target.write(piece)
