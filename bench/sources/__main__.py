@@ -43,7 +43,8 @@ NAMES = {
     "s3 parquet": "S3, Parquet",
     "s3 csv": "S3, CSV",
 }
-QUERY = "select * from visits"
+TABLE = "bench_visits"
+QUERY = f"select * from {TABLE}"
 
 
 def made(n_rows: int) -> pl.DataFrame:
@@ -59,24 +60,30 @@ def made(n_rows: int) -> pl.DataFrame:
 
 @contextmanager
 def everywhere(n_rows: int) -> Iterator[dict[str, str]]:
-    """Put the table into every place, and hand over where it is."""
-    frame = made(n_rows)
-    with tempfile.TemporaryDirectory() as home, ExitStack() as stack:
+    """Start the servers, put the table into every place, and hand over where it is."""
+    with ExitStack() as stack:
+        s3 = stack.enter_context(servers.s3())
+        found = None if servers.postgres_programs() is None else stack.enter_context(servers.postgres()).url
+        os.environ |= s3 | {"PGPASSWORD": servers.PASSWORD}
+        yield stack.enter_context(put_everywhere(made(n_rows), s3, found))
+
+
+@contextmanager
+def put_everywhere(frame: pl.DataFrame, s3: dict[str, str], postgres: str | None) -> Iterator[dict[str, str]]:
+    """Put a table into files and into servers that run, and hand over where it is."""
+    with tempfile.TemporaryDirectory() as home:
         folder = Path(home)
         frame.write_csv(folder / "table.csv")
         frame.write_parquet(folder / "table.parquet")
         (folder / "parts").mkdir()
-        for n, part in enumerate(frame.iter_slices(-(-n_rows // 4))):
+        for n, part in enumerate(frame.iter_slices(-(-len(frame) // 4))):
             part.write_parquet(folder / "parts" / f"{n}.parquet")
         places = {"csv": f"{folder}/table.csv", "parquet": f"{folder}/table.parquet", "folder": f"{folder}/parts/"}
-        s3 = stack.enter_context(servers.s3())
-        os.environ |= s3 | {"PGPASSWORD": servers.PASSWORD}
         servers.put(s3, "lab", {f"table.{end}": (folder / f"table.{end}").read_bytes() for end in ("csv", "parquet")})
         places |= {f"s3 {end}": f"s3://lab/table.{end}" for end in ("parquet", "csv")}
-        if servers.postgres_programs() is not None:
-            url = stack.enter_context(servers.postgres()).url
-            frame.write_database("visits", url, engine="adbc")
-            places["postgres"] = url
+        if postgres is not None:
+            frame.write_database(TABLE, postgres, engine="adbc")
+            places["postgres"] = postgres
         yield {name: places[name] for name in NAMES if name in places}
 
 

@@ -62,7 +62,7 @@ def check_table_url(url: str) -> None:
     path = unquote(parts.path)
     if parts.scheme in WEB and path.endswith("/"):
         raise WrongKeyError(
-            "table", f"the table {shown(url)!r} is a folder, which a web server cannot list. Name a file."
+            "table", f"the table {shown(url)!r} is a folder, which web servers do not list. Name a file."
         )
     if not path.lower().endswith((*ENDINGS, "/")):
         raise WrongKeyError(
@@ -86,9 +86,7 @@ def _parts(url: str, key: str, known: tuple[str, ...]) -> SplitResult:
     if parts.scheme not in (*known, *DATABASES):
         listed = ", ".join(f"{each}://" for each in known)
         hint = " Write the path of a file without file://." if parts.scheme == "file" else ""
-        raise WrongKeyError(
-            key, f"{key} begins with {parts.scheme}://, which cannot be read.{hint} Known are {listed}."
-        )
+        raise WrongKeyError(key, f"{key} begins with {parts.scheme}://, which is not known.{hint} Known are {listed}.")
     if parts.password is not None:
         _refuse_secret(key, url, "a password")
     for name, _value in parse_qsl(parts.query, keep_blank_values=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
+import os
 import sqlite3
 
 import adbc_driver_postgresql.dbapi
@@ -151,14 +152,16 @@ def test_runs_on_the_same_rows_are_the_same_to_the_bit(folder, visits, web_serve
         (home / "shop.toml").write_text(toml("shop", SECRET))
         (home / "shared.key").write_text("0123456789abcdef0123456789abcdef\n")
         place = where.format(folder=folder, postgres=visits, web=web_server)
-        (home / "lab.toml").write_text(
-            f'name = "lab"\n{place}\nid = "id"\nlabel = "ill"\nlearner = {STUMP}\n{SECRET}'
-        )
+        (home / "lab.toml").write_text(f'name = "lab"\n{place}\nid = "id"\nlabel = "ill"\nlearner = {STUMP}\n{SECRET}')
         know_the_key(home / "lab.toml")
         options = [*PAPERS_OPTIONS, "--out", home / "run", "--rounds", 3, "--seed", 3, "--json"]
         trained = assistlearn("simulate", home / "lab.toml", home / "shop.toml", *options)
         assert trained.code == 0, trained.err
         contributions = trained.json["result"]["contributions"]
         results.append([(each["agent"], each["model_weight"]) for each in contributions])
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"postgresql" in kept  # in the agent's file
+    assert servers.PASSWORD.encode() not in kept
+    assert os.environ["AWS_SECRET_ACCESS_KEY"].encode() not in kept
     assert {name for name, _ in results[0]} == {"lab", "shop"}
     assert results == [results[0]] * 4

@@ -17,7 +17,7 @@ import polars as pl
 from assistlearn.agent_files.addresses import shown
 from assistlearn.errors import AssistLearnError, MissingExtraError, TableError
 from assistlearn.protocol.bounded import within
-from assistlearn.tables.sources.postgres_types import cast_of, is_enum, names_of_types, refuse_infinite_dates
+from assistlearn.tables.sources.postgres_types import about_types, cast_of, is_settled, refuse_infinite_dates
 from assistlearn.tables.sources.postgres_words import in_words
 from assistlearn.tables.sources.sql_names import quoted, refuse_twice
 
@@ -121,10 +121,10 @@ def _as_types(cursor: Any) -> list[tuple[str, str]]:
     """Return the columns and what PostgreSQL calls their types; that of an enumeration is ``enum``."""
     fields = list(cursor.fetch_record_batch().schema)
     types = [(field.metadata or {}).get(b"POSTGRESQL:type", b"").decode() for field in fields]
-    others = sorted({int(kind[len("unnamed<oid:") : -1]) for kind in types if kind.startswith("unnamed<oid:")})
+    others = sorted({kind for kind in types if not is_settled(kind)})
     if others:
-        cursor.execute(names_of_types(others))
-        known = {f"unnamed<oid:{oid}>": "enum" if is_enum(kind) else name for oid, name, kind in cursor.fetchall()}
+        cursor.execute(about_types(others))
+        known = {kind: name for kind, name in cursor.fetchall() if name == "enum" or kind.startswith("unnamed")}
         types = [known.get(kind, kind) for kind in types]
     return [(field.name, kind) for field, kind in zip(fields, types, strict=True)]
 

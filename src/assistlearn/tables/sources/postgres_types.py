@@ -60,15 +60,18 @@ def cast_of(name: str, kind: str, is_id: bool, place: str) -> str:
     )
 
 
-def names_of_types(oids: Sequence[int]) -> str:
-    """Return the question what types are called that the driver does not know."""
-    listed = ", ".join(str(oid) for oid in oids)
-    return f"select oid::int8, format_type(oid, null), typtype::text from pg_catalog.pg_type where oid in ({listed})"  # noqa: S608 numbers
+def about_types(kinds: Sequence[str]) -> str:
+    """Return the question which types are enumerations, and what those are called that the driver knows by number."""
+    listed = ", ".join("'" + kind.replace("'", "''") + "'" for kind in kinds)
+    return f"""
+        select named, case when typtype = 'e' then 'enum' else format_type(oid, null) end
+        from (select *, unnest(array[typname::text, 'unnamed<oid:' || oid || '>']) as named from pg_catalog.pg_type) t
+        where named in ({listed})"""  # noqa: S608 quoted
 
 
-def is_enum(kind: str) -> bool:
-    """Return whether this is what PostgreSQL calls the kind of an enumeration."""
-    return kind == "e"
+def is_settled(kind: str) -> bool:
+    """Return whether it is known without a question what to do with a type."""
+    return kind in (*_AS_THEY_ARE, *_CAST, *_ADVICE)
 
 
 def refuse_infinite_dates(frame: pl.DataFrame, place: str) -> None:
