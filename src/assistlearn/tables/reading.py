@@ -15,7 +15,7 @@ from assistlearn.tables.choosing import choose_features, is_index, match_columns
 from assistlearn.tables.kinds import blank_to_null, column_of, convert
 from assistlearn.tables.label_column import labels_as_before, settle_labels, type_of_labels
 from assistlearn.tables.schema import Column, Kind, LabelType, Schema
-from assistlearn.tables.sources.opening import open_source
+from assistlearn.tables.sources.open_source import open_source
 from assistlearn.tables.table import Table
 from assistlearn.tables.weight_column import settle_weights
 
