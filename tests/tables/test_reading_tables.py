@@ -410,6 +410,11 @@ def test_a_query_that_is_not_one_select_is_refused(write_agent, database, query,
         assert connection.sql("select count(*) from visits").fetchall() == [(100,)]
 
 
+def test_a_query_may_name_a_column_as_it_likes(write_agent, database):
+    table = read(write_agent(table=None, query="""'select id, x as "{a} ""b" from visits'""", database='"lab.duckdb"'))
+    assert table.features.columns == ['{a} "b']
+
+
 def test_a_missing_database_is_named(write_agent):
     with pytest.raises(MissingTableError, match=r"there is no file .*nowhere\.duckdb \(database\)"):
         read(write_agent(table=None, query='"select 1"', database='"nowhere.duckdb"'))

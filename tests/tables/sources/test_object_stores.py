@@ -183,3 +183,7 @@ def test_a_profile_gives_the_credentials(s3, bucket, read, monkeypatch, tmp_path
     (tmp_path / ".aws" / "credentials").write_text("[research]\naws_access_key_id = A\naws_secret_access_key = B\n")
     monkeypatch.setenv("AWS_PROFILE", "research")
     assert len(read("s3://lab/t.csv")) == 2
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    for url in ("s3://lab/t.csv", "s3://lab/folder/"):
+        with pytest.raises(TableError, match="no credentials were found"):
+            read(url)

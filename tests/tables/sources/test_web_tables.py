@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import tempfile
 import time
 from http.server import BaseHTTPRequestHandler
@@ -11,9 +12,10 @@ from threading import Event
 
 import pytest
 
-from assistlearn.agent_files import load_description
+from assistlearn.agent_files import TableUrl, load_description
 from assistlearn.errors import MissingTableError, TableError
 from assistlearn.tables import read_table
+from assistlearn.tables.sources.remote_trouble import trouble_with
 from bench.sources import servers
 
 CSV = b"id,x\na,1\nb,2\n"
@@ -143,6 +145,29 @@ def test_what_a_server_wants_to_be_shown_is_in_netrc(read, tmp_path):
     (tmp_path / ".netrc").write_text('machine 127.0.0.1 login eve password "pass word"\n')
     (tmp_path / ".netrc").chmod(0o600)
     assert len(read("closed.csv")) == 2
+
+
+def test_a_netrc_that_cannot_be_read_is_named_and_not_quoted(read, tmp_path):
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login eve\nhush\n")
+    (tmp_path / ".netrc").chmod(0o600)
+    with pytest.raises(TableError, match=r"~/\.netrc cannot be read \(line \d\)") as caught:
+        read("closed.csv")
+    assert "hush" not in str(caught.value)
+
+
+def test_letters_of_any_language_are_sent_as_web_servers_know_them(write_agent, tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "*")
+    (tmp_path / "Köln 1.csv").write_bytes(CSV)
+    with servers.web(tmp_path) as url:
+        assert len(read_table(load_description(write_agent(table=f'"{url}/Köln 1.csv"')))) == 2
+        assert len(read_table(load_description(write_agent(table=f'"{url}/K%C3%B6ln%201.csv"')))) == 2
+    with pytest.raises(TableError, match="there is no such host"):
+        read_table(load_description(write_agent(table=f'"http://{"ö" * 80}.example/t.csv"')))
+
+
+def test_a_full_disk_is_not_the_servers_fault():
+    full = trouble_with(OSError(errno.ENOSPC, "No space left on device"), TableUrl("https://lab.example/t.csv"), "a")
+    assert "there is no room for a copy of it on this machine" in str(full)
 
 
 def test_nothing_that_was_fetched_stays(read, monkeypatch, tmp_path):

@@ -24,14 +24,14 @@ class DuckdbSource:
 
     def names(self) -> list[str]:
         """Return the names of the columns that the query answers with."""
-        return self._ask("select * from ({query}\n) limit 0").columns
+        return self._ask("*", "limit 0").columns
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns with the types they have in the database."""
         listed = ", ".join(quoted(name) for name in columns)
-        return self._ask(f"select {listed} from ({{query}}\n) order by {quoted(self._id_column)}")  # noqa: S608 own query
+        return self._ask(listed, f"order by {quoted(self._id_column)}")
 
-    def _ask(self, around: str) -> pl.DataFrame:
+    def _ask(self, columns: str, rest: str) -> pl.DataFrame:
         duckdb = _duckdb()
         settings = {"autoinstall_known_extensions": False, "allow_community_extensions": False}
         try:
@@ -40,7 +40,8 @@ class DuckdbSource:
             ) as connection:
                 connection.execute("set file_search_path = ?", [str(self._table.folder.resolve())])
                 query = self._one_select(connection.extract_statements(self._table.query), duckdb)
-                return pl.DataFrame(_ArrowStream(connection.sql(around.format(query=query))))
+                asked = f"select {columns} from ({query}\n) {rest}"  # noqa: S608 own query
+                return pl.DataFrame(_ArrowStream(connection.sql(asked)))
         except duckdb.Error as error:
             raise TableError(f"{self._place}: the query failed: {error} Correct it, or the database.") from error
 

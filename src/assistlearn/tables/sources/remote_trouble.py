@@ -16,7 +16,8 @@ from assistlearn.errors import AssistLearnError, MissingTableError, TableError
 
 _STATUS = re.compile(r"(?:status code:|HTTP Error) (\d{3})")
 _SIGNS = (
-    (r"169\.254\.169\.254|NoCredentials|metadata server", "no credentials were found", "credentials"),
+    (r"No space left|quota exceeded", "there is no room for a copy of it on this machine", "room"),
+    (r"169\.254\.169\.254|NoCredentials|ProfileNotFound|metadata server", "no credentials were found", "credentials"),
     (r"InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken",
      "the credentials are refused", "credentials"),
     (r"NoSuchBucket|ContainerNotFound", "there is no such bucket", "missing"),
@@ -24,7 +25,7 @@ _SIGNS = (
     (r"NoSuchKey|status code: 404|HTTP Error 4(04|10)|No such file", "there is no such table", "missing"),
     (r"PermanentRedirect|status code: 301|configured region", "the bucket is in another region", "region"),
     (r"status code: 412|Precondition", "it was changed while it was read", "again"),
-    (r"dns error|Name or service not known|gaierror|No address associated", "there is no such host", "host"),
+    (r"dns error|Name or service not known|gaierror|No address associated|^Unicode", "there is no such host", "host"),
     (r"Connection refused", "the connection is refused", "server"),
     (r"certificate|CERTIFICATE|UnknownIssuer", "its certificate is not trusted", "certificate"),
     (r"timed out|Timeout", "the server does not answer in time", "late"),
@@ -33,6 +34,7 @@ _SIGNS = (
     (r"redirect|HTTP Error 30\d", "it redirects without end, or to where a table must not be fetched from", "url"),
 )  # fmt: skip
 _REMEDIES = {
+    "room": "Make room in the folder for temporary files, or name another one: set TMPDIR in the environment.",
     "missing": "Correct the URL, or put the table there.",
     "region": "Name its region: set AWS_REGION in the environment.",
     "again": "Try again; write tables under a new name, so that nobody reads half of one.",
@@ -80,5 +82,5 @@ def trouble_with(error: BaseException, table: TableUrl, place: str) -> TableErro
 
 def _is_remote(error: BaseException, said: str) -> bool:
     about_files = "parquet" in said.lower() and "object-store" not in said
-    own = isinstance(error, OSError | HTTPException) or type(error).__module__.startswith("obstore")
+    own = isinstance(error, OSError | HTTPException) or type(error).__module__.startswith(("obstore", "botocore"))
     return ("object-store error" in said or own) and not about_files

@@ -7,12 +7,12 @@ import netrc
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http.client import HTTPMessage
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from assistlearn.agent_files.table_source import TableUrl
 from assistlearn.errors import TableError
@@ -69,14 +69,28 @@ def _fetch(url: str, file: Path, silence: float) -> None:
 
 
 def _request(url: str) -> urllib.request.Request:
-    request = urllib.request.Request(url, headers={"User-Agent": "assistlearn", "Accept-Encoding": "identity"})  # noqa: S310 checked
+    plain = quote(url, safe="%/:=&?~#+!$,;'@()*[]")
+    request = urllib.request.Request(plain, headers={"User-Agent": "assistlearn", "Accept-Encoding": "identity"})  # noqa: S310 checked
     host = urlsplit(url).hostname or ""
-    with suppress(FileNotFoundError):
-        known = netrc.netrc().authenticators(host)
-        if known is not None:
-            pair = base64.b64encode(f"{known[0]}:{known[2]}".encode()).decode()
-            request.add_unredirected_header("Authorization", f"Basic {pair}")
+    known = _known_user(host)
+    if known is not None:
+        request.add_unredirected_header("Authorization", f"Basic {base64.b64encode(known.encode()).decode()}")
     return request
+
+
+def _known_user(host: str) -> str | None:
+    """Return the user's name and password for a host, if its owner's ``~/.netrc`` has them."""
+    try:
+        known = netrc.netrc().authenticators(host)
+    except FileNotFoundError:
+        return None
+    except (netrc.NetrcParseError, OSError) as error:
+        line = getattr(error, "lineno", None)
+        raise TableError(
+            f"The file ~/.netrc cannot be read{f' (line {line})' if line else ''}. Correct it; it must be yours, and "
+            "nobody else may read it."
+        ) from None
+    return None if known is None else f"{known[0]}:{known[2]}"
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
