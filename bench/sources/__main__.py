@@ -3,7 +3,8 @@
     python -m bench.sources [--quick] [--rows 1000000] [--repeats 5] [--json] [--write]
 
 The table has an id, 16 columns of floats, 2 of integers and 2 of text. ``polars`` is what a user would write:
-``read_csv``, ``read_parquet``, ``read_database_uri`` (with ADBC), each with the path or URL. ``agent`` is what an agent
+``read_csv``, ``read_parquet``, ``read_database_uri`` (with ADBC), each with the path or URL. The rows of the database
+are in no order, and only the agent puts them into one. ``agent`` is what an agent
 does: it reads the same, checks kinds, ids and values, and takes the fingerprint. Each reading is a process of its own,
 and the repeats go round all of them in turn; times and peaks of memory beyond the imports are medians. The servers are
 real ones on loopback: PostgreSQL and S3 (moto's). ``--write`` puts the result into docs/agent-files.md.
@@ -82,7 +83,7 @@ def put_everywhere(frame: pl.DataFrame, s3: dict[str, str], postgres: str | None
         servers.put(s3, "lab", {f"table.{end}": (folder / f"table.{end}").read_bytes() for end in ("csv", "parquet")})
         places |= {f"s3 {end}": f"s3://lab/table.{end}" for end in ("parquet", "csv")}
         if postgres is not None:
-            frame.write_database(TABLE, postgres, engine="adbc")
+            frame.sample(fraction=1.0, shuffle=True, seed=0).write_database(TABLE, postgres, engine="adbc")
             places["postgres"] = postgres
         yield {name: places[name] for name in NAMES if name in places}
 

@@ -58,6 +58,9 @@ def postgres() -> Iterator[Postgres]:
     server = subprocess.Popen([*command, "-c", "listen_addresses=127.0.0.1"], **quiet, **who)
     try:
         wait_for(port, server)
+        ready = [programs / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)]
+        while subprocess.run(ready, check=False).returncode == 1:  # it listens before it has started up
+            time.sleep(0.05)
         yield Postgres(f"postgresql://owner@127.0.0.1:{port}/postgres", server.pid)
     finally:
         server.terminate()

@@ -65,8 +65,7 @@ class PostgresSource:
         refuse_infinite_dates(frame, self._place)
         if types[self._id_column] == "numeric":
             frame = frame.with_columns(self._whole(frame[self._id_column]))
-        ids = frame[self._id_column]
-        return frame if ids.is_sorted() else frame.sort(self._id_column)
+        return _in_order(frame, self._id_column)
 
     @cached_property
     def _types(self) -> list[tuple[str, str]]:
@@ -111,6 +110,14 @@ class PostgresSource:
             if not type(error).__module__.startswith(("adbc", "polars")):
                 raise
             raise in_words(error, shown(self._url), self._place) from None
+
+
+def _in_order(frame: pl.DataFrame, id_column: str) -> pl.DataFrame:
+    """Return the rows in the order of their ids, column by column: there is never a second table in memory."""
+    if frame[id_column].is_sorted():
+        return frame
+    order = frame[id_column].arg_sort()
+    return pl.DataFrame([frame.drop_in_place(name).gather(order) for name in frame.columns])
 
 
 def _as_frame(cursor: Any) -> pl.DataFrame:

@@ -18,6 +18,8 @@ _SIGNS: tuple[tuple[str, str, str], ...] = (
     ("service file|definition of service", "the service is not known", "See to ~/.pg_service.conf or PGSERVICEFILE."),
     ("canceling statement due to statement timeout", "the query took too long",
      "Raise read_seconds in the agent's file, or make it quicker."),
+    ("starting up|shutting down|too many clients|remaining connection slots", "it is busy, or not up yet",
+     "Try again in a while."),
     ("permission denied", "the user may not read all of it", "Let its owner grant: grant select on ... to ..."),
     ("read-only transaction|data-modifying statement", "the query would write", "It must be one SELECT."),
     ("server closed the connection|terminating connection|connection not open|SSL SYSCALL|no COPY in progress",

@@ -17,7 +17,8 @@ from assistlearn.errors import AssistLearnError, MissingTableError, TableError
 _STATUS = re.compile(r"(?:status code:|HTTP Error) (\d{3})")
 _SIGNS = (
     (r"No space left|quota exceeded", "there is no room for a copy of it on this machine", "room"),
-    (r"169\.254\.169\.254|NoCredentials|ProfileNotFound|metadata server", "no credentials were found", "credentials"),
+    (r"169\.254\.169\.254|NoCredentials|ProfileNotFound|metadata server|Account must be",
+     "no credentials were found", "credentials"),
     (r"InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken",
      "the credentials are refused", "credentials"),
     (r"NoSuchBucket|ContainerNotFound", "there is no such bucket", "missing"),
