@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # No deadlines: the machines that run these tests are shared and noisy.
 settings.register_profile("assistlearn", deadline=None)
-settings.register_profile("assistlearn-ci", deadline=None, derandomize=True, database=None)
+settings.register_profile("assistlearn-ci", deadline=None, derandomize=True, database=None, max_examples=60)
 # The same examples in every run on CI, fresh ones elsewhere.
 settings.load_profile("assistlearn-ci" if os.environ.get("CI") else "assistlearn")
 

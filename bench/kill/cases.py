@@ -29,10 +29,13 @@ PLANS = {
     "random": Plan(method="simple", n_rounds=3, seed=3, order="random", overlap="intersection"),
     "auto": Plan(method="ascii", n_rounds=3, seed=4, reward="auto", cv=3, holdout=0.2, patience=2),
     "ensemble": Plan(method="ensemble", n_rounds=3, seed=5, alignment="psi"),
+    "labels": Plan(method="soft", n_rounds=2, seed=6, holdout=0.2, models_per_turn=2),
 }
+LABEL_ONLY = ("labels",)
+"""The runs whose initiator has labels alone, and takes no turns."""
 
 
-def write_agents(folder: Path) -> list[Path]:
+def write_agents(folder: Path, label_only: bool = False) -> list[Path]:
     """Write three tables over the same wines, files that describe their agents, and a shared secret."""
     X, y = load_wine(return_X_y=True)
     rng = np.random.default_rng(0)
@@ -48,10 +51,12 @@ def write_agents(folder: Path) -> list[Path]:
         ]
         (folder / f"{name}.csv").write_text("".join(",".join(line) + "\n" for line in lines))
         kind, parameters = LEARNERS[name]
+        learner = f'[learner]\nkind = "{kind}"\n[learner.parameters]\n{parameters}\n'
+        if name == "clinic" and label_only:
+            learner = "[features]\ninclude = []\n"
         label = 'label = "sort"\n' if name == "clinic" else ""
         (folder / f"{name}.toml").write_text(
-            f'name = "{name}"\ntable = "{name}.csv"\nid = "bottle"\n{label}secret = "shared.key"\n'
-            f'[learner]\nkind = "{kind}"\n[learner.parameters]\n{parameters}\n'
+            f'name = "{name}"\ntable = "{name}.csv"\nid = "bottle"\n{label}secret = "shared.key"\n{learner}'
         )
     return [folder / f"{name}.toml" for name in AGENTS]
 

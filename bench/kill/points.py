@@ -14,7 +14,7 @@ from assistlearn.errors import AssistLearnError
 from assistlearn.protocol.ledger import verify
 from assistlearn.reach.processes.reach_processes import create_run
 from bench.kill.attempts import Attempt
-from bench.kill.cases import AGENTS, HELPERS, PLANS, Case, set_files, write_agents
+from bench.kill.cases import AGENTS, HELPERS, LABEL_ONLY, PLANS, Case, set_files, write_agents
 from bench.kill.processes import NOBODY, Strike, predict, train
 
 ATTEMPTS = 8
@@ -24,7 +24,7 @@ ATTEMPTS = 8
 def undisturbed(name: str, folder: Path) -> Case:
     """Create a run and return it with what it ends with when nobody disturbs it."""
     template = folder / f"template-{name}"
-    files = write_agents(template)
+    files = write_agents(template, label_only=name in LABEL_ONLY)
     create_run(template / "run", "kill", files, PLANS[name])
     case = folder / f"whole-{name}"
     shutil.copytree(template, case)

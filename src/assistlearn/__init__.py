@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from assistlearn.evaluation.mean_shares import mean_shares
     from assistlearn.events import StopReason
     from assistlearn.pages.estimator_page import save_report
+    from assistlearn.tables.table_preprocessor import TablePreprocessor
 
 __all__ = [
     "AssistanceDisplay",
@@ -19,6 +20,7 @@ __all__ = [
     "Contribution",
     "SharesDisplay",
     "StopReason",
+    "TablePreprocessor",
     "WorthDisplay",
     "assistance_gain",
     "load",
@@ -33,6 +35,7 @@ _HOMES = {
     "Contribution": "core",
     "SharesDisplay": "display",
     "StopReason": "events",
+    "TablePreprocessor": "tables.table_preprocessor",
     "WorthDisplay": "display",
     "assistance_gain": "estimators",
     "load": "estimators",

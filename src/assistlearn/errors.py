@@ -95,6 +95,18 @@ class RefusedError(AssistLearnError):
     """Another agent refused a request; says why."""
 
 
+class NoConsentError(RefusedError):
+    """An agent's owner has not said whether a run is allowed; the initiator may ask for that."""
+
+
+class ConsentAwaitedError(AssistLearnError):
+    """Agents' owners have been asked whether a run is allowed, and have not answered yet; says who, and since when."""
+
+
+class RequestsError(AssistLearnError, ValueError):
+    """A request for consent is unknown at an agent, or its file has been changed or damaged."""
+
+
 class SitsOutError(RefusedError):
     """Another agent sits a turn out, as its owner has set limits; the run goes on."""
 

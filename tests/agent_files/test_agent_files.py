@@ -67,7 +67,7 @@ def test_a_full_file_says_all_of_it(tmp_path):
     agent = load(tmp_path, FULL)
     assert agent.name == "lab"
     assert agent.table == TableFile(tmp_path / "tables" / "lab.csv.gz", ";")
-    assert (agent.id, agent.label, agent.is_initiator) == ("patient", "outcome", True)
+    assert (agent.id, agent.label, agent.is_initiator) == (("patient",), "outcome", True)
     assert agent.models == tmp_path / "kept"
     assert (agent.features.include, agent.features.exclude) == (("x*", "age"), ("x3",))
     assert [learner.kind for learner in agent.learners] == ["sklearn.tree.DecisionTreeClassifier"]

@@ -22,6 +22,7 @@ from assistlearn.reach.flare.carrying.pieces import MOST, PIECE, Arrivals
 from assistlearn.reach.flare.site import apps
 from assistlearn.reach.flare.site.environment import AGENT_FILE, SITE
 from assistlearn.reach.flare.site.polled_work import PolledWork
+from assistlearn.service.owners_desk import OwnersDesk
 from tests.attacks.attack import attack
 
 ALLOW = '[allow]\ninitiators = ["bank"]\npurpose = "credit pilot"\n'
@@ -113,6 +114,31 @@ def test_the_table_is_not_read_for_whom_the_owner_does_not_allow_to_ask(tmp_path
         ("received", "lab", "open"),
         ("sent", "lab", "problem"),
     ]
+
+
+@attack(
+    "member",
+    "asks for consent, so that a site reads its table or takes large requests before there is any",
+    "its request waits at the door, without the table; nothing large is taken before the owner has answered",
+)
+def test_who_waits_for_consent_is_let_in_by_it_and_by_nothing_before(tmp_path, monkeypatch):
+    made = SiteOf(tmp_path, monkeypatch, table="not-there.csv")
+    proposal = m.Propose(run="r1", initiator="lab", purpose="mine", method="soft", n_samples=3, n_rounds=1)
+    waits = decode(made.by("lab").ask("1", encode(proposal))[2])
+    assert (waits.state, waits.run) == ("waiting", "r1")
+    with pytest.raises(RefusedError, match="does not work for 'lab'"):
+        park(made.by("lab"), PIECE)
+    (tmp_path / "not-there.csv").write_text("id,x\na,1\nb,2\n")
+    desk = OwnersDesk(tmp_path / "shop-models", 14)
+    desk.approve(desk.find(waits.request), "Ada")
+    assert park(made.by("lab"), PIECE) == PIECE
+    assert isinstance(decode(made.by("lab").ask("2", opening("lab", "mine"))[2]), m.Opened)
+    assert decode(made.by("lab").ask("3", opening("lab"))[2]).kind == "out-of-order"
+    desk.reject(desk.find(waits.request), "Ada", "no more")
+    with pytest.raises(RefusedError, match="does not work for 'lab'"):
+        park(made.by("lab"), PIECE)
+    assert "no more" in decode(made.by("lab").ask("4", opening("lab", "mine"))[2]).text
+    verify(made.ledger)
 
 
 def test_refusals_at_the_door_and_answers_from_the_table_are_in_one_ledger(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from assistlearn.errors import AssistLearnWarning
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import LABEL, SECRET, toml
 from tests.papers_settings import PAPERS_OPTIONS
@@ -26,6 +27,7 @@ def simulate(agents: list[Path], *options: object):
         (["simulate", "--colour", "red"], "No such option: --colour"),
         (["simulate", "--rounds", "many"], "--rounds"),
         (["simulate", "--rounds", "0"], "--rounds"),
+        (["simulate", "--timeout", "inf"], "--timeout"),
         (["simulate", "--method", "magic"], "'ascii', 'simple', 'soft', 'label-private', 'ensemble'"),
         (["simulate", "--holdout", "1.5"], "between 0 and 1, or None"),
         (["simulate", "--holdout", "many"], "'many' is neither a number nor 'none'"),
@@ -158,3 +160,15 @@ def test_messages_show_square_brackets_as_they_are(tmp_path):
 def test_json_errors_are_valid_json_whatever_the_message_holds(tmp_path):
     said = assistlearn("check", tmp_path / 'a "quoted"\nname', "--json")
     assert json.loads(said.out)["error"] == "DescriptionError"
+
+
+@pytest.mark.usefixtures("forked_agents")
+def test_a_feature_that_is_the_label_is_said_when_a_run_begins(agents):
+    table = agents[0].parent / "clinic.csv"
+    rows = table.read_text().splitlines()
+    codes = {"yes": "1", "no": "0"}
+    table.write_text(
+        "\n".join(f"{row},{codes.get(row.rpartition(',')[2], 'copy' * (n == 0))}" for n, row in enumerate(rows))
+    )
+    with pytest.warns(AssistLearnWarning, match="clinic.csv: The label, be it under other names: 'copy'"):
+        assert simulate(agents[:2], "--rounds", 1).code == 0

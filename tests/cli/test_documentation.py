@@ -15,7 +15,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encodi
 SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")}
 COMMANDS = (
     *("init", "check", "worth", "simulate", "predict", "serve", "show", "report", "watch"),
-    *("audit", "privacy", "forget", "move"),
+    *("audit", "requests", "approve", "reject", "privacy", "forget", "move"),
 )
 NESTED = (
     *(f"network {verb}" for verb in ("found", "sign", "renew", "revoke", "members", "create", "demo")),
@@ -44,7 +44,7 @@ def test_every_command_has_an_example_and_its_json_keys(command):
 
 def test_the_exit_codes_are_those_of_the_program():
     table = {int(code): words for code, words in re.findall(r"^\| (\d+) \| (.*?) \|$", PAGE, flags=re.MULTILINE)}
-    codes = {program.FAULT, program.WRONG, program.ABSENT, program.CHANGED, program.INTERRUPTED}
+    codes = {program.FAULT, program.WRONG, program.ABSENT, program.CHANGED, program.AWAITED, program.INTERRUPTED}
     assert table.keys() == codes | {0}
 
 

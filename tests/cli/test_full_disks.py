@@ -89,6 +89,12 @@ def test_a_full_disk_of_an_agent_s_models(tmp_path, whole, whose, words):
         enlarge(tmp_path / "small")
         ended = assistlearn("simulate", "--resume", run, "--json")
         assert ended.json["result"]["contributions"] == whole[1]
+        subprocess.run(["dd", "if=/dev/zero", f"of={tmp_path / 'small' / 'filler'}"], capture_output=True, check=False)
+        votes = [assistlearn("predict", run, "--out", tmp_path / f"votes{n}.csv") for n in range(20)]
+        refused = next(said for said in votes if said.code)  # the ledger has a little room in its last block
+        where = "small/models/ledger.jsonl" if whose == "clinic" else "Agent 'lab' cannot write its ledger"
+        for word in (where, "No space left on device"):
+            assert word in " ".join((refused.out + refused.err).split())
 
 
 def test_a_limit_on_the_size_of_files_does_the_same(tmp_path, whole):

@@ -117,7 +117,7 @@ def check_prediction(run: Path, folder: Path) -> None:
         "trained_on": 0,
     }
     table = pl.read_csv(out)
-    assert table.columns == ["patient", "prediction", "probability of no", "probability of yes", "agents"]
+    assert table.columns == ["patient", "prediction", "probability of no", "probability of yes", "agents", "absent"]
     assert table["patient"].to_list() == NEW
     likelier = table.select(pl.when(pl.col("probability of yes") > 0.5).then(pl.lit("yes")).otherwise(pl.lit("no")))
     assert table["prediction"].to_list() == likelier.to_series().to_list()
@@ -139,9 +139,9 @@ def check_that_absent_agents_are_reported(agents: list[Path], run: Path, folder:
     assert "lab did not take part: Agent 'lab': its process ended with exit code 7" in predicted.out
     assert "scans did not take part: Agent 'scans' cannot start: There is no agent's file" in predicted.out
     stranger, friend = lines_of(folder / "few.csv")[1:]
-    assert stranger == "p-900,,,,"
+    assert stranger == "p-900,,,,,lab scans"
     assert friend.startswith(f"{IDS[0]},")
-    assert friend.endswith(",clinic")
+    assert friend.endswith(",clinic,lab scans")
     accepted = assistlearn("predict", run, "--ids", ids, "--out", folder / "few.csv", "--allow-absent", "-f", "--json")
     assert accepted.code == 0
     assert accepted.json["absent"].keys() == {"lab", "scans"}

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
+from assistlearn.alignment import join_ids
 from assistlearn.cli.predict import _write
 from assistlearn.runs.prediction import Prediction
 
@@ -16,12 +17,25 @@ AGENTS = [
 ]
 
 
-@pytest.mark.parametrize(("id_name", "written"), [("patient", "patient"), ("prediction", "id"), ("agents", "id")])
+@pytest.mark.parametrize(
+    ("id_name", "written"), [("patient", "patient"), ("prediction", "id (prediction)"), ("agents", "id (agents)")]
+)
 def test_ids_are_never_written_over(tmp_path, id_name, written):
     known = {"a": np.array([True, False]), "b": np.array([True, False])}
     shares = np.array([[0.9, 0.1], [0.5, 0.5]])
     prediction = Prediction(np.array([[1.0, -1.0], [0.0, 0.0]]), shares, known, {}, ["no", "yes"])
-    _write(tmp_path / "out.csv", id_name, pl.Series(["p-1", "p-2"]), prediction)
+    _write(tmp_path / "out.csv", [id_name], pl.Series(["p-1", "p-2"]), prediction)
     table = pl.read_csv(tmp_path / "out.csv")
-    assert table.columns == [written, "prediction", "probability of no", "probability of yes", "agents"]
-    assert table.rows() == [("p-1", "no", 0.9, 0.1, "a b"), ("p-2", None, None, None, None)]
+    assert table.columns == [written, "prediction", "probability of no", "probability of yes", "agents", "absent"]
+    assert table.rows() == [("p-1", "no", 0.9, 0.1, "a b", None), ("p-2", None, None, None, None, None)]
+
+
+def test_the_file_says_whose_votes_are_missing_and_splits_ids_of_several_parts(tmp_path):
+    known = {"a": np.array([True, True])}
+    absent = {"lab": "it did not answer", "shop": "its models are gone"}
+    shares = np.array([[0.9, 0.1], [0.5, 0.5]])
+    prediction = Prediction(np.array([[1.0, -1.0], [0.0, 0.0]]), shares, known, absent, ["no", "yes"])
+    ids = join_ids([pl.Series(["FR", "D|E"]), pl.Series([17, 4])])
+    _write(tmp_path / "out.csv", ["country", "number"], ids, prediction)
+    table = pl.read_csv(tmp_path / "out.csv")
+    assert table.select("country", "number", "absent").rows() == [("FR", 17, "lab shop"), ("D|E", 4, "lab shop")]

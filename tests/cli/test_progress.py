@@ -13,7 +13,7 @@ from assistlearn.core import Contribution
 from assistlearn.events import Asked, RoundFinished, SamplesDone, TurnFinished
 from assistlearn.plan import Plan
 
-SETTINGS = SimpleNamespace(plan=Plan(n_rounds=3, method="ascii"), agents=["clinic", "lab"])
+SETTINGS = SimpleNamespace(plan=Plan(n_rounds=3, method="ascii"), turn_takers=["clinic", "lab"])
 
 
 def terminal(is_one: bool = True) -> Console:

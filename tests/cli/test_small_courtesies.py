@@ -43,3 +43,21 @@ def test_show_tells_rounds_that_were_made_from_those_that_count(tmp_path):
     n_rounds = facts["result"]["n_rounds"]
     assert (n_rounds, len(facts["holdout_accuracy"])) == (2, 3)
     assert "2 of 3 rounds count; it stopped because: all rounds done." in said.out
+    assert facts["log_is_whole"]
+    _lose_the_log_and_the_result(tmp_path / "run")
+
+
+def _lose_the_log_and_the_result(run):
+    log = run / "events.jsonl"
+    whole, kept = log.read_bytes(), assistlearn("show", run, "--json").json["result"]["contributions"]
+    log.write_bytes(b"".join(whole.splitlines(keepends=True)[:5]))
+    assert "events.jsonl lacks the end of the run:" in " ".join(assistlearn("show", run).out.split())
+    assert assistlearn("show", run, "--json").json["log_is_whole"] is False
+    log.write_text("[1, null]\n")
+    assistlearn("show", run).failed(2, "events.jsonl, line 1: this is no fact of a run", "`object`, got `array`")
+    log.write_bytes(whole)
+    (run / "result.json").unlink()
+    assert "its result.json is lost. To go on makes it again" in assistlearn("show", run).out
+    assistlearn("predict", run).failed(2, "It was once: its result.json is lost")
+    assert assistlearn("simulate", "--resume", run).code == 0
+    assert assistlearn("show", run, "--json").json["result"]["contributions"] == kept

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import assistlearn
-from tests.cli.small_agents import SECRET, lines_of, toml
+from tests.cli.small_agents import LABEL, SECRET, lines_of, toml
 from tests.papers_settings import PAPERS_OPTIONS
 
 pytestmark = pytest.mark.usefixtures("forked_agents")
@@ -30,7 +30,7 @@ def test_what_fails_before_training_leaves_nothing_behind_and_can_be_started_aga
     (folder / "other.key").write_text("another secret of theirs")
     two[1].write_text(toml("lab", 'secret = "other.key"\n'))
     simulate(two, "--rounds", 1).failed(3, "Agent 'lab': the initiator uses another shared secret", "start again")
-    two[1].write_text(toml("lab", SECRET + '[allow]\ninitiators = ["hospital"]\n'))
+    two[1].write_text(toml("lab", SECRET + '[allow]\ninitiators = ["hospital"]\nunknown = "refuse"\n'))
     refused = simulate(two, "--rounds", 1, "--json")
     assert refused.code == refused.json["exit_code"] == 3
     assert refused.json["error"] == "RefusedError"
@@ -47,6 +47,28 @@ def test_an_agent_that_cannot_start_says_why(agents):
     said = simulate(agents[:2])
     said.failed(3, "Agent 'lab' cannot start: ", "lab.csv", "nothing of the run is kept")
     assert not (agents[0].parent / "run").exists()
+
+
+def test_a_learner_of_ones_own_that_never_ends_is_given_up_and_the_run_goes_on_with_a_better_one(agents):
+    clinic, lab = agents[:2]
+    run = clinic.parent / "run"
+    (clinic.parent / "endless.py").write_text(
+        "import time\nfrom pathlib import Path\nfrom sklearn.tree import DecisionTreeClassifier\n\n"
+        "class Endless(DecisionTreeClassifier):\n"
+        "    def fit(self, X, y, sample_weight=None):\n"
+        f"        while Path({str(clinic.parent / 'hang')!r}).exists():\n            time.sleep(0.05)\n"
+        "        return super().fit(X, y, sample_weight)\n"
+    )
+    (clinic.parent / "hang").touch()
+    clinic.write_text(toml("clinic", SECRET + LABEL, learner='"endless.Endless"'))
+    begun = time.monotonic()
+    said = simulate([clinic, lab], "--rounds", 1, "--timeout", 1)
+    assert time.monotonic() - begun < 30
+    said.failed(
+        3, "Agent 'clinic', this organisation's own, has not answered for 1 seconds", f"The run is kept in {run}"
+    )
+    (clinic.parent / "hang").unlink()
+    assert assistlearn("simulate", "--resume", run).code == 0
 
 
 def test_ctrl_c_leaves_a_run_to_go_on_with_on_the_same_tables(agents):

@@ -190,7 +190,13 @@ def test_tags_follow_the_learners():
     takes_all = AssistedClassifier([("a", TREE, left), ("b", TREE, right)], method="ascii")
     assert get_tags(takes_all).input_tags.allow_nan
     assert get_tags(takes_all).input_tags.sparse
-    mixed = AssistedClassifier([("a", TREE, left), ("b", GaussianNB(), right)], method="ascii")
+    mixed = AssistedClassifier([("a", TREE, left), ("b", GaussianNB(), right)], method="ascii", preprocess="never")
     assert not get_tags(mixed).input_tags.allow_nan
+    assert not get_tags(mixed).input_tags.string
     assert not get_tags(mixed).input_tags.sparse
+    mixed.set_params(preprocess="auto")
+    assert get_tags(mixed).input_tags.allow_nan
+    assert get_tags(mixed).input_tags.string
+    own_steps = AssistedClassifier([("a", make_pipeline(StandardScaler(), GaussianNB()), left)])
+    assert not get_tags(own_steps).input_tags.string
     assert not get_tags(AssistedClassifier(agents="nonsense")).input_tags.allow_nan

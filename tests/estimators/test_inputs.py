@@ -119,13 +119,12 @@ def test_missing_values_are_welcome_where_the_learner_takes_them():
     )
 
 
-def test_missing_values_are_refused_by_a_learner_that_does_not_with_the_agents_name():
+def test_without_preprocessing_missing_values_are_refused_by_a_learner_that_does_not_take_them():
     X, y = birds()
     X = X.copy()
     X[3, 4] = np.nan
-    clf = AssistedClassifier(
-        [("a", TREE, left), ("b", LogisticRegression(), right)], n_rounds=2, random_state=0, method="ascii"
-    )
+    agents = [("a", TREE, left), ("b", LogisticRegression(), right)]
+    clf = AssistedClassifier(agents, n_rounds=2, random_state=0, method="ascii", preprocess="never")
     with pytest.raises(LearnerError, match=r"Agent 'b'.*LogisticRegression could not fit in round 1.*NaN"):
         clf.fit(X, y)
     fine, y = birds()
@@ -189,7 +188,7 @@ def test_the_table_given_is_not_changed():
         X.flags.writeable = True
 
 
-@pytest.mark.parametrize("estimator", ["tree", None, 3, DecisionTreeClassifier])
+@pytest.mark.parametrize("estimator", ["tree", 3, DecisionTreeClassifier])
 def test_what_is_no_estimator_is_named_with_its_agent(estimator):
     clf = AssistedClassifier([("a", estimator, [0]), ("b", DecisionTreeClassifier(), [1])])
     with pytest.raises(SettingsError, match=r"Agent 'a': .* is not a classifier. Pass an instance"):

@@ -30,7 +30,8 @@ def read(name: str, version: int = 1) -> Any:
 @pytest.mark.parametrize("version", FILES)
 def test_every_type_of_message_has_a_golden_file(version):
     assert {path.stem for path in FILES[version]} == set(SAID[version])
-    assert {type_of(message) for message in SAID[version].values()} == {type_of(k) for k in (*m.REQUESTS, *m.REPLIES)}
+    known = {type_of(k) for k in (*m.REQUESTS, *m.REPLIES)} - ({"propose", "consent"} if version < 6 else set())
+    assert {type_of(message) for message in SAID[version].values()} == known
 
 
 def test_every_version_has_golden_files():
@@ -127,4 +128,4 @@ def test_the_generator_overwrites_nothing(tmp_path, monkeypatch, capsys):
     golden.main()
     golden.main()
     assert (tmp_path / f"v{m.VERSION}" / "forget.msg").read_bytes() == b"precious"
-    assert f"0 files written, {len(golden.V5)} were there" in capsys.readouterr().out
+    assert f"0 files written, {len(golden.V6)} were there" in capsys.readouterr().out

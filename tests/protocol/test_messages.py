@@ -37,6 +37,7 @@ LEAVES_THE_INITIATOR = {
     "End": ["n_rounds", "last_turn"],
     "Predict": ["start", "stop"],
     "Forget": [],
+    "Propose": ["initiator", "purpose", "method", "n_samples", "n_rounds", "withdrawn"],
 }
 LEAVES_A_HELPER = {
     "Opened": ["agent", "n_rows"],
@@ -46,6 +47,7 @@ LEAVES_A_HELPER = {
     "Ended": ["n_models"],
     "Scores": ["known", "scores", "total_weight"],
     "Forgotten": ["n_models"],
+    "Consent": ["state", "request", "since", "text"],
     "Problem": ["kind", "text", "known"],
 }
 INSIDE_A_TURN = {"News": ["turn", "round", "model_weight", "reward"]}

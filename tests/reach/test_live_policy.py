@@ -21,6 +21,7 @@ from assistlearn.reach.flare.carrying.flare_transport import FlareTransport
 from assistlearn.reach.flare.carrying.job import OVER
 from assistlearn.reach.flare.carrying.job_definition import write_job
 from assistlearn.reach.flare.provisioning.kit import load_kit
+from assistlearn.service.owners_desk import OwnersDesk
 from assistlearn.service.store import runs_at
 from tests.reach.organisations import HELPERS, INITIATOR, NAMES, PURPOSE, Organisations
 
@@ -165,6 +166,26 @@ def test_a_site_refuses_what_its_owner_does_not_allow_names_itself_and_keeps_it_
             ("sent", INITIATOR, "refused", "problem"),
         ]
         assert not (home(small, name) / "runs" / "refused").exists()
+
+
+def test_a_running_site_lets_a_request_wait_and_does_what_its_owner_answers_in_the_same_job(small):
+    lab = HELPERS[0]
+    allow(small, lab, initiator="bank")
+    proposal = m.Propose(run="asked", initiator=INITIATOR, purpose=PURPOSE, method="soft", n_samples=9, n_rounds=1)
+    desk = OwnersDesk(home(small, lab), 14)
+    with transport(small, INITIATOR, lab) as carrier:
+        waits = decode(carrier.ask(lab, encode(proposal)))
+        assert (waits.state, waits.run) == ("waiting", "asked")
+        [request], _ = desk.requests()
+        assert (request.initiator, request.proof, request.request) == (INITIATOR, "certificate", waits.request)
+        assert decode(carrier.ask(lab, opening("asked"))).kind == "refused"
+        desk.approve(request, "Ada")
+        assert decode(carrier.ask(lab, encode(proposal))).state == "allowed"
+        assert isinstance(decode(carrier.ask(lab, opening("asked"))), m.Opened)
+        desk.reject(desk.find(waits.request), "Ada", "no more")
+        assert decode(carrier.ask(lab, encode(proposal))).text == "no more"
+        assert "was taken back" in decode(carrier.ask(lab, opening("asked"))).text
+        assert isinstance(decode(carrier.ask(lab, encode(m.Forget(run="asked")))), m.Forgotten)
 
 
 def test_runs_and_samples_are_counted_and_another_organisation_cannot_ask_in_the_initiators_place(small):

@@ -34,7 +34,9 @@ FOREST = RandomForestClassifier(n_estimators=5, max_depth=3)
 
 
 def learner(estimator: Any) -> str:
-    """Return the lines of an agent file that name a learner."""
+    """Return the lines of an agent file that name a learner; none where an initiator has labels alone."""
+    if estimator is None:
+        return ""
     plain = type(estimator)().get_params()
     lines = ["[learner]", f'kind = "{type(estimator).__module__}.{type(estimator).__name__}"', "[learner.parameters]"]
     lines += [f"{key} = {value}" for key, value in estimator.get_params().items() if value != plain[key]]
@@ -42,10 +44,15 @@ def learner(estimator: Any) -> str:
 
 
 def three_ways(made: Organisations, run: str, tables: dict[str, pl.DataFrame], method: str, **options: Any) -> None:
-    """Assert that network, processes on this machine, and estimator agree; the initiator's labels are in ``y``."""
+    """Assert that network, processes on this machine, and estimator agree; the initiator's labels are in ``y``.
+
+    An initiator whose table has ids and labels alone takes no turns.
+    """
     if "holdout" in options:  # samples are sent in the order of their ids then
         tables[INITIATOR] = tables[INITIATOR].sort(pl.col("id").cast(pl.String))
     learners = dict(zip(tables, [TREE, FOREST, TREE, TREE], strict=False))
+    if tables[INITIATOR].columns == ["id", "y"]:
+        learners[INITIATOR] = None
     for name, table in tables.items():
         made.write(name, table, "y" if name == INITIATOR else None, learner(learners[name]))
     task = made.task(run, list(tables)[1:], method=method, rounds=ROUNDS, seed=SEED, **options)
@@ -74,7 +81,7 @@ def three_ways(made: Organisations, run: str, tables: dict[str, pl.DataFrame], m
             .join(table, on="id", how="left", maintain_order="left")
             .drop("id", "y", strict=False)
         )
-        agents.append((name, learners[name], slice(start, start + columns.width)))
+        agents.append((name, learners[name], list(range(start, start + columns.width))))
         start += columns.width
         X.append(columns.to_numpy())
     classes = folder.settings().classes
@@ -99,6 +106,7 @@ def three_ways(made: Organisations, run: str, tables: dict[str, pl.DataFrame], m
         ("default_credit", "simple", {"order": "random"}),
         ("vehicle_scale", "ensemble", {}),
         ("vehicle_scale", "soft", {"reward": "auto", "combine": "auto", "models_per_turn": 3}),
+        pytest.param("breast", "simple", {"labels_alone": True}, marks=pytest.mark.slow),
     ],
 )
 def test_fates_pairs_train_and_predict_as_in_one_process(organisations, data_folder, pair, method, options):
@@ -106,6 +114,9 @@ def test_fates_pairs_train_and_predict_as_in_one_process(organisations, data_fol
     for name, role in ((INITIATOR, "guest"), (HELPERS[0], "host")):
         table = pl.read_csv(data_folder / "fate_hetero" / f"{pair}_hetero_{role}.csv")
         sides[name] = table.head(MOST_ROWS) if role == "guest" else table
+    if options.get("labels_alone"):
+        sides[INITIATOR] = sides[INITIATOR].select("id", "y")
+    options = {key: value for key, value in options.items() if key != "labels_alone"}
     sides[HELPERS[0]] = sides[HELPERS[0]].filter(pl.col("id").is_in(sides[INITIATOR]["id"].to_list()))
     three_ways(organisations, f"fate-{pair}-{method}", sides, method, **options)
 

@@ -45,7 +45,8 @@ class Parties:
         ids = Ids([f"p-{i:04d}" for i in rows], f"Agent {name!r}")
         asked = {"min_effective": self.options.get("min_effective", 0), "proof": self.options.get("proof", False)}
         table = self.X[rows][:, columns]
-        own = Holdings(name, clone(estimator), ids, table, self.folder / name, SECRET, **asked)
+        learner = None if estimator is None else clone(estimator)  # the initiator's, who may have labels alone
+        own = Holdings(name, learner, ids, table, self.folder / name, SECRET, **asked)
         allowance = self.options.get("allowances", {}).get(name)
         return own if allowance is None else replace(own, limits=OwnerLimits(name, allowance, len(rows)))
 
@@ -83,6 +84,7 @@ class Parties:
             files={},
             plan=Plan(**(PAPERS | {"purpose": "a test", "n_rounds": 5, "seed": 7} | given)),
             reach="memory",
+            label_only=self.agents[0][1] is None,
         )
 
 

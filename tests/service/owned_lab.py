@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from assistlearn.protocol.tally import PeerCount
 from assistlearn.service.agent_from_file import gate
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.limits import OwnerLimits
+from assistlearn.service.owners_desk import OwnersDesk
 from assistlearn.service.privacy.privacy_keeper import PrivacyKeeper
 from assistlearn.service.service import AgentService
 from tests.papers_settings import PAPERS
@@ -44,6 +46,7 @@ class Lab:
     rules: PrivacyRules | None = None
     service: AgentService = field(init=False)
     taken: dict[str, m.TurnTaken] = field(default_factory=dict)
+    now: datetime | None = None
 
     def __post_init__(self) -> None:
         self.restart()
@@ -61,11 +64,27 @@ class Lab:
                 features=X,
                 home=self.home,
                 secret=SECRET,
-                allow=None if owner is None else gate("lab", owner),
+                allow=None if owner is None else gate("lab", owner, self.clock),
+                answer_within=14 if owner is None else owner.answer_within,
                 limits=None if owner is None else OwnerLimits("lab", owner, len(PEOPLE)),
                 privacy=None if self.rules is None else PrivacyKeeper("lab", self.rules, self.home, ids),
-            )
+            ),
+            clock=self.clock,
         )
+
+    def clock(self) -> datetime:
+        """The time at the helper: as a test says, or as it is."""
+        return self.now or datetime.now(UTC)
+
+    def desk(self) -> OwnersDesk:
+        """The desk of the helper's owner, in another process than the service, as far as files can tell."""
+        within = 14 if self.allowance is None else self.allowance.answer_within
+        return OwnersDesk(self.home, within, self.clock)
+
+    def propose(self, asker: str | None = BANK, initiator: str | None = None, **said: Any) -> Any:
+        """Ask the helper's owner for consent."""
+        facts = {"run": "r1", "purpose": "a test", "method": "ascii", "n_samples": 60, "n_rounds": 5}
+        return self.ask(m.Propose(initiator=initiator or asker or BANK, **(facts | said)), asker)
 
     def ask(self, message: m.Message | bytes, asker: str | None = BANK) -> Any:
         """Return the helper's answer."""

@@ -13,8 +13,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from assistlearn.agent_files import load_description
 from assistlearn.errors import BusyError
+from assistlearn.protocol import encode
+from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import counted, verify
+from assistlearn.runs.folder import RunFolder
+from assistlearn.service.agent_from_file import door_of
+from assistlearn.service.owners_desk import OwnersDesk
+from assistlearn.service.service import AgentService
 from tests.cli.small_agents import NEW, SECRET, toml
 from tests.forked_agents import forked
 from tests.serving.served_run import Served, predicted, served, trained
@@ -186,6 +193,22 @@ def test_a_helper_whose_owner_takes_the_permission_back_is_named(run):
     (run.parent / "lab.toml").write_text(toml("lab", f'{SECRET}[allow]\ninitiators = ["somebody else"]\n'))
     with served(run) as service:
         assert "does not work for 'clinic'" in one(service)["missing"]["lab"]
+
+
+def test_a_service_goes_on_by_an_owners_consent_and_ends_with_it_without_a_restart(run):
+    settings = RunFolder(run).settings()
+    file = run.parent / "lab.toml"
+    file.write_text(toml("lab", f'{SECRET}[allow]\ninitiators = ["somebody else"]\n'))
+    home = load_description(file).models
+    facts = {"run": settings.run, "initiator": "clinic", "purpose": settings.plan.purpose, "method": "ascii"}
+    AgentService(door_of(load_description(file))).answer(encode(m.Propose(**facts, n_samples=72, n_rounds=1)))
+    desk = OwnersDesk(home, 14)
+    [request], _ = desk.requests()
+    desk.approve(request, "Ada")
+    with served(run) as service:
+        assert one(service)["missing"] == {}
+        desk.reject(desk.find(request.request), "Ada", "the contract has ended")
+        assert "was taken back" in one(service)["missing"]["lab"]
 
 
 def test_a_helper_whose_file_is_wrong_is_named_and_comes_back_when_it_is_put_right(run):

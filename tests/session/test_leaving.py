@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assistlearn.agents import Answer, Turn
 from assistlearn.core import State
 from assistlearn.errors import AgentGoneError, UnreachableError
-from assistlearn.events import AgentLeft, RoundFinished, RunFinished, TurnFinished
+from assistlearn.events import AgentLeft, RoundFinished, RunFinished, StopReason, TurnFinished
 from assistlearn.orders import GREEDY
 from assistlearn.plan import Plan
 from assistlearn.session import Session
@@ -151,3 +151,11 @@ def test_when_everybody_is_gone_the_run_ends_and_says_why():
     assert [event.agent for event in play.left] == NAMES
     assert play.events[-1].reason.name == "NO_AGENT_CONTRIBUTED"
     assert play.events[-1].n_rounds == 1
+
+
+def test_when_all_are_gone_who_contributed_in_this_round_that_is_why_it_ends():
+    """The initiator is always there unless it has labels alone: then its helpers may all be gone."""
+    played = Leave(dict.fromkeys(NAMES, 2), order=GREEDY)
+    assert len(played.turns) == 1
+    assert {event.agent for event in played.left} == {*NAMES}
+    assert played.events[-1] == RunFinished(StopReason.NO_AGENT_LEFT, 1)

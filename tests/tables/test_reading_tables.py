@@ -6,6 +6,7 @@ import dataclasses
 import datetime as dt
 import gzip
 import os
+import re
 
 import duckdb
 import numpy as np
@@ -418,3 +419,36 @@ def test_a_query_may_name_a_column_as_it_likes(write_agent, database):
 def test_a_missing_database_is_named(write_agent):
     with pytest.raises(MissingTableError, match=r"there is no file .*nowhere\.duckdb \(database\)"):
         read(write_agent(table=None, query='"select 1"', database='"nowhere.duckdb"'))
+
+
+COMPOSITE = {"id": '["country", "number"]', "label": '"y"'}
+
+
+def test_an_id_may_have_several_columns(write_agent):
+    table = read(write_agent("country,number,x,y\nFR,17.0,1,a\nFR,18,2,b\nDE,17,3,b\n", **COMPOSITE))
+    assert table.ids.to_list() == ["FR|17", "FR|18", "DE|17"]
+    assert table.features.columns == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        (
+            "country,number,x,y\nFR,1,1,a\nFR,,2,b\n",
+            IdsError,
+            "1 of 2 rows have no id in column 'number' (first: row 2)",
+        ),
+        ("country,number,x,y\nFR,1,1,a\nFR,1,2,b\n", IdsError, r"'country|number' occur more than once (first: 'FR|1'"),
+        ("country,nr,x,y\nFR,1,1,a\n", ColumnsError, "has no column 'number' (id)"),
+    ],
+)
+def test_a_part_of_an_id_that_is_missing_or_repeated_is_named(write_agent, text, error, said):
+    with pytest.raises(error, match=re.escape(said)):
+        read(write_agent(text, **COMPOSITE))
+
+
+def test_lines_that_end_as_on_old_macintoshes_are_named(write_agent, tmp_path):
+    agent = write_agent(CSV)
+    (tmp_path / "lab.csv").write_bytes(CSV.replace("\n", "\r").encode())
+    with pytest.raises(TableError, match=r"lab.csv ends its lines as old Macintoshes did \(CR\)"):
+        read(agent)

@@ -30,8 +30,8 @@ class AgentDescription:
         What the others call the agent.
     table : TableFile, TableUrl or TableQuery
         Where its table is.
-    id : str
-        The column with the ids.
+    id : tuple of str
+        The column with the ids; several, where an id has several parts.
     label : str or None
         The column with the labels: the initiator's file names one, a helper's does not.
     weight : str or None
@@ -39,7 +39,8 @@ class AgentDescription:
     features : FeatureChoice
         Which columns are features.
     learners : tuple of LearnerDescription
-        Its learner; where there are several, the best of them on its own samples.
+        Its learner; where there are several, the best of them on its own samples. None at an initiator that has labels
+        alone and takes no turns.
     preprocessing : PreprocessingSettings
         How its columns are prepared.
     models : Path
@@ -61,7 +62,7 @@ class AgentDescription:
     file: Path
     name: str
     table: TableFile | TableUrl | TableQuery
-    id: str
+    id: tuple[str, ...]
     label: str | None
     weight: str | None
     features: FeatureChoice
@@ -79,6 +80,11 @@ class AgentDescription:
     def is_initiator(self) -> bool:
         """Whether it has labels."""
         return self.label is not None
+
+    @property
+    def is_label_only(self) -> bool:
+        """Whether it has labels and nothing to learn from: it takes no turns of its own."""
+        return not self.learners
 
 
 def load_description(path: str | PathLike[str]) -> AgentDescription:
@@ -119,7 +125,7 @@ def _described(keys: AgentKeys, places: Places) -> AgentDescription:
         file=places.file,
         name=keys.name,
         table=_table(keys, places.file.parent),
-        id=keys.id,
+        id=keys.id_columns,
         label=keys.label,
         weight=keys.weight,
         features=keys.features,
@@ -136,8 +142,10 @@ def _described(keys: AgentKeys, places: Places) -> AgentDescription:
 
 
 def _learners(
-    named: LearnerDescription | str | tuple[LearnerDescription | str, ...],
+    named: LearnerDescription | str | tuple[LearnerDescription | str, ...] | None,
 ) -> tuple[LearnerDescription, ...]:
+    if named is None:
+        return ()
     every = named if isinstance(named, tuple) else (named,)
     return tuple(LearnerDescription(each) if isinstance(each, str) else each for each in every)
 

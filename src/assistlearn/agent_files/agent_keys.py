@@ -28,7 +28,10 @@ AgentName = Annotated[
 Separator = Annotated[str, Meta(pattern=r"\A[\x00-\x7f]\Z", description='one character, such as ";" or "\\t"')]
 TablePlace = Annotated[str, Meta(pattern=r"\S", description="a path or a URL in quotes")]
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
-LearnerName = Annotated[Text, Meta(examples=["sklearn.tree.DecisionTreeClassifier"])]
+Name = Annotated[str, Meta(description="a text in quotes, not an empty one")]
+"""As ``Text``, where a list may stand as well: msgspec 0.22 crashes at the program's end over a pattern in such a
+choice, so that empty texts are found in ``__post_init__``."""
+LearnerName = Annotated[Name, Meta(examples=["sklearn.tree.DecisionTreeClassifier"])]
 
 
 class FeatureChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,7 +40,7 @@ class FeatureChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     include : tuple of str or None
-        None: every column but the ids, the label and the weight.
+        None: every column but the ids, the label and the weight. Empty: none, for an initiator with labels alone.
     exclude : tuple of str
         Taken away from those included.
     """
@@ -57,7 +60,7 @@ class LearnerDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True
         What the class or function is called with.
     """
 
-    kind: LearnerName
+    kind: Annotated[Text, Meta(examples=["sklearn.tree.DecisionTreeClassifier"])]
     parameters: Mapping[str, Any] = {}
 
 
@@ -70,14 +73,11 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     query: Text | None = None
     database: TablePlace | None = None
     read_seconds: Seconds = 600.0
-    id: Annotated[Text, Meta(examples=["id"])]
+    id: Annotated[Name | tuple[Name, ...], Meta(examples=["id"])]
     label: Text | None = None
     weight: Text | None = None
     features: FeatureChoice = FeatureChoice()
-    learner: Annotated[
-        LearnerDescription | LearnerName | Annotated[tuple[LearnerDescription | LearnerName, ...], Meta(min_length=1)],
-        Meta(examples=["sklearn.tree.DecisionTreeClassifier"]),
-    ]
+    learner: LearnerDescription | LearnerName | tuple[LearnerDescription | LearnerName, ...] | None = None
     moved_columns: Literal["refuse", "accept"] = "refuse"
     models: Path | None = None
     secret: Path | None = None
@@ -86,10 +86,11 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     privacy: PrivacyRules | None = None
 
     def __post_init__(self) -> None:
-        if self.label == self.id:
-            raise WrongKeyError(
-                "label", f"label and id both name the column {self.label!r}. They must be different columns."
-            )
+        for key, value in (("id", self.id), ("learner", self.learner)):
+            _refuse_empty(key, value)
+        self._check_id()
+        if self.learner is None:
+            self._check_label_only()
         if self.weight is not None:
             self._check_weight()
         if self.label is None and self.privacy is not None and self.privacy.max_label_epsilon is not None:
@@ -103,6 +104,33 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         else:
             self._check_file()
 
+    @property
+    def id_columns(self) -> tuple[str, ...]:
+        """The columns that make up an id."""
+        return (self.id,) if isinstance(self.id, str) else self.id
+
+    def _check_id(self) -> None:
+        if len(set(self.id_columns)) < len(self.id_columns):
+            raise WrongKeyError("id", f"id = {list(self.id_columns)} names a column twice. Name each once.")
+        if self.label in self.id_columns:
+            raise WrongKeyError(
+                "label", f"label and id both name the column {self.label!r}. They must be different columns."
+            )
+
+    def _check_label_only(self) -> None:
+        if self.label is None:
+            raise WrongKeyError(
+                "learner",
+                "the key 'learner' is missing. Add a line such as: learner = \"sklearn.tree.DecisionTreeClassifier\"",
+            )
+        if self.preprocessing != PreprocessingSettings(missing_values=self.preprocessing.missing_values):
+            raise WrongKeyError(
+                "preprocessing",
+                "[preprocessing] says how features are prepared for the learner, and the file names no learner: an "
+                "initiator with labels alone has none to prepare. Remove it (all but missing_values, which goes for "
+                'the labels, too), or add: learner = "..."',
+            )
+
     def _check_weight(self) -> None:
         if self.label is None:
             raise WrongKeyError(
@@ -110,10 +138,10 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
                 f"weight names the column {self.weight!r}, but the file names no column with labels: only the "
                 "initiator's samples have weights. Remove the line from a helper's file.",
             )
-        for key, column in (("id", self.id), ("label", self.label)):
-            if self.weight == column:
+        for key, columns in (("id", self.id_columns), ("label", (self.label,))):
+            if self.weight in columns:
                 raise WrongKeyError(
-                    "weight", f"weight and {key} both name the column {column!r}. They must be different columns."
+                    "weight", f"weight and {key} both name the column {self.weight!r}. They must be different columns."
                 )
 
     def _check_query(self) -> None:
@@ -142,3 +170,13 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             )
         if self.separator is not None and self.table.partition("?")[0].lower().endswith((".parquet", "/")):
             raise WrongKeyError("separator", "'separator' goes with a CSV file, not with Parquet. Remove it.")
+
+
+def _refuse_empty(key: str, value: object) -> None:
+    """Refuse an empty text, an empty list, and a list with an empty text."""
+    every = value if isinstance(value, tuple) else (value,)
+    if not every or any(isinstance(each, str) and not each.strip() for each in every):
+        shown = list(every) if isinstance(value, tuple) else value
+        raise WrongKeyError(
+            key, f"{key} = {shown!r} must be a text in quotes, or several in a list; none may be empty."
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -13,6 +13,9 @@ from assistlearn.errors import WrongKeyError
 
 MIN_EFFECTIVE = 3
 """On how many people the ignorance must lie for an agent to take a turn, where its owner says nothing else."""
+
+ANSWER_WITHIN = 14
+"""Days in which a request for consent can be answered before it expires, where the owner does not say."""
 
 Most: TypeAlias = Count | Annotated[str, Meta(pattern=r"\Anone\Z", description='"none"')] | None
 """How much is allowed: a number, ``"none"`` for no limit, or None where the file does not say."""
@@ -24,9 +27,14 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     initiators : tuple of str
-        The agents that may start a run; at least one.
+        The agents that may start a run; at least one, unless ``unknown`` says that others may ask.
     purpose : str or None
         The purpose that a run must state, word for word. None: any.
+    unknown : {"ask", "refuse"} or None
+        What happens to a run of another initiator, or for another purpose: its request waits for the owner's consent
+        (:mod:`assistlearn.service.permission`), or it is refused. None, where the file does not say, is ``"ask"``.
+    answer_within : int
+        Days in which such a request can be answered before it expires.
     max_runs, max_turns, max_total_turns, max_ids_a_day, max_total_ids, max_votes_a_day, max_total_votes, \
     max_total_bits : int, "none" or None
         How much one initiator may ask for; :mod:`assistlearn.service.limits` says what is counted, and what holds where
@@ -55,6 +63,8 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     initiators: Annotated[tuple[str, ...], Meta(examples=[["clinic"]])]
     purpose: Text | None = None
+    unknown: Literal["ask", "refuse"] | None = None
+    answer_within: Annotated[int, Meta(ge=1, le=3650)] = ANSWER_WITHIN
     max_runs: Most = None
     max_samples: Most = None
     min_people: Most = None
@@ -70,9 +80,12 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     expires: Any = None  # msgspec takes a date or a moment, but not either
 
     def __post_init__(self) -> None:
-        if not self.initiators or not all(name.strip() for name in self.initiators):
+        nobody = not self.initiators and self.unknown != "ask"
+        if nobody or not all(name.strip() for name in self.initiators):
             raise WrongKeyError(
-                "initiators", "allow.initiators names nobody. List the agents that may start a run, or remove [allow]."
+                "initiators",
+                "allow.initiators names nobody. List the agents that may start a run, or let everybody ask for consent "
+                '(unknown = "ask"), or remove [allow].',
             )
         msgspec.structs.force_setattr(self, "expires", _moment(self.expires))
 

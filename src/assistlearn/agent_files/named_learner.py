@@ -31,7 +31,8 @@ def make_learner(description: AgentDescription) -> Any:
     description : AgentDescription
         The kind of each of its ``learners`` is a class (``"sklearn.tree.DecisionTreeClassifier"``) or a function that
         returns a classifier (``"module:function"``). The module is looked for among the installed ones, then beside the
-        file. Several are made into one that takes the best of them (:class:`~assistlearn.learners.BestOf`).
+        file. Several are made into one that takes the best of them (:class:`~assistlearn.learners.BestOf`). None where
+        there are none.
 
     Raises
     ------
@@ -46,8 +47,8 @@ def make_learner(description: AgentDescription) -> Any:
     DecisionTreeClassifier(max_depth=3)
     """
     made = [_Maker(description, learner).make() for learner in description.learners]
-    if len(made) == 1:
-        return made[0]
+    if len(made) < 2:
+        return made[0] if made else None
     from assistlearn.learners.best_of import BestOf  # scikit-learn, too: slow to import
 
     return BestOf(made)

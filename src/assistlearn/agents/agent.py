@@ -49,8 +49,8 @@ class Agent:
     ----------
     name : str
         What the others call it.
-    estimator : scikit-learn classifier
-        Its private learner.
+    estimator : scikit-learn classifier or None
+        Its private learner; None for an initiator that has labels alone: it takes no turn, and has no vote.
     honesty : Honesty, optional
         How it finds out where its model is right; on the training samples by default.
     retelling : Retelling, optional
@@ -62,6 +62,7 @@ class Agent:
     ) -> None:
         self.name = name
         self.models: list[KeptModel] = []
+        self._takes_turns = estimator is not None
         self._learner = Learner(estimator, name, honesty)
         self._retelling = retelling
         self._samples: TrainingSamples | None = None
@@ -71,7 +72,7 @@ class Agent:
         """Take the task: the samples that there are, the agent's rows of them, and a seed for the preparation."""
         self.models = []
         self._candidate = None
-        if samples.can_be_told_apart:
+        if self._takes_turns and samples.can_be_told_apart:
             self._learner.prepare(samples.table, samples.own_codes, seed)
         self._samples = replace(samples, table=None)  # the learner has what it needs of it
 
@@ -80,6 +81,7 @@ class Agent:
 
         With ``keep=False`` a model that is not useless becomes a candidate instead, which :meth:`keep_candidate` keeps.
         """
+        assert self._takes_turns, "an agent without a learner takes no turns"
         self._candidate = None
         samples = self._training()
         ignorance = state.ignorance()

@@ -1,6 +1,7 @@
 """Alignment: which samples the agents share, in one order, without sending ids in clear. Bytes in, bytes out."""
 
 from assistlearn.alignment.asked import ids_asked
+from assistlearn.alignment.composite_id import join_ids, split_ids
 from assistlearn.alignment.hashed import HashHelper, HashInitiator
 from assistlearn.alignment.id_column import normalise
 from assistlearn.alignment.ids import Ids
@@ -20,7 +21,9 @@ __all__ = [
     "PsiHelper",
     "PsiInitiator",
     "ids_asked",
+    "join_ids",
     "normalise",
     "normalise_one",
     "samples_of_run",
+    "split_ids",
 ]

@@ -51,6 +51,8 @@ _LABEL = """\
 # The column with the labels: this agent is the initiator, who wants help. Helpers' files have no such line.
 # Rows without a label are not trained on; they are the ones to predict.
 label = "diagnosis"
+# One that has labels alone, and nothing to learn from, has no [learner] below, and leaves other columns out:
+# [features] with include = []
 # weight = "cost"    # a column with what each row counts, from 0 on; without it all count alike. Helpers are told it.
 """
 
@@ -87,6 +89,7 @@ _ALLOW = """\
 # [allow]
 # initiators = ["clinic"]
 # purpose = "a study of breast cancer"
+# unknown = "ask"            # others wait for your consent: assistlearn requests
 # max_runs = 10
 # max_samples = 100_000
 # min_people = 20

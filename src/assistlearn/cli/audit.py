@@ -38,6 +38,7 @@ def audit(
     entries = [entry for entry in read(path) if not run or entry.run == run]
     facts = {"ledger": str(path), "whole": True, "entries": chain.number} | _summary(entries)
     facts |= {"totals": _totals(entries), "counted": {} if run else _counted(chain.tally)}
+    facts["decisions"] = [entry.decision for entry in entries if entry.decision is not None]
     facts["told"] = [] if run else [asdict(each) for each in told_at(ToldBook(path.parent / "told"))]
     if json:
         say_json(facts)
@@ -69,6 +70,8 @@ def _totals(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """Return the messages and bytes of each type, by direction and peer, in the order of a run."""
     sums: dict[tuple[str, str, str], list[int]] = {}
     for entry in entries:
+        if entry.decision is not None:
+            continue
         total = sums.setdefault((entry.direction, entry.peer, entry.type), [0, 0])
         total[0] += 1
         total[1] += entry.bytes
@@ -94,6 +97,8 @@ def _show(facts: dict[str, Any], run: str) -> None:
             say_table(_view(facts["totals"], "refused", "What was turned away at the door", "from"))
         runs = ", ".join(map(plain, facts["runs"])) or "none"
         say(f"Runs: {runs}. From {_moment(facts['first'])} to {_moment(facts['last'])}, UTC.")
+    for decision in facts["decisions"]:
+        say(decision_in_words(decision))
     for peer, counts in facts["counted"].items():
         told = ", ".join(f"{n:,} {unit}" for unit, n in counts.items())
         say(f"Counted for {plain(peer)}, for good: {told}.")
@@ -102,6 +107,17 @@ def _show(facts: dict[str, Any], run: str) -> None:
     if facts["entries"]:
         entries = "1 entry" if facts["entries"] == 1 else f"{facts['entries']:,} entries"
         say(f"[green]The ledger is whole:[/] {entries}, none changed or removed. ({plain(facts['ledger'])})")
+
+
+def decision_in_words(decision: dict[str, Any]) -> str:
+    """Return what the owner has decided about a request for consent, for people."""
+    until = f", until {_moment(decision['until'])}" if decision["until"] else ""
+    reason = f" ({plain(decision['reason'])})" if decision["reason"] else ""
+    who, what = plain(decision["initiator"]), plain(decision["purpose"] or "no purpose")
+    return (
+        f"Decided by {plain(decision['by'])}, {_moment(decision['time'])}: request {plain(decision['request'])} of "
+        f"{who} for {what} is {plain(decision['answer'])}{until}{reason}."
+    )
 
 
 def _moment(time: str) -> str:

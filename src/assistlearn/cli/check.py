@@ -93,7 +93,7 @@ def _limits(holdings: Holdings, now: datetime) -> dict[str, Any] | None:
     tally, day = counted(holdings.home / "ledger.jsonl"), now.date().isoformat()
     used = [
         row
-        for initiator in holdings.limits.initiators
+        for initiator in dict.fromkeys([*holdings.limits.initiators, *tally.consented(now)])
         for row in holdings.limits.standing(initiator, tally.of(initiator), day)
     ]
     return {"used": used, "of_one_run": holdings.limits.of_one_run()}
@@ -139,12 +139,7 @@ def _show(facts: dict[str, Any]) -> None:
         say("labels: " + ", ".join(f"{plain(label)} ({count:,})" for label, count in facts["classes"].items()))
     if facts["weights"] is not None:
         say(_in_words(facts["weights"]))
-    view = Table("feature", "kind")
-    view.add_column("missing", justify="right")
-    view.add_column("different values", justify="right")
-    for column in facts["columns"]:
-        view.add_row(plain(column["name"]), column["kind"], f"{column['missing']:.1%}", f"{column['distinct']:,}")
-    say_table(view)
+    _show_columns(facts["columns"])
     for title, key in (("What would leave this organisation", "leaves"), ("What stays", "stays")):
         say(f"[bold]{title}[/]")
         for line in facts[key]:
@@ -155,6 +150,17 @@ def _show(facts: dict[str, Any]) -> None:
         _show_privacy(facts["privacy"])
     for note in facts["notes"]:
         say(f"[yellow]Note:[/] {plain(note)}")
+
+
+def _show_columns(columns: list[dict[str, Any]]) -> None:
+    if not columns:  # an initiator with labels alone
+        return
+    view = Table("feature", "kind")
+    view.add_column("missing", justify="right")
+    view.add_column("different values", justify="right")
+    for column in columns:
+        view.add_row(plain(column["name"]), column["kind"], f"{column['missing']:.1%}", f"{column['distinct']:,}")
+    say_table(view)
 
 
 def _in_words(weights: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What a command asks its user: a passphrase, and whether a fingerprint is the right one."""
+"""What a command asks its user: a passphrase, whether a fingerprint is the right one, whether to go on."""
 
 from __future__ import annotations
 
@@ -46,6 +46,16 @@ def passphrase(file: Path | None, new: bool = False) -> str:
         )
     words = "Passphrase of the authority's key, at least 12 letters" if new else "Passphrase of the authority's key"
     return str(typer.prompt(words, hide_input=True, confirmation_prompt=new, err=True))
+
+
+def agreed(question: str, yes: bool) -> None:
+    """Go on only if the user says so, by an option or to a question."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise SettingsError("Nothing was done: nobody is here to be asked. Add --yes to go on without a question.")
+    if not typer.confirm(question, err=True):
+        raise SettingsError("Nothing was done: it was not confirmed.")
 
 
 def confirm(what: str, shown: str, wanted: str | None, yes: bool) -> None:

@@ -56,7 +56,7 @@ def _at_some(files: list[Path], run: str) -> tuple[dict[str, int], dict[str, str
     for file in files:
         description = load_description(file)
         memory = RunStore(run_folder(description.models, run))
-        if not memory.exists:
+        if not memory.folder.is_dir():  # one without opened.json has files all the same
             known = ", ".join(runs_at(description.models)) or "none"
             raise RunError(f"Agent {description.name!r} knows no run {run!r}. The runs it knows: {known}.")
         found[description.name] = memory

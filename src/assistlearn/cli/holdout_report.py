@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from assistlearn.cli.output import counted, plain, say, say_table
-from assistlearn.pages.figures_in_words import TITLES
+from assistlearn.pages.figures_in_words import MOST_FREQUENT, TITLES, compared_in_words
 
 MOST_CLASSES = 12
 """With more classes than these, which class is taken for which is not shown as a table; ``--json`` has it."""
@@ -31,7 +31,8 @@ def _verdict(report: Mapping[str, Any]) -> str:
     """Return in words whether help was worth it, by the accuracy."""
     assisted, alone = report["assisted"]["accuracy"], report["alone"]["accuracy"]
     found = report["differences"]["accuracy"]
-    words = f"accuracy [bold]{assisted:.1%}[/] with help, {alone:.1%} alone"
+    by_labels = f" ({MOST_FREQUENT})" if report.get("alone_by_labels") else ""
+    words = f"accuracy [bold]{assisted:.1%}[/] with help, {alone:.1%} alone{by_labels}"
     if found is None:
         return f"{words}."
     between = f"the difference lies between {found['low']:+.1%} and {found['high']:+.1%} (95 % interval)"
@@ -43,7 +44,8 @@ def _verdict(report: Mapping[str, Any]) -> str:
 
 
 def _metrics(report: Mapping[str, Any]) -> Table:
-    view = Table("", title="With help, and the initiator alone with as many models", title_justify="left")
+    by_labels = bool(report.get("alone_by_labels"))
+    view = Table("", title=compared_in_words(by_labels), title_justify="left")
     for title in ("with help", "alone", "difference", "95 % interval"):
         view.add_column(title, justify="right")
     for name, title in TITLES.items():

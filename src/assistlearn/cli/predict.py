@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 from assistlearn.cli.output import Json, counted, plain, say, say_json
 from assistlearn.cli.overwriting import Force, check_target, needed_by_run
 from assistlearn.errors import TableError, UnreachableError
-from assistlearn.reach import TIMEOUT
+from assistlearn.reach import A_YEAR, TIMEOUT
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     from assistlearn.runs.prediction import Prediction
     from assistlearn.tables import LoadedAgent
 
+OWN_COLUMNS = ("prediction", "agents", "absent")
+"""Columns of the file besides ids and probabilities."""
+
+BY_SHARES = "(shares of the labels)"
+"""Who answers, in place of agents: nobody is called so."""
+
 
 def predict(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")],
@@ -27,7 +34,7 @@ def predict(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="CSV file with the ids to predict, in a column named as the initiator's id column.",
+            help="CSV file with the ids to predict, in columns named as the initiator's id columns.",
             show_default="the initiator's rows without a label, or else all",
         ),
     ] = None,
@@ -35,7 +42,7 @@ def predict(
         "predictions.csv"
     ),
     timeout: Annotated[
-        float, typer.Option(min=1, metavar="SECONDS", help="How long to wait for an answer of an agent.")
+        float, typer.Option(min=1, max=A_YEAR, metavar="SECONDS", help="How long to wait for an answer of an agent.")
     ] = TIMEOUT,
     allow_absent: Annotated[
         bool, typer.Option("--allow-absent", metavar="", help="Exit with 0 although an agent did not take part.")
@@ -84,7 +91,7 @@ def predicted(
             samples = Ids(asked, f"Agent {own.description.name!r}")
             rows = rows_of(samples, own.table.ids)
             prediction = predicting.predict(open_run, samples, rows)
-    if not prediction.known:
+    if not prediction.known and prediction.by_shares is None:
         raise UnreachableError("No agent can vote. " + _reasons(prediction))
     if require_all and prediction.absent:
         raise UnreachableError(f"Nothing was written, as not every agent takes part. {_reasons(prediction)}")
@@ -116,18 +123,20 @@ def _without_label(own: LoadedAgent) -> pl.Series:
 def _in_file(file: Path, folder: RunFolder) -> pl.Series:
     """Return the ids in a file, once they are known to be complete and all different."""
     from assistlearn.agent_files import load_description
-    from assistlearn.alignment import Ids
+    from assistlearn.alignment import Ids, join_ids
 
     settings = folder.settings()
-    name = load_description(settings.files[settings.initiator]).id
+    names = load_description(settings.files[settings.initiator]).id
     frame = _csv(file)
-    if name not in frame.columns:
-        raise TableError(
-            f"{file} has no column {name!r}, which holds the ids at {settings.initiator!r}. Its columns are "
-            f"{', '.join(map(repr, frame.columns))}. Name one of them so, in the first line of the file."
-        )
-    Ids(frame[name], str(file))
-    return frame[name]
+    for name in names:
+        if name not in frame.columns:
+            raise TableError(
+                f"{file} has no column {name!r}, which holds the ids at {settings.initiator!r}. Its columns are "
+                f"{', '.join(map(repr, frame.columns))}. Name one of them so, in the first line of the file."
+            )
+    ids = frame[names[0]] if len(names) == 1 else join_ids([frame[name] for name in names], str(file))
+    Ids(ids, str(file))
+    return ids
 
 
 def _csv(file: Path) -> pl.DataFrame:
@@ -141,23 +150,37 @@ def _csv(file: Path) -> pl.DataFrame:
         raise TableError(f"{file} cannot be read as CSV: {error}") from None
 
 
-def _write(out: Path, id_name: str, asked: pl.Series, prediction: Prediction) -> None:
-    """Write a row for each sample; one that nobody knows has no prediction and no probabilities."""
+def _write(out: Path, id_names: Sequence[str], asked: pl.Series, prediction: Prediction) -> None:
+    """Write a row for each sample; one that nothing is known of has no prediction and no probabilities.
+
+    The last column names the agents that did not take part, so that the file itself says that their votes are missing.
+    """
     import numpy as np
     import polars as pl
 
+    from assistlearn.alignment import split_ids
     from assistlearn.storage import write_bytes
 
     agents = list(prediction.known)
-    masks = np.column_stack([prediction.known[name] for name in agents])
-    unknown = pl.Series(~masks.any(axis=1))
-    own_name = "id" if id_name in ("prediction", "agents") else id_name
-    columns: dict[str, Any] = {own_name: asked, "prediction": pl.Series(prediction.labels, strict=False)}
+    masks = np.array([prediction.known[name] for name in agents], dtype=bool).reshape(len(agents), len(asked)).T
+    unknown = pl.Series(~prediction.decided)
+    columns: dict[str, Any] = {}
+    for name, part in zip(id_names, split_ids(asked, id_names), strict=True):
+        columns[f"id ({name})" if name in OWN_COLUMNS else name] = part
+    columns["prediction"] = pl.Series(prediction.labels, strict=False)
     for position, name in enumerate(prediction.classes):
         columns[f"probability of {name}"] = pl.Series(prediction.probabilities[:, position]).set(unknown, None)
     voters = (" ".join(name for name, there in zip(agents, row, strict=True) if there) for row in masks)
-    columns["agents"] = [names or None for names in voters]
+    columns["agents"] = _with_shares([names or None for names in voters], prediction)
+    columns["absent"] = pl.Series([" ".join(prediction.absent) or None] * len(asked), dtype=pl.String)
     write_bytes(out, pl.DataFrame(columns).write_csv().encode())
+
+
+def _with_shares(voters: list[str | None], prediction: Prediction) -> list[str | None]:
+    """Return who voted on each sample; where the shares of the labels decide, as the initiator has no votes, that."""
+    if prediction.by_shares is None:
+        return voters
+    return [BY_SHARES if alone else names for names, alone in zip(voters, prediction.by_shares, strict=True)]
 
 
 def _facts(out: Path, prediction: Prediction) -> dict[str, Any]:
@@ -166,6 +189,7 @@ def _facts(out: Path, prediction: Prediction) -> dict[str, Any]:
         "file": str(out),
         "samples": len(labels),
         "unknown_to_all": sum(label is None for label in labels),
+        "by_label_shares": 0 if prediction.by_shares is None else int(prediction.by_shares.sum()),
         "known": {name: int(mask.sum()) for name, mask in prediction.known.items()},
         "absent": dict(prediction.absent),
         "warnings": list(prediction.warnings),
@@ -180,6 +204,11 @@ def show_predicted(facts: dict[str, Any]) -> None:
         say(f"  {plain(name)} knows {count:,} of {n:,}")
     if unknown:
         say(f"[yellow]{counted(unknown, 'sample')} unknown to every agent:[/] the prediction is empty there.")
+    if facts["by_label_shares"]:
+        say(
+            f"[yellow]{counted(facts['by_label_shares'], 'sample')} answered by the shares of the training labels:[/] "
+            "no helper says anything of them, and the initiator has labels alone."
+        )
     if facts["trained_on"]:
         say(
             f"[yellow]{counted(facts['trained_on'], 'sample')} took part in training:[/] such predictions look better "
@@ -187,5 +216,5 @@ def show_predicted(facts: dict[str, Any]) -> None:
         )
     for name, why in facts["absent"].items():
         say(f"[yellow]{plain(name)} did not take part:[/] {plain(why)}")
-    if facts["absent"]:
+    if facts["absent"] and facts["known"]:
         say("The predictions are made of the others' votes alone.")

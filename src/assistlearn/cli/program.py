@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from assistlearn import __version__
+from assistlearn.cli.answering_requests import approve, reject
 from assistlearn.cli.audit import audit
 from assistlearn.cli.check import check
 from assistlearn.cli.forget import forget
@@ -23,6 +25,7 @@ from assistlearn.cli.predict import predict
 from assistlearn.cli.privacy import privacy
 from assistlearn.cli.report import report
 from assistlearn.cli.reproduce import reproduce
+from assistlearn.cli.requests import requests
 from assistlearn.cli.serve import serve
 from assistlearn.cli.show import show
 from assistlearn.cli.simulate import simulate
@@ -32,6 +35,7 @@ from assistlearn.cli.watch import watch
 from assistlearn.cli.worth import worth
 from assistlearn.errors import (
     AssistLearnError,
+    ConsentAwaitedError,
     InterruptedRunError,
     LedgerError,
     NetworkError,
@@ -39,7 +43,14 @@ from assistlearn.errors import (
     UnreachableError,
 )
 
-FAULT, WRONG, ABSENT, CHANGED, INTERRUPTED = 1, 2, 3, 4, 130
+FAULT, WRONG, ABSENT, CHANGED, AWAITED, INTERRUPTED = 1, 2, 3, 4, 6, 130
+
+OF_A_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS)
+
+LEDGER_REMEDY = (
+    "Bring the ledger and the files beside it whose names begin as its own does back from a backup. Where there is "
+    "none, ask who changed them, and keep them elsewhere: without them a new ledger begins, which counts from nothing."
+)
 
 app = typer.Typer(
     pretty_exceptions_enable=False,
@@ -56,6 +67,9 @@ app.command("show")(show)
 app.command("report")(report)
 app.command("watch")(watch)
 app.command("audit")(audit)
+app.command("requests")(requests)
+app.command("approve")(approve)
+app.command("reject")(reject)
 app.command("privacy")(privacy)
 app.command("forget")(forget)
 app.command("move")(move)
@@ -133,6 +147,8 @@ def exit_code(error: AssistLearnError) -> int:
             return INTERRUPTED
         case LedgerError():
             return CHANGED
+        case ConsentAwaitedError():
+            return AWAITED
         case RefusedError() | UnreachableError() | NetworkError():
             return ABSENT
         case _:
@@ -141,7 +157,7 @@ def exit_code(error: AssistLearnError) -> int:
 
 def _complain(error: BaseException, message: str, code: int, as_json: bool) -> int:
     """Say what went wrong, and return the exit code."""
-    notes = list(getattr(error, "__notes__", ()))
+    notes = [*getattr(error, "__notes__", ()), *_remedies(error)]
     if as_json:
         say_json({"error": type(error).__name__, "message": message, "notes": notes, "exit_code": code})
     out = complaints()
@@ -149,6 +165,13 @@ def _complain(error: BaseException, message: str, code: int, as_json: bool) -> i
     for note in notes:
         out.print(plain(note))
     return code
+
+
+def _remedies(error: BaseException) -> Iterator[str]:
+    if isinstance(error, LedgerError):
+        yield LEDGER_REMEDY
+    elif isinstance(error, OSError) and not isinstance(error, AssistLearnError) and error.errno in OF_A_DISK:
+        yield "Make room on its disk, or put its rights right. What was written before is whole."
 
 
 def _with_usage(error: Any) -> Exception:

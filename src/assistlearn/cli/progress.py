@@ -136,7 +136,7 @@ class TrainingBar(AskingBar):
     def __init__(self, settings: RunSettings, quiet: bool, console: Console | None = None) -> None:
         super().__init__(quiet, console)
         self._n_rounds = settings.plan.most_rounds
-        self._n_turns = settings.plan.most_rounds * len(settings.agents)
+        self._n_turns = settings.plan.most_rounds * len(settings.turn_takers)
         self._turns: TaskID | None = None
         self._together = ""
         self._said = ""

@@ -12,7 +12,7 @@ from rich.table import Table
 from assistlearn.cli.holdout_report import show_report
 from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table, size
 from assistlearn.cli.worth_report import show_pilot
-from assistlearn.pages.figures_in_words import COMBINATIONS
+from assistlearn.pages.figures_in_words import combination_in_words
 
 if TYPE_CHECKING:
     from assistlearn.plan import Plan
@@ -45,6 +45,7 @@ def outcome(folder: RunFolder) -> dict[str, Any]:
     return {
         "finished": result is not None,
         "turns": folder.n_turns,
+        "log_is_whole": result is None or log_is_whole(folder),
         "holdout_accuracy": accuracy_by_round(folder),
         "labels": labels_told(folder),
         "sat_out": sat_out(folder),
@@ -64,6 +65,8 @@ def show_result(folder: RunFolder) -> None:
         from assistlearn.reach.opening import resuming
 
         say(f"Run [bold]{plain(settings.run)}[/] is not finished: {counted(folder.n_turns, 'turn')} taken.")
+        if folder.lost_result:
+            say("[yellow]It was once:[/] its result.json is lost. To go on makes it again.")
         say("Go on with it: " + plain(resuming(folder)))
         return
     rounds, reason = counted(result["n_rounds"], "round"), StopReason[result["stop_reason"]]
@@ -72,12 +75,16 @@ def show_result(folder: RunFolder) -> None:
     made = _rounds_made(folder)
     counting = f"{result['n_rounds']} of {made} rounds count" if made > result["n_rounds"] else rounds
     say(f"{what}: {counting}; it stopped because: {reason}.")
+    if not log_is_whole(folder):
+        say(f"[yellow]{plain(folder.events)} lacks the end of the run:[/] what it says of rounds and turns is not all.")
     for agent, left in result.get("left", {}).items():
         say(f"[yellow]The run went on without {plain(agent)} from turn {left['turn']} on:[/] {plain(left['reason'])}")
     for agent, turns in sat_out(folder).items():
         which = f"{counted(turns['turns'], 'turn')} out, the first of them turn {turns['first']}"
         say(f"[yellow]{plain(agent)} sat {which}:[/] {plain(turns['why'])}")
-    say_table(_contributions(settings.agents, result))
+    if settings.label_only:
+        say(f"{plain(settings.initiator)} has labels alone: it took no turns, and the helpers' votes count.")
+    say_table(_contributions(settings.turn_takers, result))
     best = dict(enumerate(accuracy_by_round(folder), start=1)).get(max(result["n_rounds"], 1))
     if result.get("evaluation") is not None:
         show_report(result["evaluation"], settings.classes, rounds)
@@ -132,7 +139,8 @@ def _show_combination(folder: RunFolder, result: dict[str, Any]) -> None:
     if learned is None:
         return
     losses = ", ".join(f"{plain(kind)} {loss:.3f}" for kind, loss in learned["losses"].items())
-    say(f"What became of the votes: [bold]{COMBINATIONS[learned['kind']]}[/]. Loss on unseen samples: {losses}.")
+    what = combination_in_words(learned["kind"], folder.settings().label_only)
+    say(f"What became of the votes: [bold]{what}[/]. Loss on unseen samples: {losses}.")
     if learned["skipped"]:
         say(f"Trees were not tried: {plain(learned['skipped'])}.")
     view = Table("round", title="What each round brought on unseen samples, and cost", title_justify="left")
@@ -165,6 +173,13 @@ def _rounds_made(folder: RunFolder) -> int:
 
     events = (recorded.event for recorded in read(folder.events))
     return max((event.round for event in events if isinstance(event, RoundFinished)), default=0)
+
+
+def log_is_whole(folder: RunFolder) -> bool:
+    """Whether the log of a finished run knows of its end; one that was removed or cut off does not."""
+    from assistlearn.events import RunFinished, read
+
+    return any(isinstance(recorded.event, RunFinished) for recorded in read(folder.events))
 
 
 def sat_out(folder: RunFolder) -> dict[str, dict[str, Any]]:

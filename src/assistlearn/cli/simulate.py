@@ -14,7 +14,7 @@ from assistlearn.cli.run_name import new_name
 from assistlearn.cli.training_run import report_run, train_run
 from assistlearn.errors import SettingsError
 from assistlearn.plan import RUN, SETTINGS, Plan
-from assistlearn.reach import TIMEOUT
+from assistlearn.reach import A_YEAR, TIMEOUT
 
 if TYPE_CHECKING:
     from assistlearn.runs.folder import RunFolder
@@ -37,7 +37,7 @@ def simulate(
     ] = "",
     resume: Annotated[Path | None, _run(metavar="FOLDER", help="Go on with the run in this folder.")] = None,
     timeout: Annotated[
-        float, _run(min=1, metavar="SECONDS", help="How long to wait for an answer of an agent.")
+        float, _run(min=1, max=A_YEAR, metavar="SECONDS", help="How long to wait for an answer of an agent.")
     ] = TIMEOUT,
     *,
     plan: Plan,

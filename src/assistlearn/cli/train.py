@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,9 +11,9 @@ import typer
 
 from assistlearn.cli.output import Json
 from assistlearn.cli.run_name import new_name
-from assistlearn.cli.training_run import report_run, train_run
+from assistlearn.cli.training_run import report_run
+from assistlearn.cli.waiting import LONGEST_WAIT, train_awaiting, withdrawn
 from assistlearn.errors import SettingsError
-from assistlearn.reach import TIMEOUT
 
 if TYPE_CHECKING:
     from assistlearn.runs.folder import RunFolder
@@ -26,27 +28,41 @@ def train(
         str | None, typer.Option(metavar="NAME", help="The run's name.", show_default="the task's, or the time")
     ] = None,
     resume: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Go on with the run in this folder.")] = None,
+    wait: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=LONGEST_WAIT, metavar="MINUTES", help="Ask again until helpers' owners have answered, so long."
+        ),
+    ] = None,
+    withdraw: Annotated[
+        bool, typer.Option("--withdraw", metavar="", help="Ask helpers' owners no longer for consent; train nothing.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Train with other organisations, over the network. This organisation's site must be running.
 
-    Ctrl-C leaves a run that --resume goes on with.
+    Ctrl-C leaves a run that --resume goes on with. Where the owner of a helper must consent first, the command says so
+    and ends with exit code 6; give it again to hear of the answer.
     """
     from assistlearn.reach.opening import check_command
     from assistlearn.runs.folder import RunFolder
 
+    if withdraw and (resume is not None or wait is not None):
+        raise SettingsError("--withdraw goes with a task's file alone: what is withdrawn is what that asks for.")
     if (file is None) == (resume is None):
         raise SettingsError("Name a task's file to start a run, or --resume FOLDER to go on with one; not both.")
     if resume is not None:
         if out is not None or run is not None:
             raise SettingsError("--out and --run cannot be given with --resume: a run goes on as it was begun.")
-        folder = RunFolder(resume)
-        check_command(folder, "train")
+        check_command(RunFolder(resume), "train")
+        make = partial(RunFolder, resume)
     else:
         assert file is not None
-        folder = new_run(file, run, out)
-    train_run(folder, quiet=json, timeout=TIMEOUT)
-    report_run(folder, json)
+        make = partial(new_run, file, run, out)
+    if withdraw:
+        withdrawn(make(), json)
+        return
+    report_run(train_awaiting(make, wait, math.inf, quiet=json), json)
 
 
 def new_run(file: Path, run: str | None, out: Path | None) -> RunFolder:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from assistlearn.runs.folder import RunFolder
 
 
-def train_run(folder: RunFolder, quiet: bool, timeout: float) -> None:
+def train_run(folder: RunFolder, quiet: bool, timeout: float, asks_first: bool = False) -> None:
     """Train, unless the run is finished; a bar shows what the run's log is told.
 
     Parameters
@@ -22,6 +22,8 @@ def train_run(folder: RunFolder, quiet: bool, timeout: float) -> None:
         Show nothing.
     timeout : float
         Seconds to wait for an answer of an agent on this machine.
+    asks_first : bool, default=False
+        Whether helpers are asked for their owners' consent before the run is opened anywhere.
     """
     from assistlearn.cli.progress import TrainingBar
     from assistlearn.reach.opening import resuming, train
@@ -32,7 +34,7 @@ def train_run(folder: RunFolder, quiet: bool, timeout: float) -> None:
     try:
         with TrainingBar(folder.settings(), quiet) as bar:
             log.listen(bar.show)
-            for _ in train(folder, log, timeout):
+            for _ in train(folder, log, timeout, asks_first):
                 pass
     except KeyboardInterrupt:
         interrupted = InterruptedRunError(

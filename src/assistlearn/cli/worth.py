@@ -110,7 +110,7 @@ def _new_pilot(files: list[Path], name: str, folder: Path, terms: Terms, changed
     from assistlearn.reach.flare import reach_flare
     from assistlearn.reach.flare.task_file import load_task
 
-    if "learner" in read_toml(files[0], "task")[1]:
+    if {"learner", "label"} & read_toml(files[0], "task")[1].keys():
         raise SettingsError(
             f"{files[0]} is an agent's file. Name its helpers' files, too, for a pilot on this machine; or a task's "
             "file, for one over a network."

@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from assistlearn.reach import A_YEAR
+
 _run = partial(typer.Option, rich_help_panel="The run")
 _asked = partial(typer.Option, rich_help_panel="What is asked")
 
@@ -65,5 +67,6 @@ Run = Annotated[str, _run(metavar="NAME", help="The pilot's name.", show_default
 Resume = Annotated[Path | None, _run(metavar="FOLDER", help="Go on with the pilot in this folder.")]
 Plot = Annotated[Path | None, _run(metavar="FILE", help="Draw the interval against opened samples.")]
 Timeout = Annotated[
-    float, _run(min=1, metavar="SECONDS", help="How long to wait for an answer of an agent on this machine.")
+    float,
+    _run(min=1, max=A_YEAR, metavar="SECONDS", help="How long to wait for an answer of an agent on this machine."),
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from assistlearn.cli.output import counted, plain, say, say_table, size
+from assistlearn.pages.figures_in_words import alone_in_words
 
 if TYPE_CHECKING:
     from assistlearn.evaluation.gains import Gain, Worth
@@ -40,8 +41,9 @@ def show_worth(found: Worth) -> None:
     what = "error rate" if terms.loss == "zero-one" else "log loss"
     asked = f"a gain of at least {terms.at_least:g}" if terms.at_least else "any gain"
     say(f"{WORDS[found.answer]} ({asked} was asked for).")
+    by_labels = f" ({alone_in_words(what)})" if found.alone_by_labels else ""
     say(
-        f"The {what} is {found.loss_alone:.3f} alone and {found.loss_assisted:.3f} with help, on "
+        f"The {what} is {found.loss_alone:.3f} alone{by_labels} and {found.loss_assisted:.3f} with help, on "
         f"{counted(found.n_opened, 'opened sample')}; {found.n_closed:,} stayed closed. "
         f"Trained on {found.n_training:,}."
     )

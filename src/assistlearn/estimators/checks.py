@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -32,17 +32,43 @@ def check_agents(agents: Any) -> list[AgentSpec]:
     """Return the agents as a list; None is one agent that boosts trees of depth one on all columns."""
     if agents is None:
         return [("agent", DecisionTreeClassifier(max_depth=1), AllColumns())]
+    if not isinstance(agents, Iterable):
+        raise SettingsError(f"agents must be a list of (name, estimator, columns), not {agents!r}.")
     agents = list(agents)
     for item in agents:
         if not (isinstance(item, tuple | list) and len(item) == 3 and isinstance(item[0], str)):
             raise SettingsError(f"agents must be a list of (name, estimator, columns), but it holds {item!r}.")
-        if isinstance(item[1], type) or not hasattr(item[1], "fit") or not is_classifier(item[1]):
+        if not item[0].strip() or not item[0].isprintable():
+            raise SettingsError(f"An agent's name is a word to print; {item[0]!r} is none.")
+        if item[1] is None and item is agents[0]:
+            _check_label_only(item[0], item[2], n_helpers=len(agents) - 1)
+        elif isinstance(item[1], type) or not hasattr(item[1], "fit") or not is_classifier(item[1]):
             raise SettingsError(
                 f"Agent {item[0]!r}: {item[1]!r} is not a classifier. Pass an instance, DecisionTreeClassifier() say."
             )
     if not agents:
         raise SettingsError("agents is empty: at least one agent, the initiator, is needed.")
     return [(name, estimator, columns) for name, estimator, columns in agents]
+
+
+def has_labels_alone(agents: Any) -> bool:
+    """Return whether the first agent, the initiator, has labels and nothing to learn from: it takes no turns.
+
+    >>> has_labels_alone([("bank", None, []), ("lab", DecisionTreeClassifier(), [0])])
+    True
+    """
+    return check_agents(agents)[0][1] is None
+
+
+def _check_label_only(name: str, columns: Any, n_helpers: int) -> None:
+    """Refuse an initiator without an estimator unless it has no columns, and somebody to help it."""
+    if not (isinstance(columns, Sized) and not isinstance(columns, str) and len(columns) == 0):
+        raise SettingsError(
+            f"Agent {name!r} has columns, {columns!r}, and no estimator to use them. Pass a classifier; or, for an "
+            f"initiator that has labels alone and takes no turns, no columns: ({name!r}, None, [])."
+        )
+    if n_helpers == 0:
+        raise SettingsError(f"Agent {name!r} has labels alone, and there is nobody to help it. Name a helper, too.")
 
 
 def check_labels(y: Any, estimator_name: str) -> Any:
@@ -61,6 +87,12 @@ def check_labels(y: Any, estimator_name: str) -> Any:
         raise SettingsError(
             f"Input y contains NaN: {len(rows)} of {len(labels)} labels {verb} missing ({which}). Leave {it} out, or "
             f"label {it}."
+        )
+    if labels.dtype.kind == "O" and len({isinstance(label, str) for label in labels.tolist()}) > 1:
+        numbers = [label for label in labels.tolist() if not isinstance(label, str)]
+        raise SettingsError(
+            f"Input y mixes texts and {len(numbers)} other values (first: {numbers[0]!r}). Write all labels as texts, "
+            "or all as numbers."
         )
     assert_all_finite(labels, input_name="y", estimator_name=estimator_name)
     check_classification_targets(labels)
@@ -100,7 +132,10 @@ def class_factors(class_weight: Mapping[Any, float], classes: Any, labels: Any) 
 
 def find_columns(agents: Sequence[AgentSpec], X: Any, names: Sequence[str] | None) -> dict[str, Positions]:
     """Return the positions of every agent's columns; say which columns none of several agents knows."""
-    found = {name: positions_of(columns, X, names, name) for name, _, columns in agents}
+    found = {
+        name: np.empty(0, dtype=np.intp) if estimator is None else positions_of(columns, X, names, name)
+        for name, estimator, columns in agents
+    }
     unknown = np.setdiff1d(np.arange(X.shape[1]), np.concatenate(list(found.values())))
     if len(unknown) and len(agents) > 1:
         shown = [repr(str(names[i])) if names is not None else str(i) for i in unknown[:10]]

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.dummy import DummyClassifier
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import _num_samples, check_array, check_is_fitted, validate_data
@@ -40,6 +41,7 @@ from assistlearn.estimators.columns import AllColumns, Positions, rows_held, tak
 from assistlearn.estimators.documented import documents_plan
 from assistlearn.estimators.html import agents_block, answer_block
 from assistlearn.estimators.learned import Learned
+from assistlearn.estimators.preparing import Prepared, check_preprocess, may_be_prepared, prepared
 from assistlearn.estimators.sharing import SharesMixin
 from assistlearn.estimators.verbose import VerboseBar
 from assistlearn.evaluation.report import Report
@@ -50,7 +52,7 @@ from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.learners.weighting import take_rows
 from assistlearn.orders import Order
 from assistlearn.plan import SETTINGS, Plan
-from assistlearn.runs.alone import Alone
+from assistlearn.runs.alone import Alone, alone_of
 from assistlearn.runs.setup import SetUp, check_holdout, set_up
 from assistlearn.session import Session
 from assistlearn.session.doubt import doubt_of
@@ -76,9 +78,14 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     agents : list of (name, estimator, columns), default=None
         The first is the initiator, who wants help. ``estimator`` is any classifier; ``columns`` are names, positions,
         a slice, a boolean mask, or a callable that is given ``X``, as in :class:`~sklearn.compose.ColumnTransformer`.
-        Two agents may know the same column. None means one agent that knows all columns and boosts trees of depth
-        one.
+        Two agents may know the same column. An initiator that has labels alone is ``(name, None, [])``: it takes no
+        turns, and the helpers' votes alone are added up. None means one agent that knows all columns and boosts trees
+        of depth one.
     {plan}
+    preprocess : {"auto", "always", "never"}, default="auto"
+        When an agent's columns are prepared for its learner, as on the command line
+        (:class:`~assistlearn.TablePreprocessor`): where it cannot take them as they are (text, dates, categories,
+        gaps); wherever it has no pipeline of its own, numbers alone included; or never.
     random_state : int, RandomState instance or None, default=None
         All chance comes from it: the order, the hold-out samples, resampling, and every ``random_state`` of the agents'
         estimators.
@@ -123,9 +130,12 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     round_losses_ : list of float
         The log loss of the combination after each round, on samples that it has not seen; empty for ``combine="sum"``.
     agents_ : dict of str to Agent
-        The agents with the models they keep.
+        The agents with the models they keep; an initiator with labels alone has none.
     columns_ : dict of str to ndarray of int
         The positions of the columns each agent knows.
+    kinds_ : dict of str to dict of str to str
+        What the columns of the agents are whose columns are prepared, by name: ``"number"``, ``"boolean"``, ``"date"``
+        or ``"category"``. Columns that had no value in any row are not among them.
     class_prior_ : ndarray of shape (n_classes,)
         The share of each class in the training samples, by ``sample_weight``.
 
@@ -182,6 +192,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         score_bits: int = Plan.score_bits,
         epsilon: float = Plan.epsilon,
         missing_agent: str = Plan.missing_agent,
+        preprocess: str = "auto",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,
@@ -206,9 +217,8 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         self.score_bits = score_bits
         self.epsilon = epsilon
         self.missing_agent = missing_agent
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self.preprocess = preprocess
+        self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
     # -- fitting
     # --------------------------------------------------------------------------------------------------------
@@ -220,7 +230,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_columns)
             All agents' columns. NumPy, SciPy, pandas and polars are understood; each agent's learner is given its own
-            columns in the same form. Missing values are its learner's business.
+            columns in the same form, or prepared where it cannot take them so (``preprocess``).
         y : array-like of shape (n_samples,)
             The labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -232,6 +242,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             The fitted estimator.
         """
         agents = self._check_agents()
+        check_preprocess(self.preprocess)
         plan = self._plan()
         X = self._check_table(X, reset=True)
         y = check_labels(y, type(self).__name__)
@@ -243,8 +254,9 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         self.columns_ = find_columns(agents, X, names)
         counts = np.bincount(codes, weights=weight, minlength=len(self.classes_))
         self.class_prior_ = counts / counts.sum()
+        self._prepare(agents, X)
         honesty = Honesty(plan.honest_reward, plan.cv, self.n_jobs, plan.models_per_turn)
-        self.agents_ = {name: Agent(name, estimator, honesty) for name, estimator, _ in agents}
+        self.agents_ = {name: Agent(name, self._learner_of(name, own), honesty) for name, own, _ in agents}
         self.contributions_: tuple[Contribution, ...] = ()
         self.holdout_scores_: list[float] = []
         self.holdout_metrics_: list[float | None] = []
@@ -261,11 +273,27 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             self.ignorance_ = np.full(len(codes), 1 / len(codes)) if weight is None else weight / weight.sum()
         else:
             self._train(replace(plan, seed=self._draw_seed()), X, codes, weight)
-        if not self.contributions_ and self.stop_reason_ is not StopReason.ONE_CLASS:
+        left_out = self.report_ is not None and self.report_.left_out  # whoever did learn something, as was said
+        if not self.contributions_ and not left_out and self.stop_reason_ is not StopReason.ONE_CLASS:
             warn_nothing_learned(len(self.classes_))
         if self.stop_reason_ is StopReason.ALL_AGENTS_PERFECT and not honesty.may_be_honest and len(agents) > 1:
             logger.warning(ALWAYS_RIGHT)
         return self
+
+    def _prepare(self, agents: Sequence[AgentSpec], X: Any) -> None:
+        """Find out which agents' columns must be prepared for their learners, and what these columns are."""
+        abstains, found = self.missing_agent == "abstain", {}
+        for name, learner, _ in agents:
+            if learner is None:  # labels alone
+                continue
+            own = take_columns(X, self.columns_[name])
+            found[name] = prepared(name, learner, own, self.preprocess, abstains)
+        self._prepared: dict[str, Prepared] = {name: how for name, how in found.items() if how is not None}
+        self.kinds_ = {name: how.reader.by_name for name, how in self._prepared.items()}
+
+    def _learner_of(self, name: str, estimator: Any) -> Any:
+        """Return an agent's estimator, behind its preprocessing where it has one."""
+        return self._prepared[name].estimator if name in self._prepared else estimator
 
     def _train(self, plan: Plan, X: Any, codes: Codes, weight: Floats | None) -> None:
         """Let the agents take their turns, and keep what is learned."""
@@ -275,9 +303,9 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             plan = replace(plan, class_weight=by_position)
         told = self._told_codes(plan, codes)
         names, n_classes, own = list(self.agents_), len(self.classes_), self._own_numbers(X, plan)
-        made = set_up(plan, names, codes, codes, n_classes, weight, told, own)
+        made = set_up(plan, names, codes, codes, n_classes, weight, told, own, label_only=self._label_only)
         held = {}
-        for name, agent in self.agents_.items():
+        for name, agent in self._turn_takers().items():
             samples = self._samples_of(name, X, made)
             held[name] = samples.held
             agent.begin(samples, made.seeds[name])
@@ -299,13 +327,14 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             made.holdout,
             self.n_jobs,
             combining,
-            made.evaluating(plan, names, alone) if len(names) > 1 else None,
+            made.evaluating(plan, names, alone_of(made, alone)) if len(names) > 1 else None,
             made.calibrating(plan, codes, n_classes),
         )
-        self._follow(session.run(), plan.most_rounds * len(names))
+        self._follow(session.run(), plan.most_rounds * len(session.present))
         if combining is not None and combining.final is not None:
             self.combination_, self._by_round = combining.final, combining.rounds
-        self.ignorance_ = _ignorance(made.states, len(codes), made.training)
+        states = {name: made.states[name] for name in self._turn_takers()}
+        self.ignorance_ = _ignorance(states, len(codes), made.training)
         self.report_ = session.report
         honest = session.honest_scores(self.n_rounds_)
         self.calibration_ = None if honest is None else honest.calibration()
@@ -315,16 +344,22 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     def _fresh_agent(self, plan: Plan) -> Agent:
         """Return the initiator once more, untrained."""
         name, estimator, _ = check_agents(self.agents)[0]
-        return Agent(name, estimator, Honesty(plan.honest_reward, plan.cv, self.n_jobs, plan.models_per_turn))
+        honesty = Honesty(plan.honest_reward, plan.cv, self.n_jobs, plan.models_per_turn)
+        return Agent(name, self._learner_of(name, estimator), honesty)
 
     def _participants(self, plan: Plan, held: Mapping[str, Bools | None], made: SetUp) -> list[LocalParticipant]:
         """Return the agents as the session sees them; the first is believed, as it is the initiator itself."""
         initiator, found = next(iter(self.agents_)), []
-        for name, agent in self.agents_.items():
+        for name, agent in self._turn_takers().items():
             doubt = None if name == initiator else doubt_of(plan, made.holdout, held[name])
             more = {} if doubt is None else {"doubt": doubt}
             found.append(LocalParticipant(agent, made.states[name], made.methods[name], **more))
         return found
+
+    def _turn_takers(self) -> dict[str, Agent]:
+        """Return the agents that take turns: all but an initiator that has labels alone."""
+        initiator = next(iter(self.agents_))
+        return {name: agent for name, agent in self.agents_.items() if not (self._label_only and name == initiator)}
 
     def _leave_out(self, report: Report) -> None:
         """Leave agents out of the result: their models do not vote."""
@@ -350,13 +385,15 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         """Return the initiator's own columns as numbers, where a combination may look at them."""
         if plan.combination == "sum":
             return None
-        own = take_columns(X, next(iter(self.columns_.values())))
+        if self._label_only:
+            return np.empty((_num_samples(X), 0))
+        own = self._rows_of(next(iter(self.columns_)), X)
         self._own_columns = OwnColumns.found_in(own)
         return self._own_columns.numbers(own)
 
     def _samples_of(self, name: str, X: Any, made: SetUp) -> TrainingSamples:
         """Return an agent's rows of the samples to train on, and of the hold-out samples."""
-        own = take_columns(X, self.columns_[name])
+        own = self._rows_of(name, X)
         held = rows_held(own) if self.missing_agent == "abstain" else None
         mine, known = _held_of(own, held, made.training)
         theirs, known_aside = (None, None) if made.aside is None else _held_of(own, held, made.aside)
@@ -418,7 +455,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         part.contributions_ = tuple(c for c in self.contributions_ if c.agent in part.agents_)
         return part
 
-    def alone(self, name: str) -> AssistedClassifier:
+    def alone(self, name: str) -> AssistedClassifier | DummyClassifier:
         """Return the paper's *Single*: an unfitted estimator of one agent that boosts alone, with the same settings.
 
         Parameters
@@ -429,11 +466,12 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         Returns
         -------
         single : AssistedClassifier
-            Unfitted. It is fitted to the same table, of which it sees the agent's columns.
+            Unfitted. It is fitted to the same table, of which it sees the agent's columns. An initiator that has
+            labels alone answers the most frequent class: it is a ``DummyClassifier(strategy="prior")``.
         """
         for agent in check_agents(self.agents):
             if agent[0] == name:
-                return self._with_agents([agent])
+                return DummyClassifier(strategy="prior") if agent[1] is None else self._with_agents([agent])
         names = [agent[0] for agent in check_agents(self.agents)]
         raise SettingsError(f"There is no agent {name!r}. The agents are {names}.")
 
@@ -443,14 +481,14 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         Parameters
         ----------
         estimator : classifier, default=None
-            What it boosts; by default what the initiator does.
+            What it boosts; by default what the initiator does, or the first helper where that has labels alone.
 
         Returns
         -------
         oracle : AssistedClassifier
             Unfitted.
         """
-        agents = check_agents(self.agents)
+        agents = [agent for agent in check_agents(self.agents) if agent[1] is not None]
         columns = AllColumns([(name, columns) for name, _, columns in agents])
         return self._with_agents([("pooled", agents[0][1] if estimator is None else estimator, columns)])
 
@@ -533,13 +571,16 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         return self
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        # files from before there was any preprocessing
+        learned: dict[str, Any] = {"_prepared": {}, "kinds_": {}} if "agents_" in state else {}
+        super().__setstate__({"preprocess": "never"} | learned | state)
         if hasattr(self, "stop_reason_"):  # skops writes a named value down as its text
             self.stop_reason_ = StopReason(self.stop_reason_)
 
     def _sk_visual_block_(self) -> Any:
         names = getattr(self, "feature_names_in_", None)
-        return agents_block(check_agents(self.agents), getattr(self, "columns_", None), names)
+        columns, how = getattr(self, "columns_", None), getattr(self, "_prepared", {})
+        return agents_block(check_agents(self.agents), columns, names, how)
 
     def _html_repr(self) -> str:
         """Return how it looks in a notebook: the answer, where it has one, and scikit-learn's drawing."""
@@ -550,11 +591,13 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         try:
-            learners = [get_tags(estimator).input_tags for _, estimator, _ in check_agents(self.agents)]
+            learners = [estimator for _, estimator, _ in check_agents(self.agents) if estimator is not None]
         except SettingsError:  # fit will say what is wrong
             learners = []
-        tags.input_tags.allow_nan = bool(learners) and all(tag.allow_nan for tag in learners)
-        tags.input_tags.sparse = bool(learners) and all(tag.sparse for tag in learners)
+        said = [(get_tags(learner).input_tags, may_be_prepared(learner, self.preprocess)) for learner in learners]
+        tags.input_tags.allow_nan = bool(said) and all(tag.allow_nan or prepares for tag, prepares in said)
+        tags.input_tags.string = bool(said) and all(tag.string or prepares for tag, prepares in said)
+        tags.input_tags.sparse = bool(said) and all(tag.sparse for tag, _ in said)
         return tags
 
 

@@ -46,7 +46,7 @@ def positions_of(columns: Any, X: Any, names: Sequence[str] | None, agent: str) 
     if len(found) == 0:
         raise ColumnsError(
             f"Agent {agent!r}: its columns {columns!r} are empty. An agent needs at least one of the "
-            f"{X.shape[1]} columns of the table."
+            f"{X.shape[1]} columns of the table. (An initiator that has labels alone is ({agent!r}, None, []).)"
         )
     if len(np.unique(found)) < len(found):
         twice = [finder.show(p) for p in np.unique(found) if np.count_nonzero(found == p) > 1]

@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from assistlearn.estimators.columns import Positions
+from assistlearn.estimators.preparing import Prepared
 from assistlearn.evaluation.difference import Difference
 from assistlearn.evaluation.report import Report
 
@@ -15,22 +16,34 @@ def agents_block(
     agents: Sequence[tuple[str, Any, Any]],
     columns: Mapping[str, Positions] | None,
     names: Sequence[str] | None,
+    prepared: Mapping[str, Prepared],
 ) -> Any:
-    """Return scikit-learn's drawing of the agents; fitted ones show the columns they found."""
+    """Return scikit-learn's drawing of the agents.
+
+    Fitted ones show the columns they found and, where these are prepared, what they are and what is done with them.
+    """
     from sklearn.utils._repr_html.estimator import _VisualBlock
 
     return _VisualBlock(
         "parallel",
-        [estimator for _, estimator, _ in agents],
+        [prepared[name].estimator if name in prepared else estimator for name, estimator, _ in agents],
         names=[name for name, _, _ in agents],
-        name_details=[_shown(said, None if columns is None else columns.get(name), names) for name, _, said in agents],
+        name_details=[
+            _shown(said, None if columns is None else columns.get(name), names, prepared.get(name))
+            for name, _, said in agents
+        ],
     )
 
 
-def _shown(said: Any, found: Positions | None, names: Sequence[str] | None) -> str:
+def _shown(said: Any, found: Positions | None, names: Sequence[str] | None, prepared: Prepared | None) -> str:
     if found is None:
         return str(said)
+    if len(found) == 0:
+        return "labels alone"
     shown = [str(names[i]) if names is not None else str(i) for i in found]
+    if prepared is not None:
+        kinds = dict(zip(prepared.reader.positions, prepared.reader.kinds, strict=True))
+        shown = [f"{name} ({kinds.get(place, 'no value')})" for place, name in enumerate(shown)]
     return f"{len(shown)} columns: {', '.join(shown)}"
 
 
@@ -38,7 +51,8 @@ def answer_block(report: Report) -> str:
     """Return what the hold-out samples say, in short: alone, with help, the difference, and who helped."""
     found = report.differences["accuracy"]
     words = [f"{_verdict(found)} On {report.n_samples:,} samples that no model was trained on:"]
-    figures = [("alone", report.alone["accuracy"]), ("with help", report.assisted["accuracy"])]
+    alone = "alone: the most frequent class" if report.alone_by_labels else "alone"
+    figures = [(alone, report.alone["accuracy"]), ("with help", report.assisted["accuracy"])]
     cells = [(title, "-" if value is None else f"{value:.1%}") for title, value in figures]
     if found is not None:
         ends = f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"

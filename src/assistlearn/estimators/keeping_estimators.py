@@ -23,6 +23,7 @@ OWN_TYPES = (
     "assistlearn.core.contribution.Contribution",
     "assistlearn.estimators.classifier.AssistedClassifier",
     "assistlearn.estimators.columns.AllColumns",
+    "assistlearn.estimators.preparing.Prepared",
     "assistlearn.evaluation.difference.Difference",
     "assistlearn.evaluation.reliability.Reliability",
     "assistlearn.evaluation.report.Report",
@@ -34,6 +35,8 @@ OWN_TYPES = (
     "assistlearn.learners.hist.tree.HistTreeClassifier",
     "assistlearn.learners.honest.Honesty",
     "assistlearn.learners.learner.Learner",
+    "assistlearn.tables.frame_reader.FrameReader",
+    "assistlearn.tables.table_preprocessor.TablePreprocessor",
     *MODEL_TYPES,
     "assistlearn.events.facts.StopReason",
 )

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import SettingsError
-from assistlearn.estimators.checks import check_agents, check_labels
+from assistlearn.estimators.checks import check_agents, check_labels, has_labels_alone
 from assistlearn.estimators.classifier import AssistedClassifier
 from assistlearn.evaluation.gains import Weighing, Worth
 from assistlearn.evaluation.pilot import drawn
@@ -47,7 +47,8 @@ def assistance_gain(
     ----------
     clf : AssistedClassifier
         Two agents or more, with the settings of the pilot; the first agent is who asks. Never changed: clones are
-        fitted. Alone, the first agent has as many turns as all have together.
+        fitted. Alone, the first agent has as many turns as all have together; one that has labels alone answers the
+        most frequent class.
     X : table of shape (n_samples, n_columns)
         All agents' columns.
     y : array-like of shape (n_samples,)
@@ -98,13 +99,16 @@ def assistance_gain(
         raise SettingsError(f"X has {_num_samples(X)} rows, but y has {len(y)} labels.")
     training, pool = drawn(terms, y, _seed(random_state))
     ensemble = clone(clf).fit(take_rows(X, training), y[training])
-    alone = clf.alone(names[0]).set_params(n_rounds=clf.n_rounds * len(names)).fit(take_rows(X, training), y[training])
+    alone = clf.alone(names[0])
+    if isinstance(alone, AssistedClassifier):  # and not the most frequent class, of an initiator with labels alone
+        alone.set_params(n_rounds=clf.n_rounds * len(names))
+    alone.fit(take_rows(X, training), y[training])
     weighing = Weighing(terms, names[1:])
     models = [alone, *(ensemble.subset([names[0], *helpers]) for helpers in weighing.sets)]
     while weighing.n_opened < len(pool) and not weighing.answered:
         opened = pool[weighing.n_opened :][:block]
         weighing.hear(_losses(models, take_rows(X, opened), y[opened], loss))
-    return weighing.worth(len(training), len(pool))
+    return weighing.worth(len(training), len(pool), alone_by_labels=has_labels_alone(clf.agents))
 
 
 def _seed(random_state: Any) -> int:

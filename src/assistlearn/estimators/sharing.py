@@ -88,8 +88,10 @@ class SharesMixin(VotesMixin):
     def _decided_with(self, names: Collection[str], said: _Said) -> tuple[Floats, Floats]:
         """Return what some of the agents decide: total scores and class probabilities."""
         part = self.subset([name for name in self.agents_ if name in names])
-        total = sum(part._decided(*said.of(part.agents_)).values(), np.zeros(1))
-        return total, part._probabilities(total, len({made.agent for made in part.contributions_}))
+        own, present, numbers = said.of(part.agents_)
+        shares = part._decided(own, present, numbers)
+        total = sum(shares.values(), np.zeros(1))
+        return total, part._said(shares, own, len({made.agent for made in part.contributions_}))
 
 
 class _Said(NamedTuple):

@@ -14,11 +14,13 @@ from assistlearn.agents import Agent, KeptModel
 from assistlearn.combination import Combination
 from assistlearn.combination.own_columns import OwnColumns
 from assistlearn.core import Contribution, votes
+from assistlearn.core.class_shares import silent
 from assistlearn.core.confidence import Said, add_answers
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.quantise import votes_of
-from assistlearn.estimators.checks import check_agents
+from assistlearn.estimators.checks import check_agents, has_labels_alone
 from assistlearn.estimators.columns import Positions, rows_held, take_columns
+from assistlearn.estimators.preparing import Prepared
 from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.learners.weighting import take_rows
 from assistlearn.plan import Plan
@@ -33,6 +35,7 @@ class VotesMixin:
     agents: Any
     agents_: dict[str, Agent]
     columns_: dict[str, Positions]
+    _prepared: dict[str, Prepared]
     contributions_: tuple[Contribution, ...]
     n_rounds_: int
     combination_: Combination | None
@@ -79,7 +82,11 @@ class VotesMixin:
         p : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return self._probabilities(_sum(self.agent_scores(X)), len({c.agent for c in self.contributions_}))
+        check_is_fitted(self)
+        X = self._check_table(X, reset=False)
+        own = self._votes_on(X)
+        shares = self._decided(own, self._present(X), self._own_numbers_of(X))
+        return self._said(shares, own, len({c.agent for c in self.contributions_}))
 
     def decision_function(self, X: Any) -> Floats:
         """Return the sum of the agents' votes.
@@ -152,8 +159,8 @@ class VotesMixin:
         scores : ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
             The votes of the models of all rounds so far.
         """
-        for total, _ in self._staged(X):
-            yield self._shown(total)
+        for shares, _, _ in self._staged(X):
+            yield self._shown(_sum(shares))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Yield :meth:`predict` after each **round**.
@@ -168,8 +175,8 @@ class VotesMixin:
         y : ndarray of shape (n_samples,)
             The classes.
         """
-        for total, _ in self._staged(X):
-            yield self._labels(total)
+        for shares, _, _ in self._staged(X):
+            yield self._labels(_sum(shares))
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Yield :meth:`predict_proba` after each **round**, calibrated as after the last one.
@@ -184,8 +191,8 @@ class VotesMixin:
         p : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        for total, n_voting in self._staged(X):
-            yield self._probabilities(total, n_voting)
+        for shares, own, n_voting in self._staged(X):
+            yield self._said(shares, own, n_voting)
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Yield the accuracy after each **round**.
@@ -214,10 +221,33 @@ class VotesMixin:
 
         They follow from their votes, from who holds which samples, and from the initiator's own columns as numbers.
         """
+        if self._label_only:
+            found = self._combined(own) if self.combination_ is None else self.combination_.decide(own, numbers)
+            return self._with_class_shares(found, own)
         if self.combination_ is not None:
             return self.combination_.decide(own, numbers)
         self._add_prior_where_nobody_votes(own, present)
         return self._combined(own)
+
+    @property
+    def _label_only(self) -> bool:
+        """Whether the initiator has labels alone: it takes no turns, and the helpers' votes alone count."""
+        return has_labels_alone(self.agents)
+
+    def _with_class_shares(self, shares: dict[str, Floats], own: dict[str, Floats]) -> dict[str, Floats]:
+        """Return the agents' shares where those of the classes decide about samples of which no helper speaks."""
+        if len(self.classes_) == 1:
+            return shares
+        nobody, first = self._nobody(own), next(iter(shares))  # the initiator, where it is there
+        prior = votes.scores_of(self.class_prior_[np.newaxis, :])
+        at = nobody[:, np.newaxis]
+        return {name: np.where(at, prior if name == first else 0.0, share) for name, share in shares.items()}
+
+    def _nobody(self, said: dict[str, Floats]) -> Bools:
+        """Return of which samples no helper says anything."""
+        initiator = check_agents(self.agents)[0][0]
+        helpers = [each for name, each in said.items() if name != initiator]
+        return silent(helpers, len(next(iter(said.values()))))
 
     def _votes_on(self, X: Any) -> dict[str, Floats]:
         """Return every agent's own weighted votes on the samples of a table that was checked."""
@@ -225,8 +255,10 @@ class VotesMixin:
         present = self._present(X)
         out = {}
         for name, agent in self.agents_.items():
-            own, held = take_columns(X, self.columns_[name]), present[name]
-            if held is None:
+            own, held = self._rows_of(name, X), present[name]
+            if not agent.models:
+                scores = np.zeros((n_samples, n_classes))
+            elif held is None:
                 scores = agent.scores(own, n_samples, n_classes)
             else:
                 scores, n_held = np.zeros((n_samples, n_classes)), int(np.count_nonzero(held))
@@ -247,13 +279,21 @@ class VotesMixin:
         if initiator not in self.columns_:
             return None
         X = self._check_table(X, reset=False)
-        return self._own_columns.numbers(take_columns(X, self.columns_[initiator]))
+        if self._label_only:
+            return np.empty((_num_samples(X), 0))
+        return self._own_columns.numbers(self._rows_of(initiator, X))
 
     def _present(self, X: Any) -> dict[str, Bools | None]:
         """Return which samples each agent holds; None for all of them."""
         if self.missing_agent != "abstain":
             return dict.fromkeys(self.agents_)
-        return {name: rows_held(take_columns(X, self.columns_[name])) for name in self.agents_}
+        alone = {name: len(self.columns_[name]) == 0 for name in self.agents_}
+        return {name: None if labels else rows_held(self._rows_of(name, X)) for name, labels in alone.items()}
+
+    def _rows_of(self, name: str, X: Any) -> Any:
+        """Return an agent's columns of a table as its learner takes them: as they are, or read for it."""
+        own = take_columns(X, self.columns_[name])
+        return self._prepared[name].rows(own) if name in self._prepared else own
 
     def _add_prior_where_nobody_votes(self, own: dict[str, Floats], present: dict[str, Bools | None]) -> None:
         """Let the first agent answer with the shares of the classes where every agent abstains."""
@@ -263,19 +303,19 @@ class VotesMixin:
         nobody = ~np.logical_or.reduce(masks)
         next(iter(own.values()))[nobody] += votes.scores_of(self.class_prior_[np.newaxis, :])
 
-    def _staged(self, X: Any) -> Iterator[tuple[Floats, int]]:
-        """Yield the sum of the votes after each round, and how many agents have voted."""
+    def _staged(self, X: Any) -> Iterator[tuple[dict[str, Floats], dict[str, Floats], int]]:
+        """Yield the agents' shares of the decision after each round, their own votes, and how many have voted."""
         check_is_fitted(self)
         X = self._check_table(X, reset=False)
         shape = _num_samples(X), len(self.classes_)
         present = self._present(X)
         rows = {name: slice(None) if held is None else np.flatnonzero(held) for name, held in present.items()}
         answers = {
-            name: agent.answers(take_rows(take_columns(X, self.columns_[name]), rows[name]), shape[1])
+            name: agent.answers(take_rows(self._rows_of(name, X), rows[name]), shape[1])
             for name, agent in self.agents_.items()
         }
         scores = {name: np.zeros(shape) for name in self.agents_}
-        if self.combination_ is None:
+        if self.combination_ is None and not self._label_only:
             self._add_prior_where_nobody_votes(scores, present)
         weights = dict.fromkeys(self.agents_, 0.0)
         pending = [(c.round, c.agent) for c in self.contributions_]
@@ -284,7 +324,7 @@ class VotesMixin:
                 _, name = pending.pop(0)
                 weights[name] += self._add_next(answers[name], scores[name], rows[name])
             heard = {name: self._told(name, own, weights[name]) for name, own in scores.items()}
-            yield self._stage(round, heard, weights, X), sum(weight > 0.0 for weight in weights.values())
+            yield self._stage(round, heard, weights, X), heard, sum(weight > 0.0 for weight in weights.values())
 
     def _add_next(self, answers: Iterator[tuple[KeptModel, Said]], scores: Floats, rows: Any) -> float:
         """Add an agent's next model's votes to the scores of the samples that it holds, and return its weight."""
@@ -300,13 +340,15 @@ class VotesMixin:
         scores[rows] = own
         return kept.model_weight
 
-    def _stage(self, round: int, scores: dict[str, Floats], weights: dict[str, float], X: Any) -> Floats:
-        """Return the decision after a round: the votes so far, or what was learned of them then."""
+    def _stage(self, round: int, scores: dict[str, Floats], weights: dict[str, float], X: Any) -> dict[str, Floats]:
+        """Return the shares of the decision after a round: the votes so far, or what was learned of them then."""
         if self.combination_ is None:
-            return _sum(self._combined(scores, weights))
-        if round == self.n_rounds_:
-            return _sum(self.combination_.decide(scores, self._own_numbers_of(X)))
-        return _sum(self._by_round[round - 1].decide(scores))
+            shares = self._combined(scores, weights)
+        elif round == self.n_rounds_:
+            shares = self.combination_.decide(scores, self._own_numbers_of(X))
+        else:
+            shares = self._by_round[round - 1].decide(scores)
+        return self._with_class_shares(shares, scores) if self._label_only else shares
 
     def _combined(self, own: dict[str, Floats], weights: dict[str, float] | None = None) -> dict[str, Floats]:
         """Return the agents' shares of the decision, from their own votes."""
@@ -326,6 +368,16 @@ class VotesMixin:
 
     def _shown(self, total: Floats) -> Floats:
         return total[:, -1] if total.shape[1] <= 2 else total
+
+    def _said(self, shares: dict[str, Floats], own: dict[str, Floats], n_voting: int) -> Floats:
+        """Return the class probabilities, from the agents' shares of the decision.
+
+        Where the initiator has labels alone and no helper speaks, by their own votes, they are the labels' shares.
+        """
+        said = self._probabilities(_sum(shares), n_voting)
+        if self._label_only and len(self.classes_) > 1:
+            said[self._nobody(own)] = self.class_prior_
+        return said
 
     def _probabilities(self, total: Floats, n_voting: int) -> Floats:
         if total.shape[1] == 1:

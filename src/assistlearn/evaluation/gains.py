@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -84,6 +84,9 @@ class Worth:
         The mean loss on the opened samples.
     n_bytes : mapping of str to int, or None
         What was exchanged with each helper; None where all were in one process.
+    alone_by_labels : bool
+        Whether the initiator has labels and no features: alone it answers the most frequent class, with the shares of
+        the labels as probabilities.
     """
 
     together: Gain
@@ -95,6 +98,7 @@ class Worth:
     loss_alone: float
     loss_assisted: float
     n_bytes: Mapping[str, int] | None = None
+    alone_by_labels: bool = False
 
     @property
     def answer(self) -> WorthAnswer:
@@ -109,8 +113,9 @@ class Worth:
     def __str__(self) -> str:
         """Return the answer in a sentence."""
         found, (lower, upper), what = self.together, self.interval, LOSS_WORDS[self.terms.loss]
+        alone = f"{self.loss_alone:.3f}{' (the most frequent class)' if self.alone_by_labels else ''}"
         return (
-            f"{found.answer}: with help the {what} is {self.loss_assisted:.3f}, alone {self.loss_alone:.3f}, lower by "
+            f"{found.answer}: with help the {what} is {self.loss_assisted:.3f}, alone {alone}, lower by "
             f"{found.mean:+.3f} ({lower:+.3f} to {upper:+.3f}; asked for: {self.terms.at_least:+g}), after "
             f"{self.n_opened:,} opened samples."
         )
@@ -122,7 +127,7 @@ class Worth:
         each = {name: gain.to_dict() for name, gain in self.helpers.items()}
         n_bytes = None if self.n_bytes is None else dict(self.n_bytes)
         asked = asdict(self.terms)
-        facts |= {"each": each, "asked": asked, "n_bytes": n_bytes}
+        facts |= {"each": each, "asked": asked, "n_bytes": n_bytes, "alone_by_labels": self.alone_by_labels}
         return self.together.to_dict() | facts
 
     @classmethod
@@ -130,7 +135,10 @@ class Worth:
         """Return what :meth:`to_dict` gave."""
         each = {name: Gain.from_dict(gain) for name, gain in facts["each"].items()}
         names = ("n_training", "n_opened", "n_closed", "loss_alone", "loss_assisted", "n_bytes")
-        return cls(Gain.from_dict(facts), each, Terms(**facts["asked"]), *(facts[name] for name in names))
+        counts = (facts[name] for name in names)
+        by_labels = facts.get("alone_by_labels", False)  # older releases knew no initiator without features
+        found = cls(Gain.from_dict(facts), each, Terms(**facts["asked"]), *counts)
+        return replace(found, alone_by_labels=by_labels)
 
 
 class Weighing:
@@ -200,7 +208,9 @@ class Weighing:
         """Return how each of the questions stands."""
         return [question.gain() for question in self._questions]
 
-    def worth(self, n_training: int, n_pool: int, n_bytes: Mapping[str, int] | None = None) -> Worth:
+    def worth(
+        self, n_training: int, n_pool: int, n_bytes: Mapping[str, int] | None = None, alone_by_labels: bool = False
+    ) -> Worth:
         """Return what was found.
 
         Parameters
@@ -209,12 +219,15 @@ class Weighing:
             How many samples were trained on, and how many might have been opened.
         n_bytes : mapping of str to int, optional
             What was exchanged with each helper.
+        alone_by_labels : bool, default=False
+            Whether the initiator has labels alone.
         """
         together, *each = self.gains()
         by_helper = {gain.helpers[0]: gain for gain in each or [together]}
         alone, assisted = (float(mean) for mean in self._sum / max(self.n_opened, 1))
         n_closed = n_pool - self.n_opened
-        return Worth(together, by_helper, self.terms, n_training, self.n_opened, n_closed, alone, assisted, n_bytes)
+        losses = n_closed, alone, assisted
+        return Worth(together, by_helper, self.terms, n_training, self.n_opened, *losses, n_bytes, alone_by_labels)
 
 
 class _Question:

@@ -27,7 +27,8 @@ class Report:
     differences : dict of str to Difference or None
         Assisted minus alone, with 95 % intervals.
     models_alone : int
-        How many models the initiator was given when it was alone: as many as all agents have together.
+        How many models the initiator was given when it was alone: as many as all agents have together; 0 where it has
+        labels alone.
     confusion : list of list of float
         How often each true class (rows) was answered as each class (columns), with help.
     recalls, recalls_alone : list of float or None
@@ -41,6 +42,9 @@ class Report:
     reliability, reliability_alone : tuple of Reliability
         How sure answers were said to be, and how often they were right, with help and alone; empty in reports of
         older releases.
+    alone_by_labels : bool
+        Whether the initiator has labels and no features: alone it answers the most frequent class, with the shares of
+        the labels as probabilities.
     """
 
     n_samples: int
@@ -56,6 +60,7 @@ class Report:
     left_out: list[str]
     reliability: tuple[Reliability, ...] = ()
     reliability_alone: tuple[Reliability, ...] = ()
+    alone_by_labels: bool = False
 
 
 class Decided(NamedTuple):

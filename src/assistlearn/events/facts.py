@@ -21,6 +21,7 @@ class StopReason(StrEnum):
     ALL_AGENTS_PERFECT = "every agent's model was perfect, so that ignorance carries no information"
     HOLDOUT_STOPPED_IMPROVING = "the error on the hold-out samples stopped improving"
     ROUNDS_NO_LONGER_PAY = "another round was not worth its bits: the loss of the combination hardly fell"
+    NO_AGENT_LEFT = "every helper is gone, and the initiator has labels alone"
     ONE_CLASS = "the labels have one class only"
 
 

@@ -112,13 +112,13 @@ def read(path: Path, wait: Callable[[], bool] | None = None, strict: bool = True
 def recorded_on(line: bytes, where: str, strict: bool = True) -> Recorded:
     """Return the fact on a line of a log; see :func:`read`."""
     try:
-        facts: dict[str, Any] = json.loads(line)
+        facts = msgspec.convert(json.loads(line), dict[str, Any])  # json reads NaN, too
         time, kind = facts.pop("time", None), facts.pop("event")
         when = None if time is None else datetime.fromisoformat(time)
         if kind not in Event.kinds:
             return Recorded(when, UnknownEvent(kind, facts))
         return Recorded(when, msgspec.convert(facts, Event.kinds[kind]))
-    except (ValueError, TypeError, KeyError, AttributeError, msgspec.ValidationError) as error:
+    except (ValueError, TypeError, KeyError, msgspec.ValidationError) as error:
         if not strict:
             return Recorded(None, UnknownEvent("damaged"))
         raise RunError(f"{where}: this is no fact of a run ({error}). The log was changed or damaged.") from None

@@ -11,6 +11,9 @@ from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 
+ROUNDING = 1e-3
+"""How far probabilities may be from summing to one: a learner may work in single precision."""
+
 
 @dataclass(frozen=True)
 class Model:
@@ -61,4 +64,10 @@ def _probabilities(estimator: Any, answers: Any, n_classes: int) -> Floats:
     out[:, np.asarray(estimator.classes_, dtype=np.intp)] = answers
     if not np.all(np.isfinite(out)):
         raise ValueError("its probabilities are not all finite.")
+    total = out.sum(axis=1)
+    if out.min(initial=0.0) < -ROUNDING or np.abs(total - 1.0).max(initial=0.0) > ROUNDING:
+        row = int(np.abs(total - 1.0).argmax())
+        raise ValueError(
+            f"its probabilities are none: the least is {out.min():g}, and those of row {row} sum to {total[row]:g}."
+        )
     return out

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from assistlearn.estimators.checks import has_labels_alone
 from assistlearn.evaluation.score_calibration import in_words
 from assistlearn.events import Event, Recorded, RoundFinished, RunFinished, SamplesSettled, TurnFinished
 from assistlearn.pages.chosen_settings import chosen
@@ -101,6 +102,7 @@ def _subject(model: AssistedClassifier, plan: Plan) -> Subject:
         n_rounds=plan.most_rounds,
         keeps_labels=plan.make_method().keeps_labels,
         metric=plan.metric,
+        label_only=has_labels_alone(model.agents),
     )
 
 

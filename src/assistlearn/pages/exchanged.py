@@ -23,7 +23,7 @@ class Exchanged:
         """Count what a ledger has of a run."""
         found = cls()
         for entry in entries:
-            if entry.direction != "refused":
+            if entry.direction in ("sent", "received"):
                 found.count(entry.peer, entry.direction, entry.type, entry.bytes)
         return found
 

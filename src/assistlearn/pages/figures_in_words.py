@@ -27,6 +27,43 @@ COMBINATIONS = {
 """What a combination is, in words."""
 
 
+MOST_FREQUENT, LABEL_SHARES = "the most frequent class", "the shares of the labels"
+"""What an initiator has alone that has labels and no features: what it answers, and how sure it is of that."""
+
+
+def combination_in_words(kind: str, label_only: bool = False) -> str:
+    """Return what a combination is; an initiator with labels alone has no scores and no columns of its own.
+
+    >>> combination_in_words("linear alone", label_only=True)
+    'the shares of the labels, as the helpers did not help'
+    """
+    if not label_only:
+        return COMBINATIONS.get(kind, kind)
+    if kind in ("alone", "linear alone", "offset alone"):
+        return f"{LABEL_SHARES}, as the helpers did not help"
+    said = {"boosted": "small trees over the helpers' scores", "offset": "a weighted sum of the helpers' scores"}
+    return (said | {"stack": said["boosted"]}).get(kind, COMBINATIONS.get(kind, kind))
+
+
+def compared_in_words(label_only: bool) -> str:
+    """Return what stands side by side in a table of metrics.
+
+    >>> compared_in_words(label_only=True)
+    'With help, and the initiator alone: the most frequent class, by the shares of the labels'
+    """
+    alone = f": {MOST_FREQUENT}, by {LABEL_SHARES}" if label_only else " with as many models"
+    return f"With help, and the initiator alone{alone}"
+
+
+def alone_in_words(what: str) -> str:
+    """Return what an initiator with labels alone goes by without help, where a figure is looked at.
+
+    >>> alone_in_words("error rate"), alone_in_words("log loss")
+    ('the most frequent class', 'the shares of the labels')
+    """
+    return MOST_FREQUENT if what in ("accuracy", "error rate") else LABEL_SHARES
+
+
 def size(n_bytes: float) -> str:
     """Return a number of bytes in people's words.
 

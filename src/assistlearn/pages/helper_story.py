@@ -22,6 +22,9 @@ from assistlearn.service.privacy.standing import told_at
 from assistlearn.service.privacy.told_book import ToldBook
 from assistlearn.service.store import RunStore, ledger_of, run_folder
 
+FIRST = (type_of(m.Open), type_of(m.Propose))
+"""What an initiator says first in a run."""
+
 
 def helper_view(agent: AgentDescription) -> HelperView:
     """Return what an agent knows of its help, from its own files; raise ``LedgerError`` where the ledger is not whole.
@@ -56,11 +59,11 @@ def _others_messages(path: Path) -> tuple[Exchanged, set[str], int]:
     """
     exchanged, own, refused = Exchanged(), set(), 0
     for entry in read(path):
-        if entry.direction == "sent" and entry.type == type_of(m.Open):  # the first message of a run
+        if entry.direction == "sent" and entry.type in FIRST:
             own.add(entry.run)
         if entry.direction == "refused":
             refused += 1
-        elif entry.run not in own:
+        elif entry.direction != "decided" and entry.run not in own:
             exchanged.count(entry.peer, entry.direction, entry.type, entry.bytes)
     return exchanged, own, refused
 

@@ -18,6 +18,8 @@ WORDS = {
     "scores": "votes: one score per class for each sample asked for",
     "forget": "a request to remove a run",
     "forgotten": "that it is removed",
+    "propose": "a request for the owner's consent: a name, a purpose, and how much is wanted",
+    "consent": "whether the owner has answered such a request, and how",
     "problem": "why a request was refused",
     "unreadable": "bytes that are no message",
 }

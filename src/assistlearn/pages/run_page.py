@@ -48,10 +48,13 @@ def without_class_names(view: View) -> View:
 def _intro(view: View) -> tuple[str, ...]:
     subject = view.subject
     knows = "knows" if len(subject.helpers) == 1 else "know"
+    alone = " It has labels, and no columns of its own." if subject.label_only else ""
+    who = "helper" if subject.label_only else "agent"
     what = (
-        f"{subject.initiator} wants to predict a class. {listed(subject.helpers)} {knows} other things about the same "
-        "people or things, and helped without showing tables or models: in turns, each agent fits a model to its own "
-        "columns and says where the model is right. Samples that no model was trained on tell whether it was worth it."
+        f"{subject.initiator} wants to predict a class.{alone} {listed(subject.helpers)} {knows} other things about "
+        f"the same people or things, and helped without showing tables or models: in turns, each {who} fits a model to "
+        "its own columns and says where the model is right. Samples that no model was trained on tell whether it was "
+        "worth it."
     )
     if subject.reach != ONE_PROCESS:
         return (what,)

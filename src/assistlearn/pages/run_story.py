@@ -33,6 +33,8 @@ def subject_of(settings: RunSettings) -> Subject:
         keeps_labels=settings.plan.make_method().keeps_labels,
         metric=settings.plan.metric,
         is_pilot=terms_of(settings) is not None,
+        label_only=settings.label_only,
+        tells_of_others=len(settings.helpers) > 1 and settings.plan.make_method().shares_state,
     )
 
 

@@ -101,7 +101,7 @@ class Story:
     _troubles: int = 0
 
     def __post_init__(self) -> None:
-        self._line = TimeLine(self.subject.initiator, self.subject.is_pilot)
+        self._line = TimeLine(self.subject.initiator, self.subject.is_pilot, self.subject.label_only)
         self._agents = {name: _OfAgent() for name in self.subject.agents}
 
     # -- what happens

@@ -48,7 +48,6 @@ _OWN: dict[type[Event], str] = {
     LabelsTold: TELLING,
     RoundFinished: COMBINING,
     CombinationLearned: COMBINING,
-    ResultJudged: ALONE,
     SamplesOpened: PREDICTING,
     Predicted: PREDICTING,
     RunFinished: ENDING,
@@ -69,11 +68,14 @@ class TimeLine:
         Whose work is done without messages.
     is_pilot : bool
         Whether the command goes on when training is over.
+    label_only : bool
+        Whether the initiator has labels alone, and does not train by itself to compare.
     """
 
-    def __init__(self, initiator: str, is_pilot: bool = False) -> None:
+    def __init__(self, initiator: str, is_pilot: bool = False, label_only: bool = False) -> None:
         self._initiator = initiator
         self._is_pilot = is_pilot
+        self._judging = COMBINING if label_only else ALONE
         self._before: datetime | None = None
         self._seconds: dict[Key, float] = {}
         self._times: dict[Key, int] = {}
@@ -119,6 +121,8 @@ class TimeLine:
                 what = MATCHING
             case TurnFinished(agent=agent):
                 what = OWN_FITS if agent == self._initiator else TURNS
+            case ResultJudged():
+                what, agent = self._judging, self._initiator
             case _:
                 what, agent = _OWN.get(type(event), OTHER), self._initiator
         return PREDICTING if self._is_over and what in (STARTING, MATCHING, TELLING) else what, agent

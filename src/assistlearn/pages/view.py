@@ -45,6 +45,10 @@ class Subject:
         What was to improve on hold-out samples.
     is_pilot : bool
         Whether it only asks if help is worth it.
+    label_only : bool
+        Whether the initiator has labels alone, and takes no turns.
+    tells_of_others : bool
+        Whether helpers hear what others of them say of their models.
     """
 
     run: str
@@ -57,6 +61,8 @@ class Subject:
     keeps_labels: bool
     metric: str
     is_pilot: bool = False
+    label_only: bool = False
+    tells_of_others: bool = False
 
     @property
     def helpers(self) -> tuple[str, ...]:

@@ -12,8 +12,9 @@ from assistlearn.protocol.tally import Tally
 
 FIRST = "0" * 64
 
-Direction: TypeAlias = Literal["sent", "received", "refused"]
-"""From this agent; to it; or to it and turned away at the door, before anything looked at the content."""
+Direction: TypeAlias = Literal["sent", "received", "refused", "decided"]
+"""From this agent; to it; to it and turned away at the door, before anything looked at the content; or no message, but
+what its owner has decided about the other agent."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,8 @@ class Entry:
         Counts from 1.
     time : str
         When, in UTC.
-    direction : {"sent", "received", "refused"}
-        From this agent; to it; or to it and turned away at the door.
+    direction : {"sent", "received", "refused", "decided"}
+        From this agent; to it; to it and turned away at the door; or what its owner has decided about the other.
     peer : str
         The other agent.
     run : str
@@ -48,6 +49,8 @@ class Entry:
         such key then.
     turn : int or None
         The turn that was asked for, where turns are counted.
+    decision : dict or None
+        What the owner has decided (:class:`~assistlearn.protocol.decision.Decision`), where the entry is no message.
     """
 
     number: int
@@ -62,9 +65,10 @@ class Entry:
     hash: str
     amount: int | None = None
     turn: int | None = None
+    decision: dict[str, Any] | None = None
 
 
-_OPTIONAL = ("amount", "turn")
+_OPTIONAL = ("amount", "turn", "decision")
 _ORDER = ("number", "time", "direction", "peer", "run", "type", "bytes", "digest", *_OPTIONAL, "previous", "hash")
 _as_written = json.JSONEncoder(ensure_ascii=False)
 _sorted = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
@@ -134,7 +138,7 @@ def entry_on(line: bytes, where: str) -> Entry:
         entry = Entry(**json.loads(line.decode()))
     except (ValueError, TypeError, RecursionError):
         entry = None
-    if entry is None or not isinstance(entry.amount, int | None):
+    if entry is None or not isinstance(entry.amount, int | None) or not isinstance(entry.decision, dict | None):
         raise LedgerError(f"{where}: this is not an entry of a ledger. It was changed, or cut off.")
     return entry
 

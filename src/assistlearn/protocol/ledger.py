@@ -22,6 +22,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
+import msgspec
+
 from assistlearn.errors import LedgerError
 from assistlearn.protocol.checkpoint import (
     EVERY,
@@ -31,6 +33,7 @@ from assistlearn.protocol.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
+from assistlearn.protocol.decision import Decision
 from assistlearn.protocol.entries import FIRST, Chain, Direction, Entry, entry_on, line_of, made
 from assistlearn.protocol.tally import Claim, Tally
 
@@ -76,6 +79,7 @@ class Ledger:
         content: bytes,
         claim: Claim | None = None,
         lasting: bool = True,
+        decision: Decision | None = None,
     ) -> Entry:
         """Append an entry for a message and return it once it is on disk.
 
@@ -91,6 +95,8 @@ class Ledger:
         lasting : bool, default=True
             Whether to wait until the entry would outlast a power cut. Of a message that was received, another entry
             may wait for both, if it follows before anything leaves the house; or :meth:`settle` does.
+        decision : Decision, optional
+            What the owner has decided, where the entry is of no message.
         """
         digest = hashlib.sha256(content).hexdigest()
         with self._locked() as file:
@@ -109,6 +115,7 @@ class Ledger:
                     "digest": digest,
                     "amount": amount,
                     "turn": None if claim is None else claim.turn,
+                    "decision": None if decision is None else decision.to_dict(),
                     "previous": self._chain.last,
                 }
             )
@@ -122,6 +129,17 @@ class Ledger:
             self._chain.take(entry, len(line))
             self._keep_checkpoint()
         return entry
+
+    def decide(self, decision: Decision) -> Entry:
+        """Append what the owner has decided."""
+        content = msgspec.json.encode(decision)
+        return self.record("decided", decision.initiator, decision.run, decision.answer, content, decision=decision)
+
+    def decisions(self) -> dict[str, Decision]:
+        """Return the owner's last decision on each request, those of other processes included; all are verified."""
+        with self._locked() as file:
+            self._catch_up(file)
+            return dict(self._chain.tally.decisions)
 
     def settle(self) -> None:
         """Return once every entry would outlast a power cut."""
@@ -181,9 +199,10 @@ def _undone_on_error(path: Path, size: int) -> Iterator[None]:
     """
     try:
         yield
-    except OSError:
+    except OSError as error:
         with suppress(OSError):
             os.truncate(path, size)
+        error.filename = error.filename or str(path)  # a full disk names no file of its own
         raise
 
 

@@ -88,6 +88,13 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Forgotten | H to I   | n_models                  | how many models were removed                                      |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
+| Propose   | I to H   | initiator, purpose,       | where the helper's owner has not said yes to such runs: who asks, |
+|           |          | method, n_samples,        | what for, how, about how many samples and in how many rounds at   |
+|           |          | n_rounds, withdrawn       | the most; or that this is asked no longer: some bytes             |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| Consent   | H to I   | state, request, since,    | whether the owner has answered, and how; the request's number and |
+|           |          | text                      | time, and the owner's reason: some bytes                          |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Problem   | H to I   | kind, text, known         | why a request was refused, in words of ours, and the last turn    |
 |           |          |                           | the helper knows                                                  |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
@@ -240,6 +247,31 @@ class Forgotten(Message, frozen=True, tag="forgotten"):
     n_models: int
 
 
+ConsentState = Literal["allowed", "waiting", "rejected", "expired", "withdrawn"]
+"""How a request for consent stands: the run may be opened; nobody has answered yet; the owner has said no, or no longer
+says yes; nobody has answered in time; the initiator asks no longer."""
+
+
+class Propose(Message, frozen=True, tag="propose"):
+    """Ask the helper's owner for consent to runs of one initiator for one purpose; nothing is computed before."""
+
+    initiator: str
+    purpose: str
+    method: str
+    n_samples: int
+    n_rounds: int
+    withdrawn: bool = False
+
+
+class Consent(Message, frozen=True, tag="consent"):
+    """How the request stands: its number, since when it waits, and the owner's reason where there is one."""
+
+    state: ConsentState
+    request: str = ""
+    since: str = ""
+    text: str = ""
+
+
 ProblemKind = Literal[
     "malformed", "version", "refused", "sits-out", "unknown-run", "out-of-order", "behind", "data", "failed"
 ]
@@ -257,8 +289,8 @@ class Problem(Message, frozen=True, tag="problem"):
     known: int = 0
 
 
-REQUESTS: tuple[type[Message], ...] = (Open, Align, Begin, TakeTurn, End, Predict, Forget)
-REPLIES: tuple[type[Message], ...] = (Opened, Aligned, Ready, TurnTaken, Ended, Scores, Forgotten, Problem)
+REQUESTS: tuple[type[Message], ...] = (Open, Align, Begin, TakeTurn, End, Predict, Forget, Propose)
+REPLIES: tuple[type[Message], ...] = (Opened, Aligned, Ready, TurnTaken, Ended, Scores, Forgotten, Consent, Problem)
 
 
 def type_of(message: Message | type[Message]) -> str:

@@ -22,10 +22,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
+from assistlearn.protocol.decision import Decision
 from assistlearn.protocol.messages import Align, Forget, Forgotten, Open, Predict, Scores, TakeTurn, TurnTaken, type_of
 
 if TYPE_CHECKING:
@@ -91,13 +93,18 @@ class Claim:
 
 
 class Tally(msgspec.Struct, forbid_unknown_fields=True):
-    """What was counted, by the name of the other agent.
+    """What was counted, by the name of the other agent; and the owner's last decision on each request for consent.
 
     >>> Tally().of("clinic").used("runs", "all", "2030-12-31", "")
     0
     """
 
     peers: dict[str, PeerCount] = {}
+    decisions: dict[str, Decision] = {}
+
+    def consented(self, now: datetime) -> list[str]:
+        """Return to whose runs the owner has consented, for whatever purpose, and still does."""
+        return sorted({decision.initiator for decision in self.decisions.values() if decision.holds(now)})
 
     def of(self, peer: str) -> PeerCount:
         """Return what was counted of one agent."""
@@ -105,6 +112,10 @@ class Tally(msgspec.Struct, forbid_unknown_fields=True):
 
     def take(self, entry: Entry) -> None:
         """Count one more entry."""
+        if entry.decision is not None:
+            decision = Decision.of(entry.decision)
+            self.decisions[decision.request] = decision
+            return
         if entry.direction == "sent" and entry.type == type_of(Forgotten):
             self.of(entry.peer).runs.pop(entry.run, None)
         if entry.amount is None or entry.type == type_of(Forget):

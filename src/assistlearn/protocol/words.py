@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 from assistlearn.errors import ProtocolError
 from assistlearn.protocol.messages import Message, type_of
 
@@ -51,6 +53,25 @@ def shown(text: str, longest: int = LONGEST) -> str:
     """
     whole = "".join(letter if _seen(letter) else ascii(letter)[1:-1] for letter in text[:longest])
     return whole + "..." if len(text) > longest else whole
+
+
+def mixed_scripts(text: str) -> str:
+    r"""Return a text that has letters of several scripts with all but the Latin ones spelled out; else nothing.
+
+    Such letters can look like Latin ones.
+
+    >>> mixed_scripts("b\u0430nk"), mixed_scripts("bank"), mixed_scripts("\u0431\u0430\u043d\u043a")
+    ('b\\u0430nk', '', '')
+    """
+    scripts = {_script(letter) for letter in text if letter.isalpha()}
+    if len(scripts) < 2:
+        return ""
+    return "".join(letter if _script(letter) == "LATIN" else ascii(letter)[1:-1] for letter in text)
+
+
+def _script(letter: str) -> str:
+    """Return the script of a letter, by the first word of its name; that of everything else is Latin here."""
+    return unicodedata.name(letter, "LATIN").partition(" ")[0] if letter.isalpha() else "LATIN"
 
 
 def _seen(letter: str) -> bool:

@@ -15,10 +15,13 @@ from assistlearn.errors import RunError
 if TYPE_CHECKING:
     from assistlearn.reach.reach import Reach
 
-__all__ = ["TIMEOUT", "reach_named", "register"]
+__all__ = ["A_YEAR", "TIMEOUT", "reach_named", "register"]
 
 TIMEOUT = 3600.0
 """Seconds to wait for an answer of an agent on this machine, if nobody says otherwise."""
+
+A_YEAR = 365.0 * 24 * 3600
+"""Nobody waits longer for an answer."""
 
 _REACHES: dict[str, Callable[[], Reach]] = {}
 

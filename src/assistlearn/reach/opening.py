@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from assistlearn.errors import AssistLearnError, DiskError, RunError, SettingsError, TableChangedError
+from assistlearn.errors import (
+    AssistLearnError,
+    ConsentAwaitedError,
+    DiskError,
+    RunError,
+    SettingsError,
+    TableChangedError,
+)
 from assistlearn.events import Event, EventLog
 from assistlearn.protocol import Transport
 from assistlearn.reach import TIMEOUT, reach_named
@@ -45,7 +53,7 @@ def opened_run(
     log : EventLog, optional
         Where facts go; the folder's own by default.
     timeout : float
-        Seconds to wait for an answer of an agent on this machine.
+        Seconds to wait for an answer of an agent on this machine, the initiator's own among them.
     """
     settings = folder.settings()
     log = folder.log() if log is None else log
@@ -53,11 +61,16 @@ def opened_run(
         locked(folder.path, alone=training if alone is None else alone),
         reach_named(settings.reach).opened(settings, log, timeout) as transport,
     ):
-        yield with_own_table(folder, transport, training=training, log=log)
+        yield with_own_table(folder, transport, training=training, log=log, timeout=timeout)
 
 
 def with_own_table(
-    folder: RunFolder, transport: Transport, *, training: bool, log: EventLog | None = None
+    folder: RunFolder,
+    transport: Transport,
+    *,
+    training: bool,
+    log: EventLog | None = None,
+    timeout: float = math.inf,
 ) -> tuple[OpenRun, LoadedAgent]:
     """Return the open run over a transport, and the initiator's own agent with its table."""
     settings = folder.settings()
@@ -75,13 +88,18 @@ def with_own_table(
         max_label_epsilon=None if rules is None else rules.max_label_epsilon,
     )
     holdings = replace(from_loaded(own), accepts_moved_columns=True)  # of one's own table one is warned instead
-    return open_run(folder, holdings, table, transport, log), own
+    return open_run(folder, holdings, table, transport, log, timeout), own
 
 
-def train(folder: RunFolder, log: EventLog | None = None, timeout: float = TIMEOUT) -> Iterator[Event]:
-    """Train from wherever the run was left, yielding what happens; see :func:`follow`."""
+def train(
+    folder: RunFolder, log: EventLog | None = None, timeout: float = TIMEOUT, asks_first: bool = False
+) -> Iterator[Event]:
+    """Train from wherever the run was left, yielding what happens; see :func:`follow`.
+
+    With ``asks_first``, helpers' owners are asked for their consent before the run is opened anywhere.
+    """
     with opened_run(folder, training=True, log=log, timeout=timeout) as (run, _):
-        yield from follow(run)
+        yield from follow(replace(run, asks_first=asks_first))
 
 
 def pilot(folder: RunFolder, log: EventLog | None = None, timeout: float = TIMEOUT) -> Iterator[Event]:
@@ -108,7 +126,7 @@ def follow(run: OpenRun, events: Iterator[Event] | None = None) -> Iterator[Even
         if folder.samples() is None and not later:
             forget(run)
             folder.remove()
-            error.add_note("Nothing was trained, and nothing of the run is kept: put this right and start again.")
+            error.add_note(_nothing_kept(error))
         else:
             error.add_note(_going_on(folder))
         raise
@@ -117,6 +135,12 @@ def follow(run: OpenRun, events: Iterator[Event] | None = None) -> Iterator[Even
         full = DiskError(f"{why} Make room on its disk, or put its rights right; then go on.")
         full.add_note(_going_on(folder))
         raise full from error
+
+
+def _nothing_kept(error: AssistLearnError) -> str:
+    if isinstance(error, ConsentAwaitedError):
+        return "Nothing was trained, and nothing of the run is kept. Give the same command again to hear of the answer."
+    return "Nothing was trained, and nothing of the run is kept: put this right and start again."
 
 
 def _going_on(folder: RunFolder) -> str:

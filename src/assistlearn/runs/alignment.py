@@ -12,6 +12,7 @@ from assistlearn.core.ignorance import Bools
 from assistlearn.errors import RunError, SettingsError, StartedAnewError
 from assistlearn.events import SamplesDone, SamplesMatched
 from assistlearn.protocol import messages as m
+from assistlearn.runs.asking_consent import open_everywhere
 from assistlearn.runs.open_run import OpenRun
 from assistlearn.runs.setup import check_holdout
 
@@ -21,8 +22,7 @@ STARTS_ANEW = 3
 
 def align(run: OpenRun) -> Rows:
     """Return the initiator's rows that take part, settled with every helper."""
-    for name in run.agents:
-        run.reach(name, opening_of(run), m.Opened)
+    open_everywhere(run)
     rows: Rows | None = run.folder.samples()
     if rows is not None:
         return rows
@@ -125,18 +125,6 @@ class Matching:
                 "(secret = ...), the same for all agents, or align by psi."
             )
         return HashInitiator(self._ids, secret, self._helper, self._minimum)
-
-
-def opening_of(run: OpenRun) -> m.Open:
-    """Return the message that opens a run."""
-    plan = run.settings.plan
-    return m.Open(
-        run=run.name,
-        initiator=run.settings.initiator,
-        purpose=plan.purpose,
-        alignment=plan.alignment,
-        overlap=plan.overlap,
-    )
 
 
 def _check_classes(run: OpenRun, rows: Rows) -> None:

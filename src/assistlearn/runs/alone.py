@@ -1,4 +1,7 @@
-"""The initiator alone, to compare with: the same learner, columns, samples and rules, and as many models."""
+"""The initiator alone, to compare with: the same learner, columns, samples and rules, and as many models.
+
+One that has labels and no features knows the shares of the classes, and no more.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.events import RunFinished
 from assistlearn.plan import Plan
-from assistlearn.runs.setup import set_up
-from assistlearn.session import Session
-from assistlearn.session.holdout import HoldoutVotes
+from assistlearn.runs.setup import SetUp, set_up
+from assistlearn.session import HoldOut, Session
+from assistlearn.session.holdout_votes import HoldoutVotes
 from assistlearn.session.local_participant import LocalParticipant
 
 
@@ -58,3 +61,25 @@ class Alone:
         session = Session(plan, [participant], made.states, made.holdout, combining=combining)
         finished = next(event for event in session.run() if isinstance(event, RunFinished))
         return made.holdout.votes_of(finished.n_rounds, None if combining is None else combining.final)
+
+
+@dataclass(frozen=True)
+class LabelsAlone:
+    """What an initiator has alone that has labels and no features: their shares.
+
+    Attributes
+    ----------
+    holdout : HoldOut
+        The hold-out samples; it knows the shares of the classes among the others.
+    """
+
+    holdout: HoldOut
+
+    def __call__(self, n_models: int) -> HoldoutVotes:
+        """Return that nobody votes on the hold-out samples, so that the shares decide; there are no models."""
+        return self.holdout.votes_of(0)
+
+
+def alone_of(made: SetUp, own: Alone) -> Alone | LabelsAlone:
+    """Return what the initiator of a run has alone: its own models, or where it has no features the labels' shares."""
+    return own if made.prior is None or made.holdout is None else LabelsAlone(made.holdout)

@@ -9,7 +9,7 @@ from assistlearn.events import EventLog
 from assistlearn.protocol import MemoryTransport
 from assistlearn.runs.folder import ALONE, RunFolder
 from assistlearn.runs.open_run import OpenRun, open_run
-from assistlearn.runs.prediction import Prediction, predict
+from assistlearn.runs.prediction import Prediction, decided, predict
 from assistlearn.runs.training import train
 from assistlearn.storage.removing import remove_tree
 
@@ -17,7 +17,8 @@ from assistlearn.storage.removing import remove_tree
 def alone_on(run: OpenRun, rows: Rows) -> Prediction:
     """Return what the initiator alone predicts, trained on the samples of a run.
 
-    It has as many turns as all agents of the run have together. Nothing of it is kept.
+    It has as many turns as all agents of the run have together. Nothing of it is kept. One that has labels alone
+    predicts their shares in the run.
 
     Parameters
     ----------
@@ -26,6 +27,8 @@ def alone_on(run: OpenRun, rows: Rows) -> Prediction:
     rows : ndarray of int
         The initiator's rows of the samples to predict.
     """
+    if run.settings.label_only:
+        return decided(run, rows, {})
     home = run.folder.path / ALONE
     remove_tree(home)  # of an earlier try
     home.mkdir()

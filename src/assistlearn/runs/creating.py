@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from assistlearn.agent_files import AgentDescription
 from assistlearn.alignment.cipher import require_library
-from assistlearn.errors import RunError, SettingsError
+from assistlearn.errors import AssistLearnWarning, RunError, SettingsError
 from assistlearn.plan import Plan
 from assistlearn.runs.class_order import own_key, secret_order, secret_words
 from assistlearn.runs.folder import RunFolder
@@ -17,6 +18,7 @@ from assistlearn.runs.own_table import classes_of
 from assistlearn.runs.settings import RunSettings
 from assistlearn.service.store import RunStore, run_folder
 from assistlearn.tables import load_agent
+from assistlearn.tables.label_column import notes_on_labels
 
 
 def write_run(
@@ -55,6 +57,9 @@ def write_run(
     _check_labels(initiator, plan)
     table = load_agent(initiator).table
     classes = classes_of(table, initiator)
+    assert table.labels is not None
+    for note in notes_on_labels(table.labels, table.features):
+        warnings.warn(f"{table.source}: {note}", AssistLearnWarning, stacklevel=2)
     settings = RunSettings(
         run=run,
         initiator=initiator.name,
@@ -65,6 +70,7 @@ def write_run(
         plan=plan,
         reach=reach,
         places=places,
+        label_only=initiator.is_label_only,
     )
     # Where labels stay with the initiator, not even the order of their codes may follow from them.
     known_by = "" if plan.make_method().keeps_labels else table.fingerprint

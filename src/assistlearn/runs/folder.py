@@ -109,8 +109,6 @@ class RunFolder:
         if not path.exists():
             raise RunError(f"{self.path} holds no run: {path.name} is missing. Name the folder of a run.")
         facts = storage.read_json(path)
-        if not isinstance(facts, dict):
-            raise RunError(f"{path} is not a JSON object. It was changed or damaged.")
         return RunSettings.from_dict(located(facts, self.path), str(path))
 
     def holdout_words(self) -> list[int]:
@@ -215,6 +213,12 @@ class RunFolder:
             return None
         result: dict[str, Any] = storage.json_of(self._files.read(path), path)
         return result
+
+    @property
+    def lost_result(self) -> bool:
+        """Whether the run was finished once, and its result is gone; to go on makes the same one again."""
+        path = self.path / "result.json"
+        return not path.exists() and self._files.noted(path)
 
     def write_opened(self, number: int, losses: Floats) -> None:
         """Keep the losses on a block of samples that a pilot has opened: a row alone, and one for each set of helpers.

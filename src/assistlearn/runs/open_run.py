@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,10 +11,11 @@ from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import UnreachableError
 from assistlearn.events import EventLog
-from assistlearn.protocol import Ledger, MemoryTransport, Transport
+from assistlearn.protocol import Ledger, Transport
 from assistlearn.protocol.messages import Message
 from assistlearn.runs.correspondent import Correspondent
 from assistlearn.runs.folder import RunFolder
+from assistlearn.runs.own_way import OwnWay
 from assistlearn.runs.settings import RunSettings
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.service import AgentService
@@ -63,6 +65,8 @@ class OpenRun:
         The initiator's.
     log : EventLog
         What happens goes here.
+    asks_first : bool, default=False
+        Whether helpers are asked for consent before the run is opened anywhere, as whoever waits for consent does.
     """
 
     folder: RunFolder
@@ -73,6 +77,7 @@ class OpenRun:
     agents: dict[str, Correspondent]
     ledger: Ledger
     log: EventLog = field(default_factory=EventLog)
+    asks_first: bool = False
 
     @property
     def name(self) -> str:
@@ -105,7 +110,12 @@ class OpenRun:
 
 
 def open_run(
-    folder: RunFolder, holdings: Holdings, table: OwnTable, transport: Transport, log: EventLog | None = None
+    folder: RunFolder,
+    holdings: Holdings,
+    table: OwnTable,
+    transport: Transport,
+    log: EventLog | None = None,
+    timeout: float = math.inf,
 ) -> OpenRun:
     """Return an open run, whose helpers are reached by a transport.
 
@@ -121,13 +131,15 @@ def open_run(
         The way to the helpers.
     log : EventLog, optional
         Where facts go; the folder's own by default.
+    timeout : float
+        Seconds to wait for an answer of the initiator's own agent.
     """
     settings = folder.settings()
     log = folder.log() if log is None else log
     ledger = Ledger(holdings.home / "ledger.jsonl")
     at_home = replace(holdings, min_effective=0.0, proof=False, privacy=None)  # what it says does not leave the house
     own = AgentService(at_home, ledger=False)
-    here = MemoryTransport({settings.initiator: own.answer})
+    here = OwnWay(settings.initiator, own.answer, timeout)
     agents = {settings.initiator: Correspondent(settings.initiator, here)}
     agents |= {name: Correspondent(name, transport, ledger, log) for name in settings.helpers}
     return OpenRun(folder, settings, own, holdings, table, agents, ledger, log)

@@ -31,6 +31,8 @@ class OwnNumbers:
     @classmethod
     def of(cls, run: OpenRun) -> OwnNumbers:
         """Return the initiator's columns, as the run was trained with them."""
+        if run.settings.label_only:  # whatever its table has by now
+            return cls(np.empty((len(run.holdings.ids), 0)), OwnColumns(()))
         store = run.own.run(run.name).store
         table = run.holdings.features_as(store.schema() if store.exists else None)
         return cls(table, OwnColumns.found_in(table))

@@ -96,14 +96,16 @@ def _open(parted: Parted, terms: Terms) -> Iterator[Event]:
     helpers = voters(run, parted.pool)
     pool = parted.pool[helpers.kept]
     alone = _losses(alone_on(run, pool), parted.labels[pool], terms)
-    own = own_votes(run, pool)
+    own = None if run.settings.label_only else own_votes(run, pool)
     weighing, opened = Weighing(terms, run.settings.helpers), run.folder.opened()
     for block in opened:  # before an interruption
         weighing.hear(block)
     while weighing.n_opened < len(pool) and (all_of_them or not weighing.answered):
         start, stop = weighing.n_opened, min(weighing.n_opened + terms.block, len(pool))
-        mine = AgentVotes(own.known[start:stop], own.scores[start:stop], own.weight)
-        votes = {run.settings.initiator: mine} | {each.helper: each.ask(start, stop) for each in helpers.agents}
+        votes = {each.helper: each.ask(start, stop) for each in helpers.agents}
+        if own is not None:
+            mine = AgentVotes(own.known[start:stop], own.scores[start:stop], own.weight)
+            votes = {run.settings.initiator: mine} | votes
         helped = _with_help(run, weighing, pool[start:stop], votes, parted.labels, terms)
         block = np.array([alone[start:stop], *helped])
         run.folder.write_opened(start // terms.block + 1, block)
@@ -112,7 +114,7 @@ def _open(parted: Parted, terms: Terms) -> Iterator[Event]:
         event = SamplesOpened(look.n_opened, len(pool), look.mean, look.lower, look.upper)
         run.log.append(event)
         yield event
-    worth = weighing.worth(parted.n_training, len(pool), _bytes(run))
+    worth = weighing.worth(parted.n_training, len(pool), _bytes(run), run.settings.label_only)
     run.folder.write_worth(worth.to_dict())
 
 
@@ -121,7 +123,7 @@ def _with_help(
 ) -> Iterator[Floats]:
     """Yield the losses on some samples with the help of each of the sets of helpers, the others absent."""
     for helpers in weighing.sets:
-        there = {name: votes[name] for name in run.settings.agents if name == run.settings.initiator or name in helpers}
+        there = {name: said for name, said in votes.items() if name == run.settings.initiator or name in helpers}
         yield _losses(decided(run, rows, there), labels[rows], terms)
 
 

@@ -13,6 +13,7 @@ from assistlearn.alignment import Ids, Minimum
 from assistlearn.alignment.matching import Rows
 from assistlearn.combination import Combination, from_bytes
 from assistlearn.core import votes
+from assistlearn.core.class_shares import silent
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.quantise import votes_of
 from assistlearn.errors import AssistLearnError, RunError, StartedAnewError
@@ -55,6 +56,9 @@ class Prediction:
         The names of the classes.
     warnings : list of str
         What the initiator should look at in its own table.
+    by_shares : ndarray of bool or None
+        Which of the samples are decided by the shares of the labels in training, as no helper says anything of them,
+        and the initiator has labels alone; None where it has votes of its own.
     """
 
     scores: Floats
@@ -63,6 +67,7 @@ class Prediction:
     absent: Mapping[str, str]
     classes: Sequence[Any]
     warnings: Sequence[str] = ()
+    by_shares: Bools | None = None
 
     @property
     def anyone(self) -> Bools:
@@ -72,9 +77,14 @@ class Prediction:
 
     @property
     def labels(self) -> list[Any]:
-        """The class with the most votes; None for a sample that no agent holds."""
+        """The class with the most votes; None for a sample of which nothing is known."""
         codes = votes.winners(self.scores)
-        return [self.classes[code] if there else None for code, there in zip(codes, self.anyone, strict=True)]
+        return [self.classes[code] if there else None for code, there in zip(codes, self.decided, strict=True)]
+
+    @property
+    def decided(self) -> Bools:
+        """Which of the samples there is an answer for: those that any agent holds, or all, by the labels' shares."""
+        return self.anyone if self.by_shares is None else np.ones(len(self.scores), dtype=bool)
 
 
 class AgentVotes(NamedTuple):
@@ -113,7 +123,9 @@ def predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking | None = None) -> Pr
         return _predict(run, ids, rows, ask)
     said, back = _predict(run, Ids(ids.take(order), ids.owner), rows[order], ask), np.argsort(order)
     known = {name: held[back] for name, held in said.known.items()}
-    return replace(said, scores=said.scores[back], probabilities=said.probabilities[back], known=known)
+    shares = None if said.by_shares is None else said.by_shares[back]
+    arranged = replace(said, scores=said.scores[back], probabilities=said.probabilities[back], by_shares=shares)
+    return replace(arranged, known=known)
 
 
 def order_of_asking(run: OpenRun, ids: Ids) -> Rows | None:
@@ -125,7 +137,8 @@ def result_of(run: OpenRun) -> Mapping[str, Any]:
     """Return the result of a run, which must be finished."""
     result = run.folder.result()
     if result is None:
-        raise RunError(f"Run {run.name!r} is not finished. Finish it first, with --resume.")
+        lost = " It was once: its result.json is lost." if run.folder.lost_result else ""
+        raise RunError(f"Run {run.name!r} is not finished.{lost} Finish it first, with --resume.")
     return result
 
 
@@ -134,7 +147,7 @@ def _predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking) -> Prediction:
     learned = _learned(run, result)  # before anybody votes: votes are counted, and should not be for nothing
     own = run.own.run(run.name)
     warnings: list[str] = []
-    if own.store.exists:
+    if own.store.exists and not run.settings.label_only:
         # a table of one's own that no longer fits is refused: one can put that right
         run.holdings.features_as(own.store.schema())
         warnings = [_MOVED.format(words) for words in moved_columns(run.holdings, own.store)]
@@ -162,7 +175,7 @@ def left_out_of(result: Mapping[str, Any]) -> list[str]:
 def asked_agents(run: OpenRun, result: Mapping[str, Any]) -> list[str]:
     """Return whose votes are asked for: all, where those who are not asked would learn of the labels by that."""
     out = [] if run.settings.plan.make_method().keeps_labels else left_out_of(result)
-    return [name for name in run.settings.agents if name not in out]
+    return [name for name in run.settings.turn_takers if name not in out]
 
 
 def decided(run: OpenRun, rows: Rows, found: Mapping[str, AgentVotes]) -> Prediction:
@@ -192,7 +205,16 @@ def _decided(
     contributed = {contribution["agent"] for contribution in result["contributions"]}
     calibration = ScoreCalibration.from_json(result.get("calibration"))
     n_voting = len(contributed & found.keys())
-    return _combined(run, _shares(run, rows, found, learned), len(rows), found, calibration, n_voting)
+    made = _combined(run, _shares(run, rows, found, learned), len(rows), found, calibration, n_voting)
+    return _with_class_shares(made, result, found) if run.settings.label_only else made
+
+
+def _with_class_shares(made: Prediction, result: Mapping[str, Any], found: Mapping[str, AgentVotes]) -> Prediction:
+    """Return a prediction in which the shares of the labels decide about samples of which no helper says anything."""
+    nobody = silent([each.scores for each in found.values()], len(made.scores))
+    shares = np.asarray(result["class_shares"])
+    made.scores[nobody], made.probabilities[nobody] = votes.scores_of(shares[np.newaxis]), shares
+    return replace(made, by_shares=nobody)
 
 
 def _learned(run: OpenRun, result: Mapping[str, Any]) -> Combination | None:
@@ -235,6 +257,8 @@ def _shares(
 ) -> Mapping[str, Floats]:
     """Return each agent's share of the decision: its votes, or what was learned to make of them."""
     scores = {name: each.scores for name, each in found.items()}
+    if run.settings.label_only and learned is not None:  # what was learned has a share for the initiator
+        scores = {run.settings.initiator: np.zeros((len(rows), len(run.settings.classes)))} | scores
     if learned is None or not scores:
         return run.settings.plan.make_method().combine(scores, {name: each.weight for name, each in found.items()})
     own = OwnNumbers.of(run).at(rows) if run.settings.initiator in scores else None

@@ -52,6 +52,8 @@ class RunSettings:
         How the agents are reached: a name in :mod:`assistlearn.reach`.
     places : dict
         What that way needs to know, beside the files.
+    label_only : bool
+        Whether the initiator has labels alone, and takes no turns.
     """
 
     run: str
@@ -63,11 +65,17 @@ class RunSettings:
     plan: Plan
     reach: str
     places: dict[str, Any] = field(default_factory=dict)
+    label_only: bool = False
 
     @property
     def helpers(self) -> list[str]:
         """All agents but the initiator."""
         return self.agents[1:]
+
+    @property
+    def turn_takers(self) -> list[str]:
+        """Who takes turns and votes: all agents, or the helpers where the initiator has labels alone."""
+        return self.helpers if self.label_only else self.agents
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, on one level."""
@@ -81,7 +89,7 @@ class RunSettings:
             raise RunError(f"{source} has format {facts.get('format')}; this release reads format {FORMAT}.")
         own = {each.name for each in fields(cls)} - {"plan", "places"}
         settings = {name for name, known in SETTINGS.items() if known.runs} - ADDED_LATER.keys()
-        missing = sorted((own - {"reach"} | settings) - facts.keys())
+        missing = sorted((own - {"reach", "label_only"} | settings) - facts.keys())
         if missing:
             raise RunError(f"{source} is not complete: {', '.join(missing)} missing.")
         try:

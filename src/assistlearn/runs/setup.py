@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from assistlearn.core import RunState
 from assistlearn.core.balance import balanced, weighted_by_class
+from assistlearn.core.class_shares import class_shares
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
@@ -21,7 +22,8 @@ from assistlearn.session import Combining, HoldOut
 from assistlearn.session.calibrating import ByHoldout, ByOutOfFold, Calibrating
 from assistlearn.session.combining import Lesson
 from assistlearn.session.evaluating import Evaluating
-from assistlearn.session.holdout import HoldoutVotes, split
+from assistlearn.session.holdout import split
+from assistlearn.session.holdout_votes import HoldoutVotes
 
 Positions = NDArray[np.intp]
 Values = TypeVar("Values", Codes, Floats | None)
@@ -52,6 +54,9 @@ class SetUp:
         For chance in each agent's preparation.
     weights : ndarray or None
         The initial weights of the samples to train on; None where all are equal.
+    prior : ndarray of shape (n_classes,) or None
+        The share of each class code among the labels of the samples to train on, by their own weights, where the
+        initiator has labels alone; None where it takes turns.
     """
 
     methods: Mapping[str, Method]
@@ -63,6 +68,7 @@ class SetUp:
     holdout: HoldOut | None
     seeds: Mapping[str, int]
     weights: Floats | None = None
+    prior: Floats | None = None
 
     def combining(self, plan: Plan, agents: Sequence[str], codes: Codes, n_classes: int, own: Any) -> Combining | None:
         """Return what learns the combination, where the plan wants one.
@@ -117,7 +123,8 @@ class SetUp:
         method = plan.make_method()
         if plan.honest_reward != "out-of-fold" or not method.wants_probabilities:
             return None
-        return ByOutOfFold(method, _at(codes, self.training), n_classes, self.weights)
+        label_only = self.prior is not None
+        return ByOutOfFold(method, _at(codes, self.training), n_classes, self.weights, label_only)
 
 
 def set_up(
@@ -130,6 +137,7 @@ def set_up(
     told: Codes | None = None,
     own: Floats | None = None,
     holdout_words: Sequence[int] = (),
+    label_only: bool = False,
 ) -> SetUp:
     """Return what a session begins with.
 
@@ -154,6 +162,8 @@ def set_up(
         The initiator's own columns as numbers, where a combination may look at them.
     holdout_words : sequence of int, optional
         Secret numbers from which is drawn who is held out; by default the seed of the plan decides it.
+    label_only : bool, default=False
+        Whether the initiator has labels alone, and takes no turns.
     """
     training, aside = split_of(plan, labels, holdout_words)
     own_weights = _starting_weights(plan, _at(labels, training), n_classes, _at(weights, training))
@@ -162,6 +172,7 @@ def set_up(
     n_training = len(labels) if training is None else len(training)
     true = _at(codes, training)
     heard = true if told is None else _at(told, training)
+    prior = _prior(labels, codes, n_classes, training, weights) if label_only else None
     rng = np.random.RandomState([plan.seed, 3])
     return SetUp(
         methods=methods,
@@ -170,14 +181,30 @@ def set_up(
         aside=aside,
         n_training=n_training,
         states=_states(methods, n_training, n_classes, own_weights),
-        holdout=None if aside is None else _holdout(plan, codes, n_classes, aside, weights, own),
+        holdout=None if aside is None else _holdout(plan, codes, n_classes, aside, weights, own, prior),
         seeds={name: int(rng.randint(MAX_SEED)) for name in agents},
         weights=own_weights,
+        prior=prior,
     )
 
 
+def _prior(labels: Codes, codes: Codes, n_classes: int, training: Positions | None, weights: Floats | None) -> Floats:
+    """Return the share of each class code among the samples to train on, the same whatever order the codes are in."""
+    out = np.zeros(n_classes)
+    code_of = np.zeros(n_classes, dtype=np.intp)
+    code_of[labels] = codes
+    out[code_of] = class_shares(_at(labels, training), n_classes, _at(weights, training))
+    return out
+
+
 def _holdout(
-    plan: Plan, codes: Codes, n_classes: int, aside: Positions, weights: Floats | None, own: Floats | None
+    plan: Plan,
+    codes: Codes,
+    n_classes: int,
+    aside: Positions,
+    weights: Floats | None,
+    own: Floats | None,
+    prior: Floats | None,
 ) -> HoldOut:
     """Return what the hold-out samples will tell; it is by their own weights, whatever the plan weighs classes by."""
     theirs = None if weights is None else weights[aside]
@@ -195,6 +222,7 @@ def _holdout(
         theirs,
         None if own is None else own[aside],
         plan.calibrates,
+        prior,
     )
 
 

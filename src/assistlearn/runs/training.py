@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from assistlearn.agents import Agent, TrainingSamples
 from assistlearn.alignment.matching import Rows
 from assistlearn.combination import to_bytes
+from assistlearn.core.class_shares import class_shares
 from assistlearn.errors import RefusedError, RunError, UnreachableError
 from assistlearn.events import (
     AgentLeft,
@@ -30,7 +32,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers
 from assistlearn.protocol.codec import version_of
 from assistlearn.runs.alignment import align
-from assistlearn.runs.alone import Alone
+from assistlearn.runs.alone import Alone, alone_of
 from assistlearn.runs.open_run import OpenRun
 from assistlearn.runs.own_numbers import OwnNumbers
 from assistlearn.runs.recorded_participant import RecordedParticipant, believed
@@ -68,7 +70,8 @@ def train(run: OpenRun) -> Iterator[Event]:
     plan, agents = run.settings.plan, run.settings.agents
     own = OwnNumbers.of(run).at(rows)
     words = run.folder.holdout_words()
-    made = set_up(plan, agents, labels, codes, n_classes, weights, told_labels(run, rows), own, words)
+    told, label_only = told_labels(run, rows), run.settings.label_only
+    made = set_up(plan, agents, labels, codes, n_classes, weights, told, own, words, label_only)
     _check_release(run, n_classes)
     n_holdout = 0 if made.aside is None else len(made.aside)
     logged = [recorded.event for recorded in read(run.folder.events, strict=False)]
@@ -77,23 +80,22 @@ def train(run: OpenRun) -> Iterator[Event]:
     _begin(run, len(rows), n_classes, made)
     participants = _participants(run, made, n_classes, len(rows))
     combining = made.combining(plan, agents, codes, n_classes, own)
-    alone = Alone(
-        plan, _own_agent(run), lambda: _own_samples(run, rows, made), labels, codes, n_classes, weights, own, words
-    )
+    samples = partial(_own_samples, run, rows, made)
+    alone = Alone(plan, _own_agent(run), samples, labels, codes, n_classes, weights, own, words)
     session = Session(
         plan,
         participants,
         made.states,
         made.holdout,
         combining=combining,
-        evaluating=made.evaluating(plan, agents, alone, np.asarray(run.folder.permutation())),
+        evaluating=made.evaluating(plan, agents, alone_of(made, alone), np.asarray(run.folder.permutation())),
         calibrating=made.calibrating(plan, codes, n_classes),
     )
     yield from _follow(run, session, made.n_training, logged)
 
 
 def _participants(run: OpenRun, made: SetUp, n_classes: int, n_samples: int) -> list[RecordedParticipant]:
-    """Return the agents as the session sees them."""
+    """Return the agents that take turns as the session sees them."""
     received, checks, doubts = received_answers(run), turn_checks(run, made, n_samples), doubts_of(run, made, n_samples)
     n_holdout = n_samples - made.n_training
     return [
@@ -111,7 +113,7 @@ def _participants(run: OpenRun, made: SetUp, n_classes: int, n_samples: int) -> 
             received[name],
             doubts.get(name, believed),
         )
-        for name in run.settings.agents
+        for name in run.settings.turn_takers
     ]
 
 
@@ -195,6 +197,7 @@ def _follow(run: OpenRun, session: Session, n_training: int, logged: Sequence[Ev
             honest = session.honest_scores(event.n_rounds)
             calibration = None if honest is None else asdict(honest.calibration(run.folder.permutation()))
             result = _result(run, seen, event, n_training) | {"evaluation": report, "calibration": calibration}
+            result |= {"class_shares": _class_shares(run)} if run.settings.label_only else {}
             _end(run, event.n_rounds, [contribution["agent"] for contribution in result["contributions"]])
             if combining is not None and combining.final is not None:
                 run.folder.write_combination(to_bytes(combining.final))
@@ -204,6 +207,15 @@ def _follow(run: OpenRun, session: Session, n_training: int, logged: Sequence[Ev
         else:
             run.log.append(event)
         yield event
+
+
+def _class_shares(run: OpenRun) -> list[float]:
+    """Return the share of each class among the labels of the run, by weight: all that an initiator knows by itself."""
+    rows, table = run.folder.samples(), run.table
+    assert rows is not None
+    weights = None if table.weights is None else table.weights[rows]
+    shares: list[float] = class_shares(table.labels[rows], len(run.settings.classes), weights).tolist()
+    return shares
 
 
 def _end(run: OpenRun, n_rounds: int, contributors: Sequence[str]) -> None:

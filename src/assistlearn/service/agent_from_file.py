@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from assistlearn.agent_files import AgentDescription, Allowance
+from assistlearn.agent_files.allowance import ANSWER_WITHIN
 from assistlearn.alignment import Ids
-from assistlearn.errors import DescriptionError, RefusedError, TableChangedError, WrongKeyError
+from assistlearn.errors import DescriptionError, NoConsentError, RefusedError, TableChangedError, WrongKeyError
 from assistlearn.protocol import messages as m
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.limits import OwnerLimits
@@ -46,6 +47,7 @@ def from_loaded(agent: LoadedAgent) -> Holdings:
         min_effective=0 if allowance is None else allowance.min_effective,
         proof=allowance is not None and allowance.proof,
         allow=None if allowance is None else gate(description.name, allowance),
+        answer_within=ANSWER_WITHIN if allowance is None else allowance.answer_within,
         limits=None if allowance is None else OwnerLimits(description.name, allowance, len(agent.table)),
         privacy=None if description.privacy is None else _keeper(description, ids),
     )
@@ -63,6 +65,7 @@ def door_of(description: AgentDescription) -> Holdings:
         features=None,
         home=description.models,
         allow=_nobody(description.name) if description.allow is None else gate(description.name, description.allow),
+        answer_within=ANSWER_WITHIN if description.allow is None else description.allow.answer_within,
     )
 
 
@@ -115,20 +118,23 @@ def _secret(description: AgentDescription) -> bytes:
 def gate(
     name: str, allowance: Allowance, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 ) -> Callable[[m.Open], None]:
-    """Return what raises ``RefusedError`` for an opening that the agent's owner does not allow."""
+    """Return what raises ``RefusedError`` for an opening that the agent's owner does not allow.
+
+    It is a ``NoConsentError`` where the owner may be asked: of another initiator, or for another purpose.
+    """
+    unknown = RefusedError if allowance.unknown == "refuse" else NoConsentError
 
     def check(opening: m.Open) -> None:
-        if opening.initiator not in allowance.initiators:
-            raise RefusedError(
-                f"Agent {name!r} does not work for {opening.initiator!a}, but for {list(allowance.initiators)}."
-            )
-        if allowance.purpose is not None and opening.purpose != allowance.purpose:
-            raise RefusedError(
-                f"Agent {name!r} works for the purpose {allowance.purpose!r} only, not {opening.purpose!r}."
-            )
-        if allowance.expired(clock()):
+        known = opening.initiator in allowance.initiators
+        if allowance.expired(clock()) and (known or unknown is NoConsentError):
             raise RefusedError(
                 f"Agent {name!r}: its owner's permission has expired: it was valid until {allowance.until}."
             )
+        if not known:
+            raise unknown(
+                f"Agent {name!r} does not work for {opening.initiator!a}, but for {list(allowance.initiators)}."
+            )
+        if allowance.purpose is not None and opening.purpose != allowance.purpose:
+            raise unknown(f"Agent {name!r} works for the purpose {allowance.purpose!r} only, not {opening.purpose!r}.")
 
     return check

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from assistlearn.errors import ProtocolError
 from assistlearn.protocol import messages as m
@@ -19,7 +20,7 @@ BYTES_PER_SAMPLE = {type_of(m.Align): 64, type_of(m.Begin): 32}
 
 MANY = 4_096
 
-WITHOUT_SAMPLES = {type_of(kind) for kind in (m.Open, m.End, m.Predict, m.Forget)}
+WITHOUT_SAMPLES = {type_of(kind) for kind in (m.Open, m.End, m.Predict, m.Forget, m.Propose)}
 
 _TYPE_FIRST = re.compile(rb"(?:[\x90-\x9f]|\xdc..)[\xa1-\xbf]", re.DOTALL)
 
@@ -33,11 +34,16 @@ class Door:
         The largest message that is read at all.
     limits : OwnerLimits or None
         What the agent's owner allows; None: nothing is said about it.
+    consented : callable, optional
+        Whether the owner has consented to runs of somebody whom its file does not name.
     """
 
-    def __init__(self, largest: Limits, limits: OwnerLimits | None) -> None:
+    def __init__(
+        self, largest: Limits, limits: OwnerLimits | None, consented: Callable[[str], bool] = lambda asker: False
+    ) -> None:
         self._largest = largest
         self._limits = limits
+        self._consented = consented
 
     def read(self, request: bytes, asker: str | None) -> Message:
         """Return the message that bytes stand for, if it may come in; ``asker`` as in ``AgentService.answer``."""
@@ -56,10 +62,13 @@ class Door:
             return SMALL
         if self._limits is None:
             return None
-        if not type or (asker is not None and asker not in self._limits.initiators):
+        if not type or (asker is not None and not self._known(asker, self._limits)):
             return SMALL
         samples = self._limits.most_samples
         return None if samples is None else SMALL + BYTES_PER_SAMPLE.get(type, MANY) * samples
+
+    def _known(self, asker: str, limits: OwnerLimits) -> bool:
+        return asker in limits.initiators or self._consented(asker)
 
 
 def _type(request: bytes) -> str:

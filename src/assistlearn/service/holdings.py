@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assistlearn.agent_files.allowance import ANSWER_WITHIN
 from assistlearn.alignment import Ids
 from assistlearn.protocol import messages as m
 from assistlearn.service.limits import OwnerLimits
@@ -21,19 +22,21 @@ class Holdings:
     ----------
     name : str
         The agent's name.
-    estimator : classifier
-        Its learner, preprocessing included.
+    estimator : classifier or None
+        Its learner, preprocessing included; None for an initiator that has labels alone.
     ids : Ids
         The ids of its table.
     features : table
-        Its features, row by row as the ids.
+        Its features, row by row as the ids; without columns where there is no learner.
     home : path
         Where it keeps its runs and its ledger.
     secret : bytes, optional
         What it shares with the other agents for alignment by keyed hashes.
     allow : callable, optional
         Raises ``RefusedError`` for a run that it does not allow, given its opening; asked before every answer, except
-        to ``Forget``.
+        to ``Forget``. Where its owner may be asked for consent, that is a ``NoConsentError``.
+    answer_within : int, default=14
+        Days in which its owner can answer a request for consent before that expires.
     limits : OwnerLimits, optional
         How much may be asked of it. None: any amount, as where all agents are on one machine of one owner.
     privacy : PrivacyKeeper, optional
@@ -62,6 +65,7 @@ class Holdings:
     home: Path
     secret: bytes | None = None
     allow: Callable[[m.Open], None] | None = None
+    answer_within: int = ANSWER_WITHIN
     limits: OwnerLimits | None = None
     privacy: PrivacyKeeper | None = None
     min_effective: float = 0.0

@@ -6,7 +6,6 @@ from typing import Literal, TypeAlias
 
 from assistlearn.alignment import Helper
 from assistlearn.alignment.matching import Rows
-from assistlearn.protocol import messages as m
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.part import Part
 from assistlearn.service.privacy.run_privacy import RunPrivacy
@@ -45,11 +44,6 @@ class RunHere:
         self.voted_on: tuple[int, int] | None = None
         self.privacy = None if own.privacy is None else RunPrivacy(own.privacy, store, own.fingerprint)
         self._part: Part | None = None
-
-    def check_allowed(self, opening: m.Open) -> None:
-        """Raise if the agent's owner does not allow the run, or no longer does."""
-        if self.own.allow is not None:
-            self.own.allow(opening)
 
     def place(self, rows: Rows, purpose: Purpose) -> None:
         """Settle the agent's rows of the samples."""

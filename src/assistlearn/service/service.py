@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from assistlearn.errors import (
@@ -33,6 +34,7 @@ from assistlearn.service.door import Door
 from assistlearn.service.exchanges import exchange_of
 from assistlearn.service.exchanges.exchange import Demand
 from assistlearn.service.holdings import Holdings
+from assistlearn.service.permission import Permission
 from assistlearn.service.run_here import RunHere
 from assistlearn.service.store import RunStore, run_folder, sweep
 
@@ -58,6 +60,8 @@ class AgentService:
         The largest message it takes.
     ledger : bool, default=True
         Whether to record messages. The initiator's own service does not: what it says does not leave the house.
+    clock : callable, optional
+        Returns the present time.
 
     Notes
     -----
@@ -66,10 +70,17 @@ class AgentService:
     there.
     """
 
-    def __init__(self, holdings: Holdings, limits: Limits | None = None, ledger: bool = True) -> None:
+    def __init__(
+        self,
+        holdings: Holdings,
+        limits: Limits | None = None,
+        ledger: bool = True,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self._own = holdings if ledger else replace(holdings, limits=None, privacy=None)
-        self._door = Door(limits or Limits(), self._own.limits)
-        self._ledger = Ledger(holdings.home / "ledger.jsonl") if ledger else None
+        self._ledger = Ledger(holdings.home / "ledger.jsonl", clock) if ledger else None
+        self._permission = Permission(self._own, self._ledger, clock)
+        self._door = Door(limits or Limits(), self._own.limits, self._permission.knows)
         self._runs: dict[str, RunHere] = {}
         sweep(holdings.home)
 
@@ -121,7 +132,7 @@ class AgentService:
         peer = asker or self._initiator(message) or "unknown"
         reply: Message | Encoded | None = self._receive(message, request, asker, peer)
         if reply is None:
-            reply = self._tried(message, self._perform, message, request)
+            reply = self._tried(message, self._perform, message, request, asker)
         return self._say(peer, _name(message), reply)
 
     def _receive(self, message: Message, request: bytes, asker: str | None, peer: str) -> m.Problem | None:
@@ -182,17 +193,34 @@ class AgentService:
         """Return what a request asks for, if it may be asked at all; nothing has changed then."""
         self._check_asker(message, asker)
         run = self.run(message.run)
+        if isinstance(message, m.Propose):
+            return None
         exchange = exchange_of(message)
         if not run.store.exists and (exchange is None or exchange.needs_open_run):
-            text = f"Agent {self._own.name!r} knows no run {message.run!r}."
-            return m.Problem(run=message.run, kind="unknown-run", text=text)
+            return self._unknown(message.run, run.store)
         if exchange is None:
             raise OutOfOrderError(f"{type_of(message)!r} is a reply, not a request.")
         if exchange.needs_open_run and exchange.needs_permission:
-            run.check_allowed(m.Open(**run.store.opened()))
-        return exchange.demand(run, message)
+            self._permission.check(m.Open(**run.store.opened()), asker)
+        demand = exchange.demand(run, message)
+        if isinstance(message, m.Open):
+            self._permission.check(message, asker)
+        return demand
 
-    def _perform(self, message: Message, request: bytes) -> Message | Encoded:
+    def _unknown(self, run: str, store: RunStore) -> m.Problem:
+        """Return the answer about a run that nobody has opened here, or that has lost what says who did."""
+        if not store.folder.exists():
+            return m.Problem(run=run, kind="unknown-run", text=f"Agent {self._own.name!r} knows no run {run!r}.")
+        text = (
+            f"Agent {self._own.name!r} keeps files of run {run!r}, but opened.json, which says whose run it is, is "
+            "lost. Its owner may bring it back from a backup, or remove the files: "
+            f"assistlearn forget {run} --agent FILE"
+        )
+        return m.Problem(run=run, kind="failed", text=text)
+
+    def _perform(self, message: Message, request: bytes, asker: str | None) -> Message | Encoded:
+        if isinstance(message, m.Propose):
+            return self._permission.proposed(message, asker)
         run, exchange = self.run(message.run), exchange_of(message)
         assert exchange is not None
         reply = exchange.answer(run, message, request)
@@ -201,7 +229,7 @@ class AgentService:
 
     def _initiator(self, message: Message | None) -> str | None:
         """Return the initiator of the run that a message is about; None where no such run is known."""
-        if isinstance(message, m.Open):
+        if isinstance(message, m.Open | m.Propose):
             return message.initiator
         try:
             opened = None if message is None else RunStore(run_folder(self._own.home, message.run)).opened()

@@ -85,8 +85,7 @@ class RunStore:
 
     def opened(self) -> dict[str, Any]:
         """Return who asked, and what for."""
-        facts: dict[str, Any] = storage.read_json(self.folder / "opened.json")
-        return facts
+        return storage.read_json(self.folder / "opened.json")
 
     def keep_rows(self, rows: NDArray[Any], fingerprint: str, schema: Mapping[str, Any] | None) -> None:
         """Remember the agent's row of every sample, and the table: its fingerprint, its columns' names and kinds."""

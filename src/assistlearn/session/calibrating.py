@@ -8,7 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from assistlearn.core.ignorance import Floats
+from assistlearn.core.class_shares import silent
+from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.votes import Codes
 from assistlearn.evaluation.score_calibration import HOLDOUT, OUT_OF_FOLD, ScoreCalibration, fit_calibration
 from assistlearn.methods.method import Method
@@ -36,6 +37,15 @@ class HonestScores:
     codes: Codes
     weights: Floats | None
     kind: str
+
+    def at(self, spoken: Bools) -> HonestScores | None:
+        """Return those of some samples; None where there are none, or where they have no weight."""
+        if spoken.all():
+            return self
+        weights = None if self.weights is None else self.weights[spoken]
+        if not spoken.any() or (weights is not None and not weights.sum() > 0.0):
+            return None
+        return HonestScores(self.total[spoken], self.codes[spoken], weights, self.kind)
 
     def calibration(self, order: Sequence[int] | None = None) -> ScoreCalibration:
         """Return the calibration, for classes in their open order.
@@ -83,7 +93,8 @@ class ByHoldout:
         kept = said.of([agent for agent in said.scores if agent not in left_out])
         if not kept.scores or (weights is not None and not weights.sum() > 0.0):
             return None
-        return HonestScores(kept.decided(self._holdout.shape).total, self._holdout.codes, weights, HOLDOUT)
+        decided = HonestScores(kept.decided(self._holdout.shape).total, self._holdout.codes, weights, HOLDOUT)
+        return decided.at(kept.spoken(len(self._holdout.codes)))
 
 
 class ByOutOfFold:
@@ -99,14 +110,20 @@ class ByOutOfFold:
         The number of classes.
     weights : array of shape (n_samples,) or None
         The initial weights of the samples.
+    label_only : bool, default=False
+        Whether the initiator has labels alone. Samples of which no helper says anything do not count then: votes are
+        not what decides about such.
     """
 
-    def __init__(self, method: Method, codes: Codes, n_classes: int, weights: Floats | None) -> None:
+    def __init__(
+        self, method: Method, codes: Codes, n_classes: int, weights: Floats | None, label_only: bool = False
+    ) -> None:
         self._method = method
         self._codes = codes
         self._weights = weights
         self._total = np.zeros((len(codes), n_classes))
         self._spoken = False
+        self._label_only = label_only
 
     def add(self, told: Told) -> None:
         """Add a kept model's votes."""
@@ -115,4 +132,7 @@ class ByOutOfFold:
 
     def scores(self, n_rounds: int, left_out: Container[str] = ()) -> HonestScores | None:
         """Return the decision on the training samples. Without hold-out samples all rounds and agents count."""
-        return HonestScores(self._total, self._codes, self._weights, OUT_OF_FOLD) if self._spoken else None
+        if not self._spoken:
+            return None
+        scores = HonestScores(self._total, self._codes, self._weights, OUT_OF_FOLD)
+        return scores.at(~silent([self._total], len(self._total))) if self._label_only else scores

@@ -12,9 +12,10 @@ from assistlearn.combination import Combination
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.evaluation.report import Decided, Report, compare
-from assistlearn.evaluation.score_calibration import cross_fitted, fit_calibration
+from assistlearn.evaluation.score_calibration import ScoreCalibration, fit_calibration
 from assistlearn.evaluation.shares import Estimate, GainShares, shares_of_decisions, shares_of_sum
-from assistlearn.session.holdout import HoldOut, HoldoutVotes
+from assistlearn.session.holdout import HoldOut
+from assistlearn.session.holdout_votes import HoldoutVotes
 
 BEYOND_CHANCE = 1.96
 """How many standard errors from zero a difference is not put down to chance."""
@@ -64,8 +65,18 @@ class Evaluating:
         alone = self._decided(self.alone(max(n_models, 1)))
         found = compare(self._codes, self._decided(kept), alone, self.holdout.weights, self.seed)
         return Report(
-            models_alone=n_models, shares=self._shares(kept, left_out), worse=worse, left_out=left_out, **found
+            models_alone=0 if self.label_only else n_models,
+            shares=self._shares(kept, left_out),
+            worse=worse,
+            left_out=left_out,
+            alone_by_labels=self.label_only,
+            **found,
         )
+
+    @property
+    def label_only(self) -> bool:
+        """Whether the initiator has labels alone: without help it knows the shares of the classes."""
+        return self.holdout.prior is not None
 
     def _worse(self, heard: HoldoutVotes, doubted: Sequence[str]) -> tuple[list[str], list[str]]:
         """Return who makes the result worse, and who is left out: the worst first, as long as there is one."""
@@ -99,26 +110,37 @@ class Evaluating:
         helpers, weights = [agent for agent in self.agents[1:] if agent not in left_out], self.holdout.weights
         if len(self._codes) < LEAST_SAMPLES or not helpers:
             return None
-        whole = self._uncalibrated(heard)
-        calibration = fit_calibration(whole.total, self._codes, weights) if self.calibrates else None
-        if heard.adds_up:
+        calibration = self._calibration(heard) if self.calibrates else None
+        if heard.adds_up and not self.label_only:
             silent = np.zeros(self.holdout.shape)
             named = {agent: self._in_order(heard.scores.get(agent, silent)) for agent in (self.agents[0], *helpers)}
             own = named.pop(self.agents[0])
             return shares_of_sum(own, named, self._codes, weights, calibration=calibration, seed=self.seed)
 
         def decide(there: frozenset[str]) -> tuple[Floats, Floats]:
-            found = self._uncalibrated(heard.of({self.agents[0]} | there))
-            return found.total, found.probabilities if calibration is None else calibration.probabilities(found.total)
+            some = heard.of({self.agents[0]} | there)
+            found = self._uncalibrated(some)
+            if calibration is not None:
+                spoken = some.spoken(len(self._codes))
+                found.probabilities[spoken] = calibration.probabilities(found.total[spoken])
+            return found.total, found.probabilities
 
         return shares_of_decisions(helpers, decide, self._codes, weights, seed=self.seed)
+
+    def _calibration(self, heard: HoldoutVotes) -> ScoreCalibration | None:
+        """Return the calibration by all samples of which anybody says something; None where there are none."""
+        spoken, weights = heard.spoken(len(self._codes)), self.holdout.weights
+        if not spoken.any():
+            return None
+        total = self._uncalibrated(heard).total[spoken]
+        return fit_calibration(total, self._codes[spoken], None if weights is None else weights[spoken])
 
     def _decided(self, heard: HoldoutVotes) -> Decided:
         """Return what is decided; probabilities are calibrated by other samples than they are of."""
         found = self._uncalibrated(heard)
         if not self.calibrates:
             return found
-        return found._replace(calibrated=cross_fitted(found.total, self._codes, self.holdout.weights))
+        return found._replace(calibrated=heard.calibrated(found, self._codes, self.holdout.weights))
 
     def _uncalibrated(self, heard: HoldoutVotes) -> Decided:
         found = heard.decided(self.holdout.shape)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,10 +12,9 @@ from assistlearn.core import votes
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.evaluation.metrics import METRICS, answers_of
-from assistlearn.evaluation.report import Decided
-from assistlearn.evaluation.score_calibration import cross_fitted
 from assistlearn.methods.method import HoldoutAnswer, Method
 from assistlearn.plan import Plan
+from assistlearn.session.holdout_votes import HoldoutVotes
 
 Rows = NDArray[np.intp]
 
@@ -49,50 +46,6 @@ class Heard(NamedTuple):
     model_weight: float
 
 
-@dataclass(frozen=True)
-class HoldoutVotes:
-    """The agents' votes on the hold-out samples, of a number of rounds, and what is made of them.
-
-    Attributes
-    ----------
-    scores : mapping of str to ndarray of shape (n_holdout, n_classes)
-        The votes of each agent that has kept a model.
-    model_weights : mapping of str to float
-        The sums of their model weights.
-    method : Method
-        How votes are put together.
-    learned : Combination or None
-        What was learned to make of them, where they are not just added up.
-    own : ndarray or None
-        The initiator's own columns, as numbers, where a combination may look at them.
-    """
-
-    scores: Mapping[str, Floats]
-    model_weights: Mapping[str, float]
-    method: Method
-    learned: Combination | None = None
-    own: Floats | None = None
-
-    @property
-    def adds_up(self) -> bool:
-        """Whether the decision is the sum of the agents' scores, and the probabilities are its softmax."""
-        return self.learned is None and self.method.adds_up
-
-    def of(self, agents: Container[str]) -> HoldoutVotes:
-        """Return the panel of some of the agents."""
-        scores = {name: each for name, each in self.scores.items() if name in agents}
-        return replace(self, scores=scores, model_weights={name: self.model_weights[name] for name in scores})
-
-    def decided(self, shape: tuple[int, int]) -> Decided:
-        """Return what these agents decide about so many samples and classes."""
-        if self.learned is not None and self.scores:
-            shares = self.learned.decide(self.scores, self.own)
-        else:
-            shares = self.method.combine(self.scores, self.model_weights)
-        total = sum(shares.values(), np.zeros(shape))
-        return Decided(total, self.method.probabilities(total, len(self.scores)))
-
-
 class HoldOut:
     """The ensemble's answers for the hold-out samples, round by round.
 
@@ -115,10 +68,13 @@ class HoldOut:
     calibrates : bool, default=False
         Whether probabilities will be calibrated on these samples. A metric of probabilities then goes by such as other
         hold-out samples than their own have calibrated.
+    prior : ndarray of shape (n_classes,), optional
+        The shares of the classes, where the initiator has labels alone: what it knows of a sample of which nobody says
+        anything.
 
     Attributes
     ----------
-    codes, n_classes, weights
+    codes, n_classes, weights, prior
         As above.
     best_round : int
         The best round so far, the earliest among equals; 0 before the first.
@@ -134,10 +90,12 @@ class HoldOut:
         weights: Floats | None = None,
         own: Floats | None = None,
         calibrates: bool = False,
+        prior: Floats | None = None,
     ) -> None:
         self.codes = codes
         self.n_classes = n_classes
         self.weights = weights
+        self.prior = prior
         self.best_round = 0
         self._patience = patience
         self._method = method
@@ -161,9 +119,9 @@ class HoldOut:
         A metric that is not defined, as a class does not occur, is None, and never better than another.
         """
         self._round += 1
-        heard = HoldoutVotes(self._scores, self._model_weights, self._method, learned, self._own)
+        heard = HoldoutVotes(self._scores, self._model_weights, self._method, learned, self._own, self.prior)
         decided = heard.decided(self.shape)
-        said = cross_fitted(decided.total, self.codes, self.weights) if self._calibrates else decided.probabilities
+        said = heard.calibrated(decided, self.codes, self.weights) if self._calibrates else decided.probabilities
         answers = answers_of(self.codes, said, self.weights, votes.winners(decided.total))
         measured = self._metric.of(answers)
         if self.best_round == 0 or (measured is not None and self._is_better(measured)):
@@ -191,7 +149,7 @@ class HoldOut:
         for heard in self._heard:
             if heard.round <= n_rounds:
                 self._add(scores, model_weights, heard)
-        return HoldoutVotes(scores, model_weights, self._method, learned, self._own)
+        return HoldoutVotes(scores, model_weights, self._method, learned, self._own, self.prior)
 
     def _add(self, scores: dict[str, Floats], model_weights: dict[str, float], heard: Heard) -> None:
         if heard.agent not in scores:

@@ -38,7 +38,7 @@ class Session:
     plan : Plan
         What was agreed on: rounds, order, what a weak agent means, and the seed of all chance.
     participants : sequence of Participant
-        The agents, the initiator first.
+        The agents that take turns: the initiator first, unless it has labels alone.
     states : mapping of str to RunState
         Each agent's state: one and the same where ignorance is interchanged, an own one where every agent boosts
         alone. Brought up to date after every turn.
@@ -111,10 +111,25 @@ class Session:
             if weak:
                 return (yield from self._finish(StopReason.WEAK_AGENT, number if round.made else number - 1))
             yield self._round_finished(number)
-            reason = _stop_reason(round.made, self.holdout, self.combining)
+            reason = self._stop_reason(round.made)
             if reason is not None:
                 return (yield from self._finish(reason, number if round.made else number - 1))
         return (yield from self._finish(StopReason.ALL_ROUNDS_DONE, self.plan.most_rounds))
+
+    def _stop_reason(self, made: Sequence[Contribution]) -> StopReason | None:
+        """Return why to stop after a round with these contributions, if there is a reason.
+
+        A round that changed no ignorance would only repeat itself: nobody contributed, or whoever did was perfect.
+        """
+        if not made:
+            return StopReason.NO_AGENT_CONTRIBUTED
+        if all(contribution.perfect for contribution in made):
+            return StopReason.ALL_AGENTS_PERFECT
+        if self.holdout is not None and self.holdout.exhausted:
+            return StopReason.HOLDOUT_STOPPED_IMPROVING
+        if self.combining is not None and self.combining.exhausted:
+            return StopReason.ROUNDS_NO_LONGER_PAY
+        return None if self.present else StopReason.NO_AGENT_LEFT
 
     def _round_finished(self, number: int) -> RoundFinished:
         learned = None if self.combining is None else self.combining.finish_round()
@@ -151,26 +166,9 @@ class Session:
             return
         made = (turn.contribution for turn in self.history)
         n_models = sum(each is not None and each.round <= n_rounds for each in made)
-        yield AloneBegan(n_models)
+        if not self.evaluating.label_only:
+            yield AloneBegan(n_models)
         learned = None if self.combining is None else self.combining.final
         self.report = self.evaluating.report(n_rounds, n_models, learned, self.doubted)
         facts = asdict(self.report)
         yield ResultJudged(**{field.name: facts[field.name] for field in fields(ResultJudged)})
-
-
-def _stop_reason(
-    made: Sequence[Contribution], holdout: HoldOut | None, combining: Combining | None
-) -> StopReason | None:
-    """Return why to stop after a round with these contributions, if there is a reason.
-
-    A round that changed no ignorance would only repeat itself: nobody contributed, or whoever did was perfect.
-    """
-    if not made:
-        return StopReason.NO_AGENT_CONTRIBUTED
-    if all(contribution.perfect for contribution in made):
-        return StopReason.ALL_AGENTS_PERFECT
-    if holdout is not None and holdout.exhausted:
-        return StopReason.HOLDOUT_STOPPED_IMPROVING
-    if combining is not None and combining.exhausted:
-        return StopReason.ROUNDS_NO_LONGER_PAY
-    return None

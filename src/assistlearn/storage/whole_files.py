@@ -55,20 +55,25 @@ def json_bytes(content: Any) -> bytes:
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def read_json(path: Path) -> Any:
-    """Return what a JSON file says."""
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object that a JSON file holds."""
     try:
         return json_of(path.read_bytes(), path)
     except FileNotFoundError:
         raise RunError(f"{path} is missing.") from None
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror}. Bring it back from a backup.") from error
 
 
-def json_of(content: bytes, path: Path) -> Any:
-    """Return what the content of a JSON file says."""
+def json_of(content: bytes, path: Path) -> dict[str, Any]:
+    """Return the object that the content of a JSON file is."""
     try:
-        return json.loads(content)
+        said = json.loads(content)
     except ValueError as error:
         raise RunError(f"{path} is not readable as JSON ({error}). It was changed or damaged.") from None
+    if not isinstance(said, dict):
+        raise RunError(f"{path} holds no JSON object, but {type(said).__name__}. It was changed or damaged.")
+    return said
 
 
 def array_bytes(values: NDArray[Any]) -> bytes:

@@ -6,6 +6,7 @@ from assistlearn.tables.reading import read_table
 from assistlearn.tables.schema import Column, Kind, Schema
 from assistlearn.tables.summary import AgentSummary, ColumnSummary, describe
 from assistlearn.tables.table import Table
+from assistlearn.tables.table_preprocessor import TablePreprocessor
 
 __all__ = [
     "AgentSummary",
@@ -15,6 +16,7 @@ __all__ = [
     "LoadedAgent",
     "Schema",
     "Table",
+    "TablePreprocessor",
     "default_pipeline",
     "describe",
     "learner_rows",

@@ -16,7 +16,7 @@ def choose_features(names: Sequence[str], description: AgentDescription) -> list
     """Return the feature columns, in the order of the table.
 
     Patterns never take the id, label and weight columns; to name one of them outright is an error. The index of a
-    pandas data frame is no feature unless it is named outright.
+    pandas data frame is no feature unless it is named outright. An initiator that names no learner has none.
 
     Examples
     --------
@@ -27,24 +27,41 @@ def choose_features(names: Sequence[str], description: AgentDescription) -> list
     >>> choose_features(["id", "x0", "x1", "x10", "x2"], parse_description(values, Path("lab.toml")))
     ['x0', 'x2']
     """
-    _require_column(description.id, names, description, "id")
-    for key, column in (("label", description.label), ("weight", description.weight)):
-        if column is not None:
-            _require_column(column, names, description, key)
+    for key, column in _reserved(description):
+        _require_column(column, names, description, key)
     choice = description.features
-    free = [name for name in names if name not in (description.id, description.label, description.weight)]
+    reserved = [column for _, column in _reserved(description)]
+    free = [name for name in names if name not in reserved]
     included = [name for name in free if not is_index(name)]
     if choice.include is not None:
         _refuse_reserved(choice.include, description)
         included = match_columns(choice.include, free, description, "features", "include")
     excluded = match_columns(choice.exclude, names, description, "features", "exclude")
     features = [name for name in included if name not in excluded]
-    if not features:
-        raise ColumnsError(
-            f"{description.places('features')}: no feature is left of the columns {listed(names)}. An agent needs at "
-            "least one besides the id and the label. Widen features.include, or narrow features.exclude."
-        )
+    _check_learner(features, names, description)
     return features
+
+
+def _check_learner(features: Sequence[str], names: Sequence[str], description: AgentDescription) -> None:
+    """Refuse a learner without features, and features without a learner; an initiator may have neither."""
+    if description.is_label_only and features:
+        raise ColumnsError(
+            f"{description.places('learner')}: the key 'learner' is missing, and {description.table} has the features "
+            f'{listed(features)}. Add a line such as: learner = "sklearn.tree.DecisionTreeClassifier". An initiator '
+            "that has labels alone, and takes no turns of its own, leaves its features out: [features] include = []"
+        )
+    if description.is_label_only or features:
+        return
+    alone = (
+        " An initiator may have labels alone, and takes no turns of its own then: remove the key 'learner'."
+        if description.is_initiator
+        else ""
+    )
+    raise ColumnsError(
+        f"{description.places('features')}: no feature is left of the columns {listed(names)}. An agent with a learner "
+        "needs at least one besides the id and the label. Widen features.include, or narrow features.exclude."
+        f"{alone}"
+    )
 
 
 def is_index(name: str) -> bool:
@@ -63,7 +80,7 @@ def match_columns(wanted: Sequence[str], names: Sequence[str], description: Agen
     """
     found: set[str] = set()
     for each in wanted:
-        matched = [each] if each in names else [name for name in names if _is_pattern(each) and fnmatchcase(name, each)]
+        matched = columns_called(each, names)
         if not matched:
             what = f"no column matches {each!r}" if _is_pattern(each) else f"there is no column {each!r}"
             raise ColumnsError(
@@ -74,13 +91,23 @@ def match_columns(wanted: Sequence[str], names: Sequence[str], description: Agen
     return [name for name in names if name in found]
 
 
+def columns_called(each: str, names: Sequence[str]) -> list[str]:
+    """Return the columns that a name or a pattern means; none where it means nothing.
+
+    >>> columns_called("x1*", ["x0", "x1", "x10"])
+    ['x1', 'x10']
+    """
+    return [each] if each in names else [name for name in names if _is_pattern(each) and fnmatchcase(name, each)]
+
+
 def require_trained(schema: Schema, names: Sequence[str], description: AgentDescription) -> None:
     """Refuse a table that lacks the ids, or a feature that the models were trained with.
 
     Features are found by name: the order of the columns, and what others there are, does not matter.
     """
-    _require_column(description.id, names, description, "id")
-    for key, column in (("id", description.id), ("label", description.label), ("weight", description.weight)):
+    for column in description.id:
+        _require_column(column, names, description, "id")
+    for key, column in _reserved(description):
         if column in schema.names:
             raise ColumnsError(
                 f"{description.places(key)}: {key} = {column!r} names a column that the models were trained with as a "
@@ -88,7 +115,7 @@ def require_trained(schema: Schema, names: Sequence[str], description: AgentDesc
             )
     missing = [name for name in schema.names if name not in names]
     if missing:
-        others = [name for name in names if name not in (*schema.names, description.id, description.label)]
+        others = [name for name in names if name not in (*schema.names, *description.id, description.label)]
         raise ColumnsError(
             f"{description.places('table')}: {description.table} has no column {listed(missing)}, which the models "
             f"were trained with.{did_you_mean(missing[0], others)} Its columns are {listed(names)}. Bring the column "
@@ -105,13 +132,18 @@ def _require_column(wanted: str, names: Sequence[str], description: AgentDescrip
 
 
 def _refuse_reserved(include: Sequence[str], description: AgentDescription) -> None:
-    reserved = ((description.label, "label"), (description.id, "id"), (description.weight, "weight"))
-    for column, what in reserved:
+    for key, column in _reserved(description):
         if column in include:
             raise ColumnsError(
-                f"{description.places('features', 'include')}: {column!r} is the {what} column and cannot be a feature "
+                f"{description.places('features', 'include')}: {column!r} is the {key} column and cannot be a feature "
                 "too. Remove it from features.include."
             )
+
+
+def _reserved(description: AgentDescription) -> list[tuple[str, str]]:
+    """Return the columns that are no features, each after the key that names it."""
+    named = [("label", description.label), ("weight", description.weight)]
+    return [("id", column) for column in description.id] + [(key, column) for key, column in named if column]
 
 
 def _is_pattern(text: str) -> bool:

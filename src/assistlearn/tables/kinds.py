@@ -32,7 +32,8 @@ DAY = 86_400_000_000
 
 _NONE = pl.Series([], dtype=pl.Boolean)
 _EXACT_IN_FLOAT32 = (pl.Float32, pl.Int8, pl.Int16, pl.UInt8, pl.UInt16)
-_NO_FEATURE = (pl.List, pl.Array, pl.Struct, pl.Binary, pl.Object, pl.Time)
+NO_FEATURE = (pl.List, pl.Array, pl.Struct, pl.Binary, pl.Object, pl.Time)
+"""Types of columns that are neither numbers nor categories."""
 
 
 def column_of(values: pl.Series, as_category: bool, from_text: bool, source: str) -> Column:
@@ -60,7 +61,7 @@ def column_of(values: pl.Series, as_category: bool, from_text: bool, source: str
     """
     dtype = values.dtype
     narrow = dtype in _EXACT_IN_FLOAT32
-    if isinstance(dtype, _NO_FEATURE):
+    if isinstance(dtype, NO_FEATURE):
         raise ColumnsError(
             f"{source}: column {values.name!r} is of type {dtype}, which cannot be a feature. Exclude it under "
             "[features], or turn it into numbers or text."
@@ -88,7 +89,7 @@ def convert(values: pl.Series, column: Column, source: str) -> pl.Series:
     not fit (first: row 2, 'old'). Correct them, leave them empty or, in a CSV file, list such values under
     preprocessing.missing_values. If the column means something else now, train a new run.
     """
-    if isinstance(values.dtype, _NO_FEATURE):
+    if isinstance(values.dtype, NO_FEATURE):
         raise TableError(
             f"{source}: column {column.name!r} held {_WANTED[column.kind]} when the models were trained, and is of "
             f"type {values.dtype} now. Turn it back, or train a new run."

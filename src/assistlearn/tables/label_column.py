@@ -10,6 +10,8 @@ from assistlearn.tables.schema import LabelType
 
 _TYPES: dict[LabelType, type[pl.DataType]] = {"Int64": pl.Int64, "String": pl.String, "Boolean": pl.Boolean}
 
+FEW_ROWS = 20
+
 
 def settle_labels(labels: pl.Series, from_text: bool, source: str) -> pl.Series:
     """Return labels as whole numbers where they are such, as booleans, or as text; missing ones stay missing.
@@ -47,14 +49,17 @@ MANY_NUMBERS = 12
 """More different numbers than these are amounts rather than classes, as often as not."""
 
 
-def notes_on_labels(labels: pl.Series) -> list[str]:
+def notes_on_labels(labels: pl.Series, features: pl.DataFrame) -> list[str]:
     """Return what the owner of labels should look at once more.
 
-    >>> print(*notes_on_labels(pl.Series("ill", ["yes", "Yes", "no"])))
+    >>> print(*notes_on_labels(pl.Series("ill", ["yes", "Yes", "no"]), pl.DataFrame()))
     Labels that differ only by case: 'Yes', 'yes'. Each is a class of its own. If they mean the same, write them alike.
     """
     known = labels.drop_nulls().unique().sort()
     notes = []
+    copies = [name for name in features.columns if tells_labels(features[name], labels)]
+    if copies:
+        notes.append(f"The label, be it under other names: {listed(copies)}. Exclude what is not known beforehand.")
     if known.dtype == pl.String:
         alike = known.filter(known.str.to_lowercase().is_duplicated())
         if len(alike):
@@ -94,3 +99,24 @@ def labels_as_before(labels: pl.Series, type_name: LabelType, source: str) -> pl
             f"{labels[row]!r}. Correct it."
         )
     return read
+
+
+def tells_labels(values: pl.Series, labels: pl.Series) -> bool:
+    """Return whether a column is the labels, be it under other names: each value goes with one class, and each with it.
+
+    In a few rows other names may be chance; there only the same ones count.
+
+    >>> tells_labels(pl.Series([*[1, 0] * 10, None]), pl.Series([*["ill", "well"] * 10, None]))
+    True
+    >>> tells_labels(pl.Series(["ill", "well"]), pl.Series(["ill", "well"]))
+    True
+    >>> tells_labels(pl.Series([1, 0]), pl.Series(["ill", "well"]))
+    False
+    """
+    both = pl.DataFrame({"value": values, "label": labels}).filter(pl.col("label").is_not_null())
+    if both.is_empty() or both["value"].has_nulls():
+        return False
+    value, label = both["value"], both["label"]
+    if len(both) < FEW_ROWS:
+        return bool((value == label.cast(value.dtype, strict=False)).fill_null(False).all())
+    return value.n_unique() == label.n_unique() == both.n_unique() > 1

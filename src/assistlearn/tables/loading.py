@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
+import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
@@ -29,8 +30,8 @@ class LoadedAgent:
         What its file says.
     table : Table
         Its rows.
-    estimator : scikit-learn classifier
-        Its learner, unfitted, with the preprocessing that it needs.
+    estimator : scikit-learn classifier or None
+        Its learner, unfitted, with the preprocessing that it needs; None at an initiator that has labels alone.
     """
 
     description: AgentDescription
@@ -38,7 +39,9 @@ class LoadedAgent:
     estimator: Any
 
     def rows(self) -> pl.DataFrame | NDArray[Any]:
-        """Return the features of all rows, as the estimator takes them."""
+        """Return the features of all rows, as the estimator takes them; no columns where there is none."""
+        if self.estimator is None:
+            return np.empty((len(self.table), 0))
         return learner_rows(self.estimator, self.table.features)
 
 
@@ -81,7 +84,14 @@ def load_agent(
     description = path if isinstance(path, AgentDescription) else load_description(path)
     _check_models_folder(description)
     learner = make_learner(description)
+    if learner is None and schema is not None and schema.columns:
+        raise DescriptionError(
+            f"{description.places('learner')}: the key 'learner' is missing, but the models of agent "
+            f"{description.name!r} were trained with one, on {len(schema.columns)} features. Bring it back."
+        )
     table = read_table(description, schema=schema)
+    if learner is None:
+        return LoadedAgent(description, table, None)
     try:
         check_features(table.features, table.schema, learner, description.preprocessing)
     except ColumnsError as error:

@@ -21,7 +21,7 @@ A learner that needs none of it (trees on numbers alone) gets an array, and no p
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -33,9 +33,7 @@ from sklearn.ensemble import (
     GradientBoostingClassifier,
     RandomForestClassifier,
 )
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
@@ -43,6 +41,7 @@ from assistlearn.agent_files.preparation import PreprocessingSettings
 from assistlearn.agent_files.suggestion import listed
 from assistlearn.errors import ColumnsError
 from assistlearn.learners.best_of import BestOf
+from assistlearn.tables.column_steps import Steps
 from assistlearn.tables.schema import Schema
 
 _FLOAT32_LEARNERS = (DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier)
@@ -81,15 +80,34 @@ def default_pipeline(schema: Schema, learner: Any, settings: PreprocessingSettin
     settings = settings or PreprocessingSettings()
     if not settings.enabled or has_own_steps(learner):
         return learner
-    numbers = _number_steps(learner, settings)
-    if not numbers and not schema.categories:
+    steps = steps_for(learner, settings)
+    if steps.leaves_numbers and not schema.categories:
         return learner
-    branches: list[tuple[str, Any, list[str]]] = []
-    if schema.numbers:
-        branches.append(("numbers", Pipeline(numbers) if numbers else "passthrough", schema.numbers))
-    if schema.categories:
-        branches.append(("categories", _encoder(learner, settings), schema.categories))
-    return Pipeline([("prepare", ColumnTransformer(branches, sparse_threshold=0.0)), ("learner", learner)])
+    return Pipeline([("prepare", steps.transformer(schema)), ("learner", learner)])
+
+
+def steps_for(learner: Any, settings: PreprocessingSettings) -> Steps:
+    """Return what this learner needs done with its columns; the settings overrule it.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> steps_for(LogisticRegression(), PreprocessingSettings())
+    Steps(categories='one-hot', max_categories=20, impute=True, scale='standard', unknown_value=-1)
+    >>> steps_for(DecisionTreeClassifier(), PreprocessingSettings())
+    Steps(categories='ordinal', max_categories=20, impute=False, scale='none', unknown_value=nan)
+    """
+    tree_like, keeps_gaps = is_tree_like(learner), takes_missing(learner)
+    impute = not keeps_gaps if settings.missing == "auto" else settings.missing == "impute"
+    scale = not tree_like if settings.scale == "auto" else settings.scale == "standard"
+    # to [0, 1] for learners that refuse negative numbers
+    how: Literal["minmax", "standard"] = "minmax" if _tag(learner, "positive_only") else "standard"
+    encode: Literal["ordinal", "one-hot"] = "ordinal" if tree_like else "one-hot"
+    return Steps(
+        categories=encode if settings.categories == "auto" else settings.categories,
+        max_categories=settings.max_categories,
+        impute=impute,
+        scale=how if scale else "none",
+        unknown_value=np.nan if keeps_gaps else -1,
+    )
 
 
 def learner_rows(estimator: Any, features: pl.DataFrame) -> pl.DataFrame | NDArray[Any]:
@@ -109,6 +127,7 @@ def has_own_steps(learner: Any) -> bool:
     """Whether the learner prepares its columns itself: it is, or holds, a pipeline, or says that it takes text.
 
     >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
     >>> has_own_steps(make_pipeline(StandardScaler(), DecisionTreeClassifier()))
     True
     >>> has_own_steps(DecisionTreeClassifier())
@@ -130,10 +149,20 @@ def takes_missing(learner: Any) -> bool:
     return _tag(learner, "allow_nan")
 
 
+def takes_codes_only(learner: Any) -> bool:
+    """Whether the learner says that all its columns must be codes of categories.
+
+    >>> from sklearn.naive_bayes import CategoricalNB
+    >>> takes_codes_only(CategoricalNB())
+    True
+    """
+    return _tag(learner, "categorical") and _tag(learner, "positive_only")
+
+
 def check_features(features: pl.DataFrame, schema: Schema, learner: Any, settings: PreprocessingSettings) -> None:
     """Refuse features that this learner cannot take, where preprocessing is switched off."""
     if settings.enabled or has_own_steps(learner):
-        if settings.enabled and _tag(learner, "categorical") and _tag(learner, "positive_only"):
+        if settings.enabled and takes_codes_only(learner):
             raise ColumnsError(_CODES_ONLY.format(learner=type(learner).__name__))
         return
     remedy = (
@@ -158,32 +187,6 @@ _CODES_ONLY = (
 )
 
 
-def _number_steps(learner: Any, settings: PreprocessingSettings) -> list[tuple[str, Any]]:
-    steps: list[tuple[str, Any]] = []
-    impute = not takes_missing(learner) if settings.missing == "auto" else settings.missing == "impute"
-    if impute:
-        steps.append(("impute", SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)))
-    scale = not is_tree_like(learner) if settings.scale == "auto" else settings.scale == "standard"
-    if scale:  # to [0, 1] for learners that refuse negative numbers
-        steps.append(("scale", MinMaxScaler(clip=True) if _tag(learner, "positive_only") else StandardScaler()))
-    return steps
-
-
-def _encoder(learner: Any, settings: PreprocessingSettings) -> Any:
-    how = settings.categories
-    if how == "auto":
-        how = "ordinal" if is_tree_like(learner) else "one-hot"
-    if how == "one-hot":
-        return OneHotEncoder(
-            max_categories=settings.max_categories, handle_unknown="infrequent_if_exist", sparse_output=False
-        )
-    return OrdinalEncoder(
-        max_categories=settings.max_categories,
-        handle_unknown="use_encoded_value",
-        unknown_value=np.nan if takes_missing(learner) else -1,
-    )
-
-
 def is_tree_like(learner: Any) -> bool:
     """Whether the learner splits columns, so that neither their scale nor the order of their codes matters much.
 
@@ -194,11 +197,11 @@ def is_tree_like(learner: Any) -> bool:
         return True
     if isinstance(learner, AdaBoostClassifier) and learner.estimator is None:
         return True
-    inside = list(_inside(learner))
+    inside = list(inner_learners(learner))
     return bool(inside) and all(is_tree_like(part) for part in inside)
 
 
-def _inside(learner: Any) -> Iterator[Any]:
+def inner_learners(learner: Any) -> Iterator[Any]:
     """Yield the learners that a learner is made of: that of a grid search, those of a vote."""
     own = getattr(learner, "estimator", None)
     if hasattr(own, "fit"):

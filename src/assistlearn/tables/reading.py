@@ -8,11 +8,12 @@ from dataclasses import replace
 import polars as pl
 
 from assistlearn.agent_files.agent_file import AgentDescription
-from assistlearn.agent_files.suggestion import listed
+from assistlearn.alignment.composite_id import BETWEEN, join_ids
 from assistlearn.alignment.id_column import normalise
 from assistlearn.errors import ColumnsError, IdsError, TableError
 from assistlearn.tables.choosing import choose_features, is_index, match_columns, require_trained
-from assistlearn.tables.kinds import blank_to_null, column_of, convert
+from assistlearn.tables.features import cleaned, feature, without_values
+from assistlearn.tables.kinds import column_of
 from assistlearn.tables.label_column import labels_as_before, settle_labels, type_of_labels
 from assistlearn.tables.schema import Column, Kind, LabelType, Schema
 from assistlearn.tables.sources.open_source import open_source
@@ -42,8 +43,8 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
         features, codes = _wanted(description, names, schema)
         label, weight = _beside(description, names, schema)
         others = [name for name in (label, weight) if name is not None]
-        as_text = [description.id, *codes, *([] if label is None else [label])]
-        frame = source.read([description.id, *features, *others], as_text)
+        as_text = [*description.id, *codes, *([] if label is None else [label])]
+        frame = source.read([*description.id, *features, *others], as_text)
     if frame.is_empty():
         raise TableError(f"{description.table} has columns but not a single row. Fill it, or correct the query.")
     table = _Reading(description, source.from_text, frame, codes).table(schema, label, weight)
@@ -82,8 +83,9 @@ class _Reading:
         self._from_text = from_text
         self._codes = codes
         self._name = str(description.table)
-        self._ids_read = frame.drop_in_place(description.id)
-        self._read = {name: self._cleaned(frame.drop_in_place(name)) for name in frame.columns}
+        self._ids_read = [frame.drop_in_place(name) for name in description.id]
+        marks = description.preprocessing.missing_values if from_text else ()
+        self._read = {name: cleaned(frame.drop_in_place(name), marks) for name in frame.columns}
 
     def table(self, schema: Schema | None, label: str | None, weight: str | None) -> Table:
         ids = self._ids()
@@ -91,13 +93,20 @@ class _Reading:
         weights = None if weight is None or labels is None else self._weights(weight, labels)
         left_out: tuple[str, ...] = ()
         if schema is None:
-            left_out = self._without_values()
+            left_out = without_values(self._read, self._name)
             schema = Schema(self._columns(left_out), None if labels is None else type_of_labels(labels))
-        features = pl.DataFrame([self._feature(column) for column in schema.columns])
+        features = pl.DataFrame([feature(self._read.pop(column.name), column, self._name) for column in schema.columns])
         return Table(self._name, ids, features, schema, labels, left_out, weights)
 
     def _ids(self) -> pl.Series:
-        ids = self._ids_read
+        parts = [self._part_of_ids(part) for part in self._ids_read]
+        ids = parts[0] if len(parts) == 1 else join_ids(parts, self._name).rename(BETWEEN.join(self._description.id))
+        if ids.hash().n_unique() < len(ids) and ids.n_unique() < len(ids):  # digests need less time and memory
+            self._refuse_repeated(ids)
+        return ids
+
+    def _part_of_ids(self, ids: pl.Series) -> pl.Series:
+        """Return a column of ids, or of a part of them, as text or whole numbers."""
         if ids.dtype in (pl.Categorical, pl.Enum):
             ids = ids.cast(pl.String)
         missing = _without_id(ids)
@@ -108,13 +117,13 @@ class _Reading:
             )
         if ids.dtype.is_float() or isinstance(ids.dtype, pl.Decimal):
             ids = normalise(ids, f"{self._name}, column {ids.name!r}").cast(pl.Int64).rename(ids.name)
+        if ids.dtype == pl.Date:
+            ids = normalise(ids).rename(ids.name)
         if ids.dtype != pl.String and not ids.dtype.is_integer():
             raise IdsError(
                 f"{self._name}: the ids in column {ids.name!r} are of type {ids.dtype}, but two parties must write "
-                "them alike. Save them as text or whole numbers."
+                "them alike. Save them as text, whole numbers or dates."
             )
-        if ids.hash().n_unique() < len(ids) and ids.n_unique() < len(ids):  # digests need less time and memory
-            self._refuse_repeated(ids)
         return ids
 
     def _refuse_repeated(self, ids: pl.Series) -> None:
@@ -140,16 +149,6 @@ class _Reading:
     def _weights(self, name: str, labels: pl.Series) -> pl.Series:
         return settle_weights(self._read.pop(name), labels, self._from_text, self._name)
 
-    def _without_values(self) -> tuple[str, ...]:
-        """Return the columns that cannot teach anything; some learners fail on them."""
-        empty = tuple(name for name, values in self._read.items() if values.null_count() == len(values))
-        if len(empty) == len(self._read):
-            raise TableError(
-                f"{self._name}: the features {listed(empty)} have no value in any row. Fill the table, or choose other "
-                "features."
-            )
-        return empty
-
     def _columns(self, left_out: Sequence[str]) -> tuple[Column, ...]:
         settings = self._description.preprocessing
         columns = tuple(
@@ -165,22 +164,6 @@ class _Reading:
                 'dates = "days".'
             )
         return columns
-
-    def _feature(self, column: Column) -> pl.Series:
-        values = convert(self._read.pop(column.name), column, self._name)
-        if column.kind is Kind.NUMBER and not values.is_finite().all():
-            infinite = values.is_infinite()
-            raise TableError(
-                f"{self._name}: column {column.name!r} has {infinite.sum():,} infinite values (first: row "
-                f"{infinite.arg_true()[0] + 1}). Replace them by finite ones, or leave them empty."
-            )
-        return values
-
-    def _cleaned(self, values: pl.Series) -> pl.Series:
-        """Return the values with null for every missing one."""
-        if values.dtype in (pl.Categorical, pl.Enum, pl.String):
-            return blank_to_null(values, self._description.preprocessing.missing_values if self._from_text else ())
-        return values.fill_nan(None) if values.dtype.is_float() else values
 
 
 def _without_id(ids: pl.Series) -> pl.Series:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 import polars as pl
-from msgspec import Meta
 
 from assistlearn.errors import RunError
 
@@ -45,7 +44,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     columns : tuple of Column
-        In the order in which a learner sees them.
+        In the order in which a learner sees them; none where an initiator has labels alone.
     label_type : {"Int64", "String", "Boolean"} or None
         The type of the labels, where there are any.
 
@@ -58,12 +57,14 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     True
     """
 
-    columns: Annotated[tuple[Column, ...], Meta(min_length=1)]
+    columns: tuple[Column, ...]
     label_type: LabelType | None = None
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
             raise ValueError("it has the same column twice")
+        if not self.columns and self.label_type is None:
+            raise ValueError("it has neither columns nor labels")
 
     @property
     def names(self) -> list[str]:

@@ -10,6 +10,7 @@ from assistlearn.agent_files.suggestion import listed
 from assistlearn.alignment.id_column import normalise
 from assistlearn.alignment.samples import Minimum
 from assistlearn.errors import OverlapError
+from assistlearn.tables.label_column import tells_labels
 from assistlearn.tables.loading import LoadedAgent
 
 FEW = 0.1
@@ -73,7 +74,4 @@ def _tells(initiator: LoadedAgent, helper: LoadedAgent, column: str) -> bool:
     left = pl.DataFrame({"id": normalise(initiator.table.ids), "label": labels}).drop_nulls()
     right = pl.DataFrame({"id": normalise(helper.table.ids), "value": helper.table.features[column]})
     both = left.join(right, on="id")
-    value = both["value"]
-    if both.is_empty() or value.has_nulls():
-        return False
-    return bool((value == both["label"].cast(value.dtype, strict=False)).fill_null(False).all())
+    return tells_labels(both["value"], both["label"])

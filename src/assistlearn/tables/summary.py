@@ -19,6 +19,8 @@ from assistlearn.tables.table import Table
 MANY_ROWS = 10
 """Fewer numbers in a row may rise by one by chance."""
 
+NO_LEARNER = "none: it has labels alone, and takes no turns of its own"
+
 STAYS = (
     "the table: no value, no column's name or type, not how many columns there are",
     "the learner, its parameters, the preprocessing and every model",
@@ -26,6 +28,8 @@ STAYS = (
 LEAVES = (
     "the agent's name",
     "how many ids there are, and which of them the other side holds too (by private set intersection or keyed hashes)",
+)
+LEAVES_TURNS = (
     "in each turn: for every shared sample whether the new model is right (in the soft method: how sure it is of the "
     "truth; with more than two classes, of every class), the model's weight, and the model's answers for samples that "
     "the run holds out",
@@ -66,7 +70,7 @@ class AgentSummary:
     Attributes
     ----------
     name, role, source, learner : str
-        Who, initiator or helper, where the table is, which learner.
+        Who, initiator or helper, where the table is, which learner; :data:`NO_LEARNER` where there is none.
     rows : int
         Samples in the table.
     columns : tuple of ColumnSummary
@@ -128,25 +132,27 @@ def describe(agent: LoadedAgent, now: dt.datetime) -> AgentSummary:
         name=description.name,
         role="initiator" if description.is_initiator else "helper",
         source=table.source,
-        learner=" or ".join(learner.kind for learner in description.learners),
+        learner=" or ".join(learner.kind for learner in description.learners) or NO_LEARNER,
         rows=len(table),
         columns=columns,
         kinds={str(kind): kinds.count(kind) for kind in Kind if kind in kinds},
-        missing=sum(column.missing for column in columns) / len(columns),
+        missing=sum(column.missing for column in columns) / max(len(columns), 1),
         classes=None if labels is None else _counts(labels),
         weights=_weights(table),
         preprocessing=tuple(_steps(agent.estimator)),
-        leaves=_leaves(table),
+        leaves=_leaves(agent),
         stays=STAYS,
         notes=tuple(_notes(agent, columns, now)),
         fingerprint=table.fingerprint,
     )
 
 
-def _leaves(table: Table) -> tuple[str, ...]:
+def _leaves(agent: LoadedAgent) -> tuple[str, ...]:
+    table = agent.table
     if table.labels is None:
-        return LEAVES + LEAVES_HELPER
-    return LEAVES + LEAVES_INITIATOR + (() if table.weights is None else LEAVES_WEIGHTS)
+        return LEAVES + LEAVES_TURNS + LEAVES_HELPER
+    turns = () if agent.estimator is None else LEAVES_TURNS
+    return LEAVES + turns + LEAVES_INITIATOR + (() if table.weights is None else LEAVES_WEIGHTS)
 
 
 def _weights(table: Table) -> WeightSummary | None:
@@ -194,10 +200,7 @@ def _notes(agent: LoadedAgent, columns: tuple[ColumnSummary, ...], now: dt.datet
     if unique:
         yield f"Text that is different in most rows: {listed(unique)}. Exclude names, notes and the like."
     if labels is not None:
-        copies = [column.name for column in columns if _is_copy(agent.table.features[column.name], labels)]
-        if copies:
-            yield f"The same values as the label: {listed(copies)}. If they are the label, exclude them."
-        yield from notes_on_labels(labels)
+        yield from notes_on_labels(labels, agent.table.features)
         if labels.null_count():
             yield f"{labels.null_count():,} rows have no label: they are not trained on, and can be predicted."
     if allow is not None and allow.expired(now):
@@ -211,9 +214,3 @@ def _counts_rows(values: pl.Series) -> bool:
         return False
     steps = values.diff().drop_nulls()
     return bool((steps == steps[0]).all()) and abs(steps[0]) == 1.0
-
-
-def _is_copy(values: pl.Series, labels: pl.Series) -> bool:
-    if values.has_nulls():
-        return False
-    return bool((values == labels.cast(values.dtype, strict=False)).fill_null(False).all())

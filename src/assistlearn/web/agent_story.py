@@ -20,6 +20,7 @@ LATEST = 12
 """Turns that are listed."""
 
 REQUESTS = frozenset(type_of(kind) for kind in (m.Open, m.Align, m.Begin, m.TakeTurn, m.End, m.Predict, m.Forget))
+CONSENT = frozenset(type_of(kind) for kind in (m.Propose, m.Consent))
 ENDINGS = {type_of(m.Ended): "trained", type_of(m.Forgotten): "forgotten"}
 
 
@@ -102,8 +103,10 @@ class AgentStory:
     turned_away: int = 0
 
     def feed(self, entry: Entry) -> None:
-        """Take one more entry."""
+        """Take one more entry; what the owner is asked for, and answers, is no part of a run."""
         time = self.last = datetime.fromisoformat(entry.time)
+        if entry.type in CONSENT:
+            return
         is_request = entry.type in REQUESTS
         if entry.direction == "refused":
             self.turned_away += 1

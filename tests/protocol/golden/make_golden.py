@@ -169,6 +169,16 @@ V6: dict[str, m.Message] = {
     ),
     "forget": m.Forget(run="r-1"),
     "forgotten": m.Forgotten(run="r-1", n_models=19),
+    "propose": m.Propose(
+        run="r-1", initiator="clinic", purpose="früh erkennen", method="soft", n_samples=351, n_rounds=20
+    ),
+    "propose-withdrawn": m.Propose(
+        run="r-2", initiator="clinic", purpose="", method="ascii", n_samples=0, n_rounds=1, withdrawn=True
+    ),
+    "consent": m.Consent(run="r-1", state="waiting", request="333806532b0f", since="2030-01-31T09:00:00.000+00:00"),
+    "consent-rejected": m.Consent(
+        run="r-1", state="rejected", request="333806532b0f", since="2030-01-31T09:00:00.000+00:00", text="nicht dafür"
+    ),
     "problem": m.Problem(run="r-1", kind="behind", text="This agent knows the run up to turn 3, not 5.", known=3),
     "problem-sits-out": m.Problem(run="r-1", kind="sits-out", text="all weight lies on 2.0 of 300 people"),
     "problem-unreadable": m.Problem(run="", kind="version", text="Agent 'lab': ..."),
@@ -193,8 +203,11 @@ def begin_of_version_4(begin: m.Message) -> older.BeginOfVersion4:
     return older.BeginOfVersion4(**{k: v for k, v in msgspec.structs.asdict(begin).items() if k != "epsilon"})
 
 
+ASKED_SINCE_6 = ("propose", "propose-withdrawn", "consent", "consent-rejected")
+"""What no message of an earlier version says."""
+
 V5: dict[str, m.Message] = {
-    **V6,
+    **{name: message for name, message in V6.items() if name not in ASKED_SINCE_6},
     "begin": begin_of_version_5(V6["begin"]),
     "begin-label-private": begin_of_version_5(V6["begin-label-private"]),
     "begin-soft": begin_of_version_5(V6["begin-soft"], **ALL_LABELS),

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from assistlearn.pages.figures_in_words import TITLES, counted, figure, listed, percent, points
+from assistlearn.pages.figures_in_words import (
+    TITLES,
+    alone_in_words,
+    compared_in_words,
+    counted,
+    figure,
+    listed,
+    percent,
+    points,
+)
 from assistlearn.pages.section import Card, PageTable, Section
-from assistlearn.pages.view import Between, Compared, Headline, View
+from assistlearn.pages.view import Between, Headline, View
 
 _VERDICTS = {
     "yes": "Help was worth it.",
@@ -23,8 +32,8 @@ def answer(view: View) -> Section:
         "answer",
         "The answer",
         (sentence(view, found), *_doubts(view)),
-        cards=_cards(found),
-        tables=_metrics(view.metrics),
+        cards=_cards(view, found),
+        tables=_metrics(view),
     )
 
 
@@ -41,9 +50,9 @@ def sentence(view: View, found: Headline) -> str:
     verdict = _VERDICTS[found.verdict]
     if found.verdict == "yes" and view.subject.is_pilot:
         verdict = "Yes: help is worth it."
-    said = (
-        f"{verdict} On {where}, the {found.what} is {value(found.assisted)} with help and {value(found.alone)} alone."
-    )
+    by_labels = f", {alone_in_words(found.what)}" if view.subject.label_only else ""
+    figures = f"{value(found.assisted)} with help and {value(found.alone)} alone{by_labels}"
+    said = f"{verdict} On {where}, the {found.what} is {figures}."
     return said if found.difference is None else f"{said} {_difference(found, found.difference)}"
 
 
@@ -104,10 +113,11 @@ def _doubts(view: View) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _cards(found: Headline) -> tuple[Card, ...]:
+def _cards(view: View, found: Headline) -> tuple[Card, ...]:
     value = percent if _is_share(found) else figure
+    by_labels = f", {alone_in_words(found.what)}" if view.subject.label_only else ""
     cards = [
-        Card("alone", value(found.alone), found.what, "alone"),
+        Card("alone", value(found.alone), f"{found.what}{by_labels}", "alone"),
         Card("with help", value(found.assisted), found.what, "assisted"),
     ]
     between = found.difference
@@ -119,14 +129,13 @@ def _cards(found: Headline) -> tuple[Card, ...]:
     return tuple(cards)
 
 
-def _metrics(found: tuple[Compared, ...]) -> tuple[PageTable, ...]:
+def _metrics(view: View) -> tuple[PageTable, ...]:
     rows = tuple(
         (TITLES.get(each.name, each.name), figure(each.assisted), figure(each.alone), *_interval(each.difference))
-        for each in found
+        for each in view.metrics
     )
     columns = ("", "with help", "alone", "difference", "95 % interval")
-    caption = "With help, and the initiator alone with as many models"
-    return (PageTable(caption, columns, rows),) if rows else ()
+    return (PageTable(compared_in_words(view.subject.label_only), columns, rows),) if rows else ()
 
 
 def _interval(between: Between | None) -> tuple[str, str]:

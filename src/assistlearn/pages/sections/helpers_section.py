@@ -18,8 +18,7 @@ def helpers(view: View) -> Section | None:
     words = (
         "What the result owes to each helper: how much more often it is right, averaged over all orders in which the "
         "helpers could have joined. The shares add up to the whole. An interval that holds zero may be chance.",
-        f"Here {view.subject.initiator} without help has the votes that it has in this result. For the answer above it "
-        "was trained alone, with as many models as all agents have together; so the two sums differ.",
+        _without_help(view),
         f"The largest share is that of {best.helper}: {points(best.accuracy)} percentage points of accuracy.",
     )
     label = "Shares of the accuracy, in percentage points: " + "; ".join(
@@ -31,6 +30,16 @@ def helpers(view: View) -> Section | None:
     table = PageTable("The share of each helper", columns, rows)
     return Section(
         "helpers", "Who helped", words, picture=PagePicture(label, partial(drawn.shares, view.shares)), tables=(table,)
+    )
+
+
+def _without_help(view: View) -> str:
+    """Return what the shares are compared with."""
+    if view.subject.label_only:
+        return f"{view.subject.initiator} has no votes of its own: without help it answers the most frequent class."
+    return (
+        f"Here {view.subject.initiator} without help has the votes that it has in this result. For the answer above it "
+        "was trained alone, with as many models as all agents have together; so the two sums differ."
     )
 
 

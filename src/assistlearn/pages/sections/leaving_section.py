@@ -47,14 +47,23 @@ def _of_initiator(view: View) -> PageList:
         items.append(f"Ids of {counted(asked, 'sample')}, {_way(view)}.")
     if _sent(view, "begin"):
         items.append(_labels(view))
-    if any(each.kind in ("rewards", "scores") for each in view.released.get(view.subject.initiator, ())):
+    if _tells_of_models(view):
+        whose = "other helpers'" if view.subject.label_only else "its own and other helpers'"
         items.append(
-            "Where its own and other helpers' models were right, or how sure they were, sample by sample, with their "
-            "weights; not whose they are."
+            f"Where {whose} models were right, or how sure they were, sample by sample, with their weights; not whose "
+            "they are."
         )
     if view.predicted:
         items.append(f"Which samples to vote on: {counted(view.predicted, 'sample')} in all predictions together.")
     return PageList(f"{view.subject.initiator}, the initiator", tuple(items))
+
+
+def _tells_of_models(view: View) -> bool:
+    """Whether the initiator tells helpers of models: its own, or where it has none those of the others."""
+    own = view.subject.initiator
+    tellers = view.subject.helpers if view.subject.label_only and view.subject.tells_of_others else (own,)
+    said = (each for name in tellers for each in view.released.get(name, ()))
+    return any(each.kind in ("rewards", "scores") for each in said)
 
 
 def _labels(view: View) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from assistlearn.pages.figures_in_words import COMBINATIONS, TITLES, counted, figure, percent
+from assistlearn.pages.figures_in_words import TITLES, combination_in_words, counted, figure, percent
 from assistlearn.pages.pictures import drawn
 from assistlearn.pages.section import PagePicture, PageTable, Section
 from assistlearn.pages.view import RoundRow, View
@@ -19,7 +19,8 @@ def rounds(view: View) -> Section | None:
     picture = PagePicture(_label(view.rounds), partial(drawn.rounds, view.rounds, measure)) if measured else None
     words = [_words(view)]
     if view.combination is not None:
-        words.append(f"What became of the votes in the end: {COMBINATIONS.get(view.combination, view.combination)}.")
+        became = combination_in_words(view.combination, view.subject.label_only)
+        words.append(f"What became of the votes in the end: {became}.")
     return Section("rounds", "Round by round", tuple(words), picture=picture, tables=(_table(view, measure),))
 
 

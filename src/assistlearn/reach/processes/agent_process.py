@@ -21,7 +21,7 @@ def main(file: str, descriptor: str) -> int:
     """Answer requests until nobody asks any more; return the exit code."""
     try:
         service = service_of(Path(file))
-    except AssistLearnError as error:
+    except (AssistLearnError, OSError) as error:  # the machine's own words name the file
         sys.stderr.write(f"{error}\n")
         return CANNOT_START
     with socket.socket(fileno=int(descriptor)) as end, suppress(ConnectionError):  # whoever asked is gone

@@ -21,7 +21,6 @@ class Opening(Exchange):
         """Ask for one more run, or for none where it is here already."""
         if run.store.exists and run.store.opened() != _facts(message):
             raise OutOfOrderError(f"Run {message.run!r} was opened here before, with other facts.")
-        run.check_allowed(message)
         return Demand(0 if run.store.exists else 1)
 
     def answer(self, run: RunHere, message: Any, request: bytes) -> m.Opened:

@@ -102,7 +102,7 @@ def limits_at(own: Holdings, now: datetime) -> list[LimitStanding]:
 def _allowed(own: Holdings, now: datetime) -> Iterator[LimitStanding]:
     assert own.limits is not None
     tally, day = counted(own.home / "ledger.jsonl"), now.date().isoformat()
-    for initiator in own.limits.initiators:
+    for initiator in dict.fromkeys([*own.limits.initiators, *tally.consented(now)]):
         for row in own.limits.standing(initiator, tally.of(initiator), day):
             key = f"allow.{row['limit']}"
             yield LimitStanding(key, initiator, row["counts"], row["allowed"], row["used"], row["left"])

@@ -17,9 +17,9 @@ class DuckdbSource:
 
     from_text = False
 
-    def __init__(self, table: TableQuery, id_column: str, place: str) -> None:
+    def __init__(self, table: TableQuery, id_columns: Sequence[str], place: str) -> None:
         self._table = table
-        self._id_column = id_column
+        self._id_columns = id_columns
         self._place = place
 
     def names(self) -> list[str]:
@@ -28,8 +28,8 @@ class DuckdbSource:
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns with the types they have in the database."""
-        listed = ", ".join(quoted(name) for name in columns)
-        return self._ask(listed, f"order by {quoted(self._id_column)}")
+        listed, order = (", ".join(quoted(name) for name in names) for names in (columns, self._id_columns))
+        return self._ask(listed, f"order by {order}")
 
     def _ask(self, columns: str, rest: str) -> pl.DataFrame:
         duckdb = _duckdb()

@@ -36,7 +36,7 @@ class PostgresSource:
         One SELECT.
     url : str
         The database, without a password.
-    id_column : str
+    id_columns : sequence of str
         What the rows are ordered by.
     place : str
         Where the query stands, for messages.
@@ -46,10 +46,10 @@ class PostgresSource:
 
     from_text = False
 
-    def __init__(self, query: str, url: str, id_column: str, place: str, seconds: float) -> None:
+    def __init__(self, query: str, url: str, id_columns: Sequence[str], place: str, seconds: float) -> None:
         self._query = query.strip().rstrip(";")
         self._url = url
-        self._id_column = id_column
+        self._id_columns = id_columns
         self._place = place
         self._seconds = seconds
 
@@ -60,12 +60,11 @@ class PostgresSource:
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns with the types they have in the database."""
         types = dict(self._types)
-        listed = [cast_of(name, types[name], name == self._id_column, self._place) for name in columns]
+        listed = [cast_of(name, types[name], name in self._id_columns, self._place) for name in columns]
         frame: pl.DataFrame = self._bounded(self._ask, ", ".join(listed), "", _as_frame)
         refuse_infinite_dates(frame, self._place)
-        if types[self._id_column] == "numeric":
-            frame = frame.with_columns(self._whole(frame[self._id_column]))
-        return _in_order(frame, self._id_column)
+        exact = [name for name in self._id_columns if types[name] == "numeric"]
+        return _in_order(frame.with_columns(self._whole(frame[name]) for name in exact), self._id_columns)
 
     @cached_property
     def _types(self) -> list[tuple[str, str]]:
@@ -112,11 +111,11 @@ class PostgresSource:
             raise in_words(error, shown(self._url), self._place) from None
 
 
-def _in_order(frame: pl.DataFrame, id_column: str) -> pl.DataFrame:
+def _in_order(frame: pl.DataFrame, id_columns: Sequence[str]) -> pl.DataFrame:
     """Return the rows in the order of their ids, column by column: there is never a second table in memory."""
-    if frame[id_column].is_sorted():
+    if len(id_columns) == 1 and frame[id_columns[0]].is_sorted():
         return frame
-    order = frame[id_column].arg_sort()
+    order = frame.select(pl.arg_sort_by(id_columns)).to_series()
     return pl.DataFrame([frame.drop_in_place(name).gather(order) for name in frame.columns])
 
 

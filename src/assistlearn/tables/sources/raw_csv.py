@@ -59,6 +59,10 @@ def refuse_encoding(table: CsvFile) -> None:
                     f"{table} is not UTF-8: line {number + 1} has the byte 0x{byte:02x} ({shown!r}). It is probably "
                     f"{likely}. Save it as UTF-8, for example by: iconv -f WINDOWS-1252 -t UTF-8"
                 ) from None
+        file.seek(0)
+        start = file.read(2**16)
+        if b"\r" in start and b"\n" not in start:
+            raise TableError(f"{table} ends its lines as old Macintoshes did (CR). Save it with line feeds (LF).")
 
 
 def refuse_ragged(table: CsvFile, n_columns: int, *, only_short: bool) -> None:

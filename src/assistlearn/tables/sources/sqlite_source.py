@@ -34,10 +34,10 @@ class SqliteSource:
 
     from_text = True
 
-    def __init__(self, query: str, database: Path, id_column: str, place: str) -> None:
+    def __init__(self, query: str, database: Path, id_columns: Sequence[str], place: str) -> None:
         self._query = query.strip().rstrip(";")
         self._database = database
-        self._id_column = id_column
+        self._id_columns = id_columns
         self._place = place
 
     def names(self) -> list[str]:
@@ -48,7 +48,8 @@ class SqliteSource:
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns, as numbers where all values are."""
-        with self._answer(", ".join(map(quoted, columns)), f"order by {quoted(self._id_column)}") as cursor:
+        listed, order = (", ".join(map(quoted, names)) for names in (columns, self._id_columns))
+        with self._answer(listed, f"order by {order}") as cursor:
             pieces = [self._piece(rows, columns) for rows in iter(lambda: cursor.fetchmany(ROWS), [])]
         if not pieces:
             return pl.DataFrame({name: pl.Series([], dtype=pl.String) for name in columns})

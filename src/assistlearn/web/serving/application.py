@@ -106,10 +106,10 @@ class PredictionService:
             raise HTTPException(503, str(error), {"retry-after": "1"}) from None
         answer = ServedAnswer(asked, await asyncio.wrap_future(future), self.predictor.voters)
         self._metrics.answered(answer)
-        if not answer.prediction.known:
+        if not answer.prediction.known and answer.prediction.by_shares is None:
             said = " ".join(f"{name}: {why}" for name, why in answer.prediction.absent.items())
             raise HTTPException(503, f"No agent can vote. {said}", {"retry-after": "1"})
-        if not answer.prediction.anyone.any():
+        if not answer.prediction.decided.any():
             raise _UnknownIdsError(answer)
         return answer
 

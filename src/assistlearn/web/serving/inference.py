@@ -90,7 +90,10 @@ def inference_answer(request: InferenceRequest, model: str, answer: ServedAnswer
         tails.append(tail)
     body: dict[str, Any] = {"model_name": model, "model_version": "1"} | ({"id": request.id} if request.id else {})
     missing = json.dumps(dict(answer.prediction.absent))
-    body |= {"parameters": {"missing": missing, "unknown": json.dumps(answer.unknown)}, "outputs": outputs}
+    parameters = {"missing": missing, "unknown": json.dumps(answer.unknown)}
+    if answer.by_label_shares is not None:
+        parameters["by_label_shares"] = json.dumps(answer.by_label_shares)
+    body |= {"parameters": parameters, "outputs": outputs}
     head = json.dumps(body).encode()
     if not any(tails):
         return Response(head, media_type="application/json")
@@ -103,7 +106,7 @@ def _values(name: str, answer: ServedAnswer) -> Any:
     said, places = answer.prediction, answer.asked.places
     if name == "voted":
         return answer.voted()
-    labels, there = said.labels, said.anyone
+    labels, there = said.labels, said.decided
     if name == "label":
         return ["" if labels[place] is None else str(labels[place]) for place in places]
     return np.where(there[:, None], said.probabilities, 0.0)[places]

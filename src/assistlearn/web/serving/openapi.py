@@ -124,26 +124,30 @@ def _object(required: list[str], **properties: Any) -> dict[str, Any]:
     return {"type": "object", "required": required, "properties": properties}
 
 
-def _schemas(limits: ServingLimits) -> dict[str, Any]:
-    one_id = {"anyOf": [{"type": "string", "minLength": 1, "maxLength": limits.longest_id}, {"type": "integer"}]}
-    shape = {"type": "array", "items": {"type": "integer"}}
-    described = _object(["name", "datatype", "shape"], name=TEXT, datatype=TEXT, shape=shape)
-    data = described | {"properties": described["properties"] | {"data": {"type": "array"}, "parameters": {}}}
-    asked = {"type": "array", "minItems": 1, "maxItems": limits.most_ids, "items": one_id}
-    prediction = _object(
+def _prediction() -> dict[str, Any]:
+    return _object(
         ["id", "label", "probabilities", "voted", "missing"],
         id=TEXT,
         label={"type": ["string", "number", "boolean"]},
         probabilities={"type": "object", "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1}},
         voted=TEXTS,
         missing=REASONS,
+        by_label_shares={"type": "boolean"},
     )
+
+
+def _schemas(limits: ServingLimits) -> dict[str, Any]:
+    one_id = {"anyOf": [{"type": "string", "minLength": 1, "maxLength": limits.longest_id}, {"type": "integer"}]}
+    shape = {"type": "array", "items": {"type": "integer"}}
+    described = _object(["name", "datatype", "shape"], name=TEXT, datatype=TEXT, shape=shape)
+    data = described | {"properties": described["properties"] | {"data": {"type": "array"}, "parameters": {}}}
+    asked = {"type": "array", "minItems": 1, "maxItems": limits.most_ids, "items": one_id}
     flag = {"type": "object", "additionalProperties": {"type": ["boolean", "string"]}}
     tensors = {"type": "array", "items": data}
     outputs = {"type": "array", "items": _object(["name"], name=TEXT, parameters={"type": "object"})}
     return {
         "Ids": _object(["ids"], ids=asked) | {"additionalProperties": False},
-        "Prediction": prediction,
+        "Prediction": _prediction(),
         "Predictions": _object(
             ["predictions", "unknown", "missing"],
             predictions={"type": "array", "items": _ref("Prediction")},

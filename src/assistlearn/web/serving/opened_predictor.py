@@ -11,7 +11,7 @@ from pathlib import Path
 from assistlearn.protocol import messages as m
 from assistlearn.reach.opening import with_own_table
 from assistlearn.reach.standing_ways import StandingWays
-from assistlearn.runs.alignment import opening_of
+from assistlearn.runs.asking_consent import opening_of
 from assistlearn.runs.finished_folder import FinishedFolder
 from assistlearn.runs.folder_lock import locked
 from assistlearn.runs.open_run import OpenRun

@@ -34,14 +34,14 @@ class ServedAnswer:
 
     @property
     def unknown(self) -> list[str]:
-        """The ids that no agent holds, as they were given, each once."""
-        there = self.prediction.anyone
+        """The ids that there is no answer for, as no agent holds them, as they were given, each once."""
+        there = self.prediction.decided
         pairs = zip(self.asked.given, self.asked.places, strict=True)
         return list(dict.fromkeys(given for given, place in pairs if not there[place]))
 
     def plain(self) -> dict[str, Any]:
         """Return the answer as plain values, for JSON; an id that nobody knows is only among the unknown."""
-        there, labels = self.prediction.anyone, self.prediction.labels
+        there, labels = self.prediction.decided, self.prediction.labels
         pairs = zip(self.asked.given, self.asked.places, strict=True)
         return {
             "predictions": [self._one(given, place, labels[place]) for given, place in pairs if there[place]],
@@ -49,24 +49,34 @@ class ServedAnswer:
             "missing": dict(self.prediction.absent),
         }
 
+    @property
+    def by_label_shares(self) -> list[str] | None:
+        """The ids that are answered by the shares of the labels in training; None where the initiator has votes."""
+        by_shares = self.prediction.by_shares
+        if by_shares is None:
+            return None
+        pairs = zip(self.asked.given, self.asked.places, strict=True)
+        return list(dict.fromkeys(given for given, place in pairs if by_shares[place]))
+
     def voted(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Return which agent voted on which of the given ids: a row for each id, a column for each voter."""
         known = self.prediction.known
         nobody = np.zeros(len(self.asked.texts), dtype=bool)
-        columns = [known.get(name, nobody) for name in self.voters]
-        return np.column_stack(columns)[self.asked.places]
+        rows = np.array([known.get(name, nobody) for name in self.voters], dtype=bool)
+        return rows.reshape(len(self.voters), len(nobody)).T[self.asked.places]
 
     def _one(self, given: str, place: int, label: Any) -> dict[str, Any]:
         said = self.prediction
         voted = [name for name in self.voters if name in said.known and said.known[name][place]]
         classes = [str(name) for name in said.classes]
+        by_shares = {} if said.by_shares is None else {"by_label_shares": bool(said.by_shares[place])}
         return {
             "id": given,
             "label": plain_label(label),
             "probabilities": dict(zip(classes, said.probabilities[place].tolist(), strict=True)),
             "voted": voted,
             "missing": {name: said.absent.get(name, LACKS) for name in self.voters if name not in voted},
-        }
+        } | by_shares
 
 
 def plain_label(label: Any) -> Any:

@@ -123,12 +123,12 @@ class Predictor:
                 self._settle()
                 continue
             self.joined(len(batch))
-            own = [self._deciding.submit(votes_of_ours, self.run, each.ids, each.rows) for each in batch]
+            own = [self._own_votes(each) for each in batch]
             said = self._votes(batch)
             self._settled = False
             for place, request in enumerate(batch):
                 votes = {name: outcomes[place] for name, outcomes in said.items()}
-                self._deciding.submit(self._decide, request, votes, own[place].result)
+                self._deciding.submit(self._decide, request, votes, own[place])
         self._settle()
 
     def _next(self) -> list[_Request] | None:
@@ -141,6 +141,12 @@ class Predictor:
                 batch.append(self._waiting.popleft())
                 n_ids += len(batch[-1].ids)
             return None if self._stopping and not batch else batch
+
+    def _own_votes(self, request: _Request) -> Callable[[], AgentVotes]:
+        """Have our own votes made meanwhile, and return what waits for them; none are where we have labels alone."""
+        if self.run.settings.label_only:
+            return partial(votes_of_ours, self.run, request.ids, request.rows)
+        return self._deciding.submit(votes_of_ours, self.run, request.ids, request.rows).result
 
     def _votes(self, batch: Sequence[_Request]) -> dict[str, list[Outcome]]:
         """Ask all helpers, side by side, and wait for those who are worth waiting for."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
 from assistlearn.agent_files import load_description
@@ -9,6 +11,7 @@ from assistlearn.errors import RefusedError
 from assistlearn.protocol.ledger import Ledger
 from assistlearn.reach.flare.guard.refusals import Refusals
 from assistlearn.service.agent_from_file import door_of, from_loaded
+from assistlearn.service.permission import has_consent
 from assistlearn.service.service import AgentService
 from assistlearn.tables import load_agent
 
@@ -54,11 +57,18 @@ class Answering:
         return self._service_for(asker).answer(request, asker)
 
     def _record(self, peer: str, what: str, content: bytes) -> None:
-        Ledger(self._description.models / "ledger.jsonl").record("refused", peer, "", what, content)
+        self._ledger.record("refused", peer, "", what, content)
+
+    @cached_property
+    def _ledger(self) -> Ledger:
+        return Ledger(self._description.models / "ledger.jsonl")
 
     def _allows(self, asker: str) -> bool:
+        """Whether the owner allows an asker anything: by its file, or by its consent, which may come at any time."""
         allowance = self._description.allow
-        return allowance is not None and asker in allowance.initiators
+        if allowance is None or asker in allowance.initiators:
+            return allowance is not None
+        return allowance.unknown != "refuse" and has_consent(self._ledger, asker, datetime.now(UTC))
 
     def _service_for(self, asker: str) -> AgentService:
         if self._service is None and not self._allows(asker):

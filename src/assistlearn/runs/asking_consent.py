@@ -1,0 +1,107 @@
+"""Opening a run at all agents, or at none: helpers whose owners have not said yes are asked for their consent."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assistlearn.errors import ConsentAwaitedError, RefusedError
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.words import shown
+from assistlearn.runs.open_run import OpenRun
+
+
+def open_everywhere(run: OpenRun) -> None:
+    """Open a run at every agent.
+
+    Where an owner must consent first, all the others are asked whether they allow the run before anything is said, and
+    the error names everybody who does not. A run that some do not allow is opened at no further agent: to open one is
+    counted there.
+
+    Raises
+    ------
+    ConsentAwaitedError
+        Owners have not answered yet.
+    RefusedError
+        Somebody does not allow the run, and that will not change by itself.
+    """
+    missing: dict[str, m.Consent] = {}
+    later = []
+    for name in run.agents:
+        if missing or (run.asks_first and name != run.settings.initiator):
+            answer = _asked(run, name)
+            if answer is None or answer.state == "allowed":
+                later.append(name)
+            else:
+                missing[name] = answer
+            continue
+        try:
+            run.reach(name, opening_of(run), m.Opened)
+        except RefusedError:
+            answer = None if name == run.settings.initiator else _asked(run, name)
+            if answer is None:
+                raise
+            if answer.state == "allowed":
+                later.append(name)  # the answer may have come in between; if not, it is refused once more
+            else:
+                missing[name] = answer
+    _check_all_allow(missing)
+    for name in later:
+        run.reach(name, opening_of(run), m.Opened)
+
+
+def withdraw(run: OpenRun) -> dict[str, m.Consent | None]:
+    """Tell every helper that its owner is asked no longer; return the answers, None of those that know no requests."""
+    return {name: _asked(run, name, withdrawn=True) for name in run.settings.helpers}
+
+
+def opening_of(run: OpenRun) -> m.Open:
+    """Return the message that opens a run."""
+    plan = run.settings.plan
+    return m.Open(
+        run=run.name,
+        initiator=run.settings.initiator,
+        purpose=plan.purpose,
+        alignment=plan.alignment,
+        overlap=plan.overlap,
+    )
+
+
+def _asked(run: OpenRun, helper: str, withdrawn: bool = False) -> m.Consent | None:
+    """Ask a helper's owner for consent; None of a helper that has no inbox, or is no longer in the run."""
+    if helper in run.folder.left():
+        return None
+    plan = run.settings.plan
+    request = m.Propose(
+        run=run.name,
+        initiator=run.settings.initiator,
+        purpose=plan.purpose,
+        method=plan.method,
+        n_samples=int(np.count_nonzero(run.table.labels >= 0)),
+        n_rounds=plan.n_rounds,
+        withdrawn=withdrawn,
+    )
+    reply = run.agents[helper].ask_any(request).message
+    return reply if isinstance(reply, m.Consent) else None
+
+
+def _check_all_allow(missing: dict[str, m.Consent]) -> None:
+    """Raise where somebody's consent is missing; every one is named."""
+    if not missing:
+        return
+    words = " ".join(_in_words(helper, answer) for helper, answer in missing.items())
+    waits = all(answer.state == "waiting" for answer in missing.values())
+    raise (ConsentAwaitedError if waits else RefusedError)(words)
+
+
+def _in_words(helper: str, answer: m.Consent) -> str:
+    """Return how a request stands, in words; those of the helper are cut where they are long."""
+    since = f"since {shown(answer.since, 16).removesuffix('...').replace('T', ' ')} UTC"
+    request = f"request {shown(answer.request, 12)}"
+    text = shown(answer.text, 500)
+    if answer.state == "waiting":
+        return f"The run waits for the consent of the owner of {helper!r}, {since} ({request})."
+    if answer.state == "expired":
+        return f"Nobody has answered at {helper!r} within {text} ({request}, {since}): it has expired. Ask anew."
+    if answer.state == "rejected":
+        return f"The owner of {helper!r} does not consent ({request}, {since})" + (f": {text}" if text else ".")
+    return f"{helper!r} answers that the {request} was withdrawn."
