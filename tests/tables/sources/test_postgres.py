@@ -194,3 +194,12 @@ def test_a_server_process_that_dies_is_one_error(ask, postgres_server):
     with pytest.raises(TableError, match="the connection broke"):
         ask("select id, pg_terminate_backend(pg_backend_pid())::text as x from t")
     assert Path(f"/proc/{postgres_server.process}").exists()
+
+
+def test_ids_of_several_columns_are_in_the_order_of_their_parts(ask):
+    table = ask(
+        "select 'b' as place, n as number, n as x from generate_series(9, 11) n union select 'a', 3, 4",
+        id='["place", "number"]',
+    )
+    assert table.ids.to_list() == ["a|3", "b|9", "b|10", "b|11"]
+    assert table.features["x"].to_list() == [4.0, 9.0, 10.0, 11.0]

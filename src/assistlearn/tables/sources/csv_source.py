@@ -78,7 +78,7 @@ class CsvSource:
             separator=self._table.separator,
             schema_overrides=types,
             null_values=missing_values,
-            infer_schema_length=SAMPLED_ROWS,
+            infer_schema_length=SAMPLED_ROWS if types is None else 0,
             glob=False,
         )
 
