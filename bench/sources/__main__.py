@@ -4,7 +4,7 @@
 
 The table has an id, 16 columns of floats, 2 of integers and 2 of text. ``polars`` is what a user would write:
 ``read_csv``, ``read_parquet``, ``read_database_uri`` (with ADBC), each with the path or URL. The rows of the database
-are in no order, and only the agent puts them into one. ``agent`` is what an agent
+are in no order, and only the agent asks for one. ``agent`` is what an agent
 does: it reads the same, checks kinds, ids and values, and takes the fingerprint. Each reading is a process of its own,
 and the repeats go round all of them in turn; times and peaks of memory beyond the imports are medians. The servers are
 real ones on loopback: PostgreSQL and S3 (moto's). ``--write`` puts the result into docs/agent-files.md.

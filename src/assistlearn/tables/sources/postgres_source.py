@@ -17,12 +17,15 @@ import polars as pl
 from assistlearn.agent_files.addresses import shown
 from assistlearn.errors import AssistLearnError, MissingExtraError, TableError
 from assistlearn.protocol.bounded import within
-from assistlearn.tables.sources.postgres_types import about_types, cast_of, is_settled, refuse_infinite_dates
+from assistlearn.tables.sources.postgres_types import about_types, cast_of, is_settled, order_of, refuse_infinite_dates
 from assistlearn.tables.sources.postgres_words import in_words
 from assistlearn.tables.sources.sql_names import quoted, refuse_twice
 
 CONNECTING = 10
 """Seconds for a connection, where nobody says otherwise."""
+
+SORTING = "64MB"
+"""What the server may use to put the rows in order."""
 
 Result = TypeVar("Result")
 
@@ -61,14 +64,15 @@ class PostgresSource:
         """Return these columns with the types they have in the database."""
         types = dict(self._types)
         listed = [cast_of(name, types[name], name in self._id_columns, self._place) for name in columns]
-        frame: pl.DataFrame = self._bounded(self._ask, ", ".join(listed), "", _as_frame)
+        order = ", ".join(order_of(name, types[name]) for name in self._id_columns)
+        frame: pl.DataFrame = self._bounded(self._ask, ", ".join(listed), f"order by {order}", _as_frame)
         refuse_infinite_dates(frame, self._place)
         exact = [name for name in self._id_columns if types[name] == "numeric"]
-        return _in_order(frame.with_columns(self._whole(frame[name]) for name in exact), self._id_columns)
+        return frame.with_columns(self._whole(frame[name]) for name in exact)
 
     @cached_property
     def _types(self) -> list[tuple[str, str]]:
-        found: list[tuple[str, str]] = self._bounded(self._ask, "*", " limit 0", _as_types)
+        found: list[tuple[str, str]] = self._bounded(self._ask, "*", "limit 0", _as_types)
         return found
 
     def _whole(self, ids: pl.Series) -> pl.Series:
@@ -86,7 +90,8 @@ class PostgresSource:
             cursor.execute("set transaction read only")
             cursor.execute(f"set local statement_timeout = {int(self._seconds * 1000)}")
             cursor.execute("set local client_encoding = 'UTF8'")
-            cursor.execute(f'select {columns} from ({self._query}\n) as "query"{rest}')  # noqa: S608 own query
+            cursor.execute(f"set local work_mem = '{SORTING}'")
+            cursor.execute(f'select {columns} from ({self._query}\n) as "query" {rest}')  # noqa: S608 own query
             return take(cursor)
 
     @contextmanager
@@ -109,14 +114,6 @@ class PostgresSource:
             if not type(error).__module__.startswith(("adbc", "polars")):
                 raise
             raise in_words(error, shown(self._url), self._place) from None
-
-
-def _in_order(frame: pl.DataFrame, id_columns: Sequence[str]) -> pl.DataFrame:
-    """Return the rows in the order of their ids, column by column: there is never a second table in memory."""
-    if len(id_columns) == 1 and frame[id_columns[0]].is_sorted():
-        return frame
-    order = frame.select(pl.arg_sort_by(id_columns)).to_series()
-    return pl.DataFrame([frame.drop_in_place(name).gather(order) for name in frame.columns])
 
 
 def _as_frame(cursor: Any) -> pl.DataFrame:

@@ -60,6 +60,17 @@ def cast_of(name: str, kind: str, is_id: bool, place: str) -> str:
     )
 
 
+def order_of(name: str, kind: str) -> str:
+    """Return what rows are ordered by: numbers by their size, text by its bytes, whatever the database's language.
+
+    >>> order_of("patient", "text"), order_of("number", "int4")
+    ('"query"."patient"::text collate "C"', '"query"."number"')
+    """
+    column = f'"query".{quoted(name)}'
+    is_text = kind in ("text", "varchar", "name") or _CAST.get(kind) == "text"
+    return f'{column}::text collate "C"' if is_text else column
+
+
 def about_types(kinds: Sequence[str]) -> str:
     """Return the question which types are enumerations, and what those are called that the driver knows by number."""
     listed = ", ".join("'" + kind.replace("'", "''") + "'" for kind in kinds)
