@@ -53,6 +53,15 @@ def test_a_helper_that_is_far_worse_on_hold_out_samples_is_not_and_the_reason_ha
     assert float(words.rsplit("it loses ", 1)[1].split(":")[0]) == pytest.approx(lost[1], abs=0.35)
 
 
+def test_from_the_second_round_on_an_honest_agent_may_claim_a_little_too_much():
+    """As residuals do know something of all labels; who claims far too much is not believed then, either."""
+    doubt, answer = soft_answer(0.9, 0.75)
+    assert "more by 5 standard errors" in doubt(answer, 1)
+    assert doubt(answer, 2) == ""
+    doubt, answer = soft_answer(1.0, 0.4, n_aside=300)
+    assert doubt(answer, 2) != ""
+
+
 def test_few_hold_out_samples_prove_little():
     doubt, answer = soft_answer(1.0, 0.6, n_aside=5)
     assert doubt(answer) == ""

@@ -14,7 +14,7 @@ from assistlearn.runs.remote_participant import RemoteParticipant
 from assistlearn.storage.file_digests import REMEDY, digest_of
 
 
-def believed(answer: Answer) -> str:
+def believed(answer: Answer, round: int) -> str:
     """Return no reason to doubt any answer."""
     return ""
 
@@ -33,7 +33,8 @@ class RecordedParticipant:
     received : collection of str, optional
         The digests of the agent's answers, as the ledger has them; without any, what is kept is not compared.
     doubt : callable, optional
-        Returns why an answer is not believed, so that the run goes on without the agent; nothing where it is.
+        Returns why an answer of some round is not believed, so that the run goes on without the agent; nothing where
+        it is.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class RecordedParticipant:
         folder: RunFolder,
         may_leave: bool,
         received: Collection[str] = (),
-        doubt: Callable[[Answer], str] = believed,
+        doubt: Callable[[Answer, int], str] = believed,
     ) -> None:
         self.name = participant.name
         self._participant = participant
@@ -66,7 +67,7 @@ class RecordedParticipant:
                 raise
             self._folder.leave(self.name, turn.number, str(error))
             raise AgentGoneError(self.name, str(error)) from None
-        reason = self._doubt(answer)
+        reason = self._doubt(answer, turn.round)
         if reason:  # the turn is another agent's now, so that its answer is not kept
             self._folder.leave(self.name, turn.number, reason, doubted=True)
             raise DoubtedError(self.name, reason)

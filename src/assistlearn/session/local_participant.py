@@ -24,13 +24,14 @@ class LocalParticipant:
     method : Method
         How its models are rewarded and weighed.
     doubt : callable, optional
-        Returns why an answer is not believed, so that the run goes on without the agent; nothing where it is.
+        Returns why an answer of some round is not believed, so that the run goes on without the agent; nothing where
+        it is.
     """
 
     agent: Agent
     state: RunState
     method: Method
-    doubt: Callable[[Answer], str] = lambda answer: ""
+    doubt: Callable[[Answer, int], str] = lambda answer, round: ""
 
     @property
     def name(self) -> str:
@@ -41,7 +42,7 @@ class LocalParticipant:
         """Let the agent take its turn under the shared state; its model is a candidate until it is accepted."""
         state = self.state.beginning() if turn.apart else self.state
         answer = self.agent.take_turn(turn, state, self.method, keep=False)
-        reason = self.doubt(answer)
+        reason = self.doubt(answer, turn.round)
         if reason:
             raise DoubtedError(self.name, reason)
         return answer
