@@ -111,6 +111,10 @@ class SitsOutError(RefusedError):
     """Another agent sits a turn out, as its owner has set limits; the run goes on."""
 
 
+class CannotGoOnError(RefusedError):
+    """Turns of an earlier run cannot be taken again, for a reason that the initiator may know."""
+
+
 class StartedAnewError(RefusedError):
     """Another agent has started anew in the middle of something, and has forgotten what was not on its disk."""
 

@@ -70,7 +70,7 @@ def train(folder: Path, **changed: object):
         (["train", "--resume", "run", "--run", "other"], "--out and --run cannot be given with --resume"),
         (["train", "--resume", "nowhere"], "nowhere holds no run"),
         (["train", "nowhere.toml"], "There is no task's file nowhere.toml"),
-        (["train", "--rounds", "3"], "No such option: --rounds"),
+        (["train", "--rounds", "3"], "--rounds is for a run that goes on"),
         (["network", "create"], "Missing argument"),
         (["network", "create", "nowhere.toml"], "There is no network's file nowhere.toml"),
         (["network", "demo", "--rounds", "0"], "--rounds"),

@@ -127,3 +127,9 @@ def wait_until(there, patience: float = 120.0) -> None:
     while not there():
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+def test_an_initiator_needs_no_permission_of_its_own(agents):
+    """An organisation may help others and ask for help under one file, whose [allow] is about the others."""
+    agents[0].write_text(toml("clinic", SECRET + LABEL + '[allow]\ninitiators = ["hospital"]\nexpires = 2020-01-01\n'))
+    assert simulate(agents[:2], "--rounds", 1).code == 0

@@ -188,7 +188,7 @@ def test_the_table_given_is_not_changed():
         X.flags.writeable = True
 
 
-@pytest.mark.parametrize("estimator", ["tree", 3, DecisionTreeClassifier])
+@pytest.mark.parametrize("estimator", ["tree", None, 3, DecisionTreeClassifier])
 def test_what_is_no_estimator_is_named_with_its_agent(estimator):
     clf = AssistedClassifier([("a", estimator, [0]), ("b", DecisionTreeClassifier(), [1])])
     with pytest.raises(SettingsError, match=r"Agent 'a': .* is not a classifier. Pass an instance"):

@@ -115,6 +115,19 @@ MESSAGES: dict[type[m.Message], st.SearchStrategy[m.Message]] = {
         since=counts,
         news=st.lists(news, max_size=3),
     ),
+    m.TakeAgain: st.builds(
+        m.TakeAgain,
+        run=words,
+        turn=counts,
+        round=counts,
+        since=counts,
+        news=st.lists(news, max_size=3),
+        earlier=counts,
+    ),
+    m.Recall: st.builds(m.Recall, run=words, earlier=words, still=packed_bits, turns=st.lists(counts, max_size=3)),
+    m.Recalled: st.builds(
+        m.Recalled, run=words, turns=st.lists(counts, max_size=3), why=words, table_changed=st.booleans()
+    ),
     m.TurnTaken: st.builds(
         m.TurnTaken,
         run=words,

@@ -59,6 +59,8 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     '2030-01-01 00:00:00+00:00'
     >>> allowance.expired(dt.datetime(2029, 12, 31, 23, tzinfo=dt.UTC))
     False
+    >>> Allowance(("clinic",), expires=dt.date(9999, 12, 31)).expired(dt.datetime(2100, 1, 1, tzinfo=dt.UTC))
+    False
     """
 
     initiators: Annotated[tuple[str, ...], Meta(examples=[["clinic"]])]
@@ -110,6 +112,8 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def _moment(value: object) -> dt.datetime | None:
     if isinstance(value, dt.datetime):
         return value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
+    if value == dt.date.max:  # there is no day after
+        return dt.datetime.max.replace(tzinfo=dt.UTC)
     if isinstance(value, dt.date):
         return dt.datetime.combine(value + dt.timedelta(days=1), dt.time(), tzinfo=dt.UTC)
     if value is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,11 +30,15 @@ from assistlearn.methods.method import Method
 
 @dataclass(frozen=True)
 class KeptModel:
-    """A model that votes, its weight, and the round it was made in."""
+    """A model that votes, its weight, and the round it was made in.
+
+    Where it was fitted in an earlier run, and the turn was taken again, ``origin`` is that run.
+    """
 
     round: int
     model_weight: float
     model: Model
+    origin: str = ""
 
 
 Retold: TypeAlias = Callable[[KeptModel, Said, slice], Said]
@@ -103,6 +108,19 @@ class Agent:
             reward, verdict, answer if self._retelling is None else self._retelling.holdout_answer(turn, answer)
         )
 
+    def take_again(self, turn: Turn, state: RunState, method: Method, kept: KeptModel, said: Answer) -> Answer:
+        """Judge a model that was fitted before, by what it says, under the present ignorance; nothing is fitted.
+
+        Unless it is useless it becomes a candidate, which :meth:`keep_candidate` keeps. Of ``said``, the verdict is
+        not looked at, and of ``kept`` neither the round nor the weight.
+        """
+        self._candidate = None
+        verdict = method.judge(state, said.reward, state.ignorance(), self._training().held)
+        if verdict.useless:
+            return replace(said, verdict=verdict, holdout=None)
+        self._candidate = replace(kept, round=turn.round, model_weight=verdict.model_weight)
+        return replace(said, verdict=verdict)
+
     def _tried(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> _Tried:
         """Return a model with its reward and what it is worth: a boosted one, one fitted afresh, or the better.
 
@@ -156,7 +174,8 @@ class Agent:
         is started again knows as much.
         """
         chosen = self._learner.honest and any(
-            not isinstance(kept.model.estimator, Boosted | Bagged | ResidualTrees) for kept in self.models
+            not kept.origin and not isinstance(kept.model.estimator, Boosted | Bagged | ResidualTrees)
+            for kept in self.models
         )
         return self._learner.boosts and not chosen
 
@@ -192,32 +211,35 @@ class Agent:
 
     def answers(self, table: Any, n_classes: int) -> Iterator[tuple[KeptModel, Said]]:
         """Yield each kept model with what it answers for these rows: class codes, or probabilities (n x K)."""
-        return self._answers(self._panel(), table, n_classes)
+        return self._answers(self._panels(), table, n_classes)
 
     def scores(self, table: Any, n_samples: int, n_classes: int, told: Retold | None = None) -> Floats:
         """Return the sum of its weighted votes, ``n_samples x n_classes``; ``told`` may change what a model says."""
         total = np.zeros((n_samples, n_classes))
-        panel = self._panel()
+        panels = self._panels()
         for rows in blocks(n_samples):
-            for kept, said in self._answers(panel, take_rows(table, rows), n_classes):
+            for kept, said in self._answers(panels, take_rows(table, rows), n_classes):
                 add_answers(total[rows], said if told is None else told(kept, said, rows), kept.model_weight)
         return total
 
-    def _panel(self) -> Panel:
-        return Panel([kept.model for kept in self.models])
+    def _panels(self) -> list[tuple[list[KeptModel], Panel]]:
+        """Return the models in their order, in groups: those of one run are behind the same transformers."""
+        groups = [list(group) for _, group in groupby(self.models, key=lambda kept: kept.origin)]
+        return [(group, Panel([kept.model for kept in group])) for group in groups]
 
-    def _answers(self, panel: Panel, table: Any, n_classes: int) -> Iterator[tuple[KeptModel, Said]]:
-        if not self.models:
-            return
-        with self._learner.named("transform the rows to predict"):
-            rows = self.models[0].model.transform(table)
-        answers = panel.answers(rows)
-        for kept in self.models:
-            with self._learner.named(f"predict with its model of round {kept.round}"):
-                said = next(answers)
-            if said.ndim == 1:
-                _check_codes(said, n_classes, self.name, kept.round)
-            yield kept, said
+    def _answers(
+        self, panels: list[tuple[list[KeptModel], Panel]], table: Any, n_classes: int
+    ) -> Iterator[tuple[KeptModel, Said]]:
+        for group, panel in panels:
+            with self._learner.named("transform the rows to predict"):
+                rows = group[0].model.transform(table)
+            answers = panel.answers(rows)
+            for kept in group:
+                with self._learner.named(f"predict with its model of round {kept.round}"):
+                    said = next(answers)
+                if said.ndim == 1:
+                    _check_codes(said, n_classes, self.name, kept.round)
+                yield kept, said
 
 
 def _check_codes(codes: Said, n_classes: int, agent: str, round: int) -> None:

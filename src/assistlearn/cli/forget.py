@@ -20,24 +20,27 @@ def forget(
     json: Json = False,
 ) -> None:
     """Remove a run's models and records at every agent, or at some. Ledgers are kept: they say that it was there."""
-    removed, absent = _at_some(agent, run) if agent else _everywhere(Path(run))
+    removed, absent, others = _at_some(agent, run) if agent else _everywhere(Path(run))
     if json:
-        say_json({"run": run, "removed": removed, "absent": absent})
+        say_json({"run": run, "removed": removed, "absent": absent, "lives_on": others})
     else:
         for name, count in removed.items():
             say(f"{plain(name)}: {counted(count, 'model')} removed")
         for name, why in absent.items():
             say(f"[yellow]{plain(name)} has not forgotten it:[/] {plain(why)}")
+        for other in others:
+            say(f"[yellow]Models of it live on in run {plain(other)}, which went on from it.[/] Forget that run, too.")
     if absent:
         raise typer.Exit(3)
 
 
-def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str]]:
+def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str], list[str]]:
     """Ask all agents to forget a run; its folder goes when all have, and stays to try again otherwise."""
     from assistlearn.cli.progress import AskingBar
     from assistlearn.reach.opening import opened_run
     from assistlearn.runs import forgetting
     from assistlearn.runs.folder import RunFolder
+    from assistlearn.service.store import runs_with_models_of
 
     folder = RunFolder(path)
     log = folder.log()
@@ -45,14 +48,15 @@ def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str]]:
         log.listen(bar.show)
         with opened_run(folder, training=False, alone=True, log=log) as (run, _):
             forgotten = forgetting.forget(run)
-    return forgotten.removed, forgotten.absent
+            others = runs_with_models_of(run.holdings.home, run.name)
+    return forgotten.removed, forgotten.absent, others
 
 
-def _at_some(files: list[Path], run: str) -> tuple[dict[str, int], dict[str, str]]:
+def _at_some(files: list[Path], run: str) -> tuple[dict[str, int], dict[str, str], list[str]]:
     from assistlearn.agent_files import load_description
-    from assistlearn.service.store import RunStore, run_folder, runs_at
+    from assistlearn.service.store import RunStore, run_folder, runs_at, runs_with_models_of
 
-    found = {}
+    found, others = {}, set()
     for file in files:
         description = load_description(file)
         memory = RunStore(run_folder(description.models, run))
@@ -60,10 +64,11 @@ def _at_some(files: list[Path], run: str) -> tuple[dict[str, int], dict[str, str
             known = ", ".join(runs_at(description.models)) or "none"
             raise RunError(f"Agent {description.name!r} knows no run {run!r}. The runs it knows: {known}.")
         found[description.name] = memory
+        others |= {*runs_with_models_of(description.models, run)}
     removed, absent = {}, {}
     for name, memory in found.items():
         try:
             removed[name] = memory.forget()
         except RunError as error:  # a part of it is still there
             absent[name] = str(error)
-    return removed, absent
+    return removed, absent, sorted(others)

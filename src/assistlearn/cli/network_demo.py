@@ -61,7 +61,7 @@ def run_demo(out: Path, rounds: int, as_json: bool) -> None:
     with network:
         tell("The relay and three sites run, each in its own processes: " + _pids(network))
         tell("Training: " + command("train", task))
-        run = new_run(task, None, out / "run")
+        run = new_run([task], None, out / "run")
         train_run(run, quiet=as_json, timeout=TIMEOUT)
         if not as_json:
             show_result(run)

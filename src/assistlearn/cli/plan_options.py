@@ -14,6 +14,9 @@ from assistlearn.errors import SettingsError
 from assistlearn.plan import DEFAULTS_OF_RUNS, SETTINGS, Plan
 from assistlearn.setting import Setting
 
+CHANGES = "With --from: settings that are not to be as they were"
+"""Where help has the options of a command that changes settings."""
+
 
 def takes_plan(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command an option for every setting of a run, and hand it the plan that these make, as ``plan``.
@@ -23,22 +26,52 @@ def takes_plan(command: Callable[..., None]) -> Callable[..., None]:
     command : callable
         It has a parameter ``plan``, in whose place the options stand.
     """
-    own = inspect.signature(command, eval_str=True)
     options = {name: _option(name, known) for name, known in SETTINGS.items() if known.runs}
-    parameters: list[inspect.Parameter] = []
-    for parameter in own.parameters.values():
-        parameters += options.values() if parameter.name == "plan" else [parameter]
 
     def with_plan(**given: Any) -> None:
         values = {name: given.pop(name) for name in options}
-        command(plan=_plan({name: str(v) if isinstance(v, StrEnum) else v for name, v in values.items()}), **given)
+        command(plan=Plan(**_checked(values)), **given)
 
+    return _with_options(command, with_plan, "plan", options)
+
+
+def takes_changes(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for every setting of a run, and hand it those that were given, as ``changes``.
+
+    Parameters
+    ----------
+    command : callable
+        It has a parameter ``changes``, in whose place the options stand, and one that is called ``context``.
+    """
+    options = {name: _option(name, known, changes=True) for name, known in SETTINGS.items() if known.runs}
+
+    def with_changes(**given: Any) -> None:
+        values, context = {name: given.pop(name) for name in options}, given["context"]
+        said = {name: value for name, value in values.items() if _is_given(context, name)}
+        command(changes=_checked(said), **given)
+
+    return _with_options(command, with_changes, "changes", options)
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _with_options(
+    command: Callable[..., None], shown: Any, place: str, options: dict[str, inspect.Parameter]
+) -> Callable[..., None]:
+    """Return what is called in a command's stead, with the options in place of one of its parameters."""
+    own = inspect.signature(command, eval_str=True)
+    parameters: list[inspect.Parameter] = []
+    for parameter in own.parameters.values():
+        parameters += options.values() if parameter.name == place else [parameter]
     keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
-    shown: Any = with_plan
     shown.__signature__ = own.replace(parameters=keyword)
     shown.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword}
     shown.__name__, shown.__doc__ = command.__name__, command.__doc__
-    return with_plan
+    made: Callable[..., None] = shown
+    return made
 
 
 def flag_of(name: str) -> str:
@@ -50,24 +83,25 @@ def flag_of(name: str) -> str:
     return "--" + (SETTINGS[name].option or name).replace("_", "-")
 
 
-def _plan(values: dict[str, Any]) -> Plan:
-    """Return the plan, once every value is checked; errors name the option."""
-    for name, value in values.items():
+def _checked(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values, once each is checked; errors name the option."""
+    plain = {name: str(value) if isinstance(value, StrEnum) else value for name, value in values.items()}
+    for name, value in plain.items():
         complaint = SETTINGS[name].complaint_of_runs(value)
         if complaint is not None:
             raise SettingsError(f"{flag_of(name)} {value} {complaint}")
-    return Plan(**values)
+    return plain
 
 
-def _option(name: str, known: Setting) -> inspect.Parameter:
-    """Return the command's parameter for a setting."""
+def _option(name: str, known: Setting, changes: bool = False) -> inspect.Parameter:
+    """Return the command's parameter for a setting; where it changes one, the default is what there was."""
     default, kind = DEFAULTS_OF_RUNS.get(name, getattr(Plan, name)), _kind(name, known)
     option = typer.Option(
         flag_of(name),
         metavar=known.metavar,
         help=_help(known),
-        rich_help_panel=known.panel,
-        show_default=known.goes_with_method or ("none" if default == "" else True),
+        rich_help_panel=CHANGES if changes else known.panel,
+        show_default=False if changes else known.goes_with_method or ("none" if default == "" else True),
         parser=_number_or(known) if known.off else None,
     )
     default = default if known.choices is None or default is None else kind(default)

@@ -18,10 +18,12 @@ from assistlearn.events import (
     JobStarted,
     LabelsTold,
     RoundFinished,
+    RunGoesOn,
     SamplesDone,
     TroubleMet,
     TurnFinished,
 )
+from assistlearn.pages.going_on_words import changes_in_words
 
 if TYPE_CHECKING:
     from assistlearn.runs.settings import RunSettings
@@ -106,6 +108,9 @@ class AskingBar(_Bar):
                 self.say(f"A job was started with {', '.join(event.sites)}.")
             case LabelsTold():
                 self.say(_labels(event))
+            case RunGoesOn():
+                for words in changes_in_words(event):
+                    self.say(words)
             case TroubleMet():
                 self.say(event.words)
 
@@ -152,6 +157,9 @@ class TrainingBar(AskingBar):
                 self._together = f"; loss of the combination {loss:.3f}"
             case AgentLeft():
                 self.say(f"The run goes on without {event.agent} from turn {event.turn} on. {event.reason}")
+            case RunGoesOn():
+                self._count_again(max(event.again.values(), default=0))
+                super().show(event)
             case AloneBegan():
                 words = "training alone, to compare"
                 self.progress.update(self._turning(), description=words, note="", completed=0, total=None)
@@ -162,6 +170,11 @@ class TrainingBar(AskingBar):
                 self.progress.update(self._turning(), advance=1, description=words, note=self._said + self._waiting)
             case _:
                 super().show(event)
+
+    def _count_again(self, rounds: int) -> None:
+        """Take rounds into account that are taken again, before those of the plan."""
+        self._n_turns += rounds * (self._n_turns // self._n_rounds)
+        self._n_rounds += rounds
 
     def _explain(self, turn: TurnFinished) -> None:
         """Say why an agent sits out, once for each agent."""

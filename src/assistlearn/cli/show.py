@@ -13,8 +13,10 @@ from assistlearn.cli.holdout_report import show_report
 from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table, size
 from assistlearn.cli.worth_report import show_pilot
 from assistlearn.pages.figures_in_words import combination_in_words
+from assistlearn.pages.going_on_words import changes_in_words
 
 if TYPE_CHECKING:
+    from assistlearn.events import RunGoesOn
     from assistlearn.plan import Plan
     from assistlearn.runs.folder import RunFolder
     from assistlearn.runs.round_prices import RoundPrice
@@ -49,6 +51,7 @@ def outcome(folder: RunFolder) -> dict[str, Any]:
         "holdout_accuracy": accuracy_by_round(folder),
         "labels": labels_told(folder),
         "sat_out": sat_out(folder),
+        "goes_on": None if (before := goes_on_of(folder)) is None else asdict(before),
         "combination": None if result is None else result.get("combination"),
         "evaluation": None if result is None else result.get("evaluation"),
         "rounds": [] if result is None else [asdict(price) for price in _prices(folder, result)],
@@ -77,6 +80,7 @@ def show_result(folder: RunFolder) -> None:
     say(f"{what}: {counting}; it stopped because: {reason}.")
     if not log_is_whole(folder):
         say(f"[yellow]{plain(folder.events)} lacks the end of the run:[/] what it says of rounds and turns is not all.")
+    _show_goes_on(folder)
     for agent, left in result.get("left", {}).items():
         say(f"[yellow]The run went on without {plain(agent)} from turn {left['turn']} on:[/] {plain(left['reason'])}")
     for agent, turns in sat_out(folder).items():
@@ -99,6 +103,21 @@ def show_result(folder: RunFolder) -> None:
     say(f"Probabilities: {_probabilities(settings.plan, result)}.")
     _show_combination(folder, result)
     say_table(_traffic(result))
+
+
+def _show_goes_on(folder: RunFolder) -> None:
+    """Say what has changed since the run that this one goes on from, if there is one."""
+    before = goes_on_of(folder)
+    for words in [] if before is None else changes_in_words(before):
+        say(plain(words))
+
+
+def goes_on_of(folder: RunFolder) -> RunGoesOn | None:
+    """Return what has changed since the run that this one goes on from; None where it goes on from no other."""
+    from assistlearn.events import RunGoesOn, read
+
+    told = [recorded.event for recorded in read(folder.events) if isinstance(recorded.event, RunGoesOn)]
+    return told[-1] if told else None
 
 
 def _probabilities(plan: Plan, result: dict[str, Any]) -> str:
@@ -223,5 +242,6 @@ def _bits(result: dict[str, Any], counts: dict[str, Any]) -> tuple[str, str]:
         return "-", "-"
     answers = 8 * counts["received"].get("turn-taken", 0) / (turns * n)
     heard = counts["news"]
-    news = f"{8 * counts['sent'].get('take-turn', 0) / (heard * n):.2f}" if heard else "-"
+    told = sum(counts["sent"].get(type_, 0) for type_ in ("take-turn", "take-again"))
+    news = f"{8 * told / (heard * n):.2f}" if heard else "-"
     return f"{answers:.2f}", news

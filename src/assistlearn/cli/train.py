@@ -1,74 +1,152 @@
-"""``assistlearn train``: a run with other organisations."""
+"""``assistlearn train``: a run with other organisations, or one that goes on from an earlier run."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assistlearn.cli.output import Json
+from assistlearn.cli.plan_options import flag_of, takes_changes
 from assistlearn.cli.run_name import new_name
 from assistlearn.cli.training_run import report_run
 from assistlearn.cli.waiting import LONGEST_WAIT, train_awaiting, withdrawn
 from assistlearn.errors import SettingsError
+from assistlearn.reach import TIMEOUT
 
 if TYPE_CHECKING:
+    from assistlearn.reach.created_from import Onward
     from assistlearn.runs.folder import RunFolder
 
 
+_from = partial(typer.Option, rich_help_panel="Going on from an earlier run")
+
+Files = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="FILE",
+        help="The task's TOML file. With --from, of a run on this machine: the files of new helpers, if any.",
+    ),
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="The run's folder.", show_default="runs/NAME")
+]
+Run = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The run's name.", show_default="the task's, or the time")
+]
+Resume = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Go on with the run in this folder.")]
+From = Annotated[
+    Path | None,
+    _from(
+        "--from",
+        metavar="RUN",
+        help="Train on from this finished run, with the rows and helpers that there are now; what it learned is kept "
+        "where it still helps.",
+    ),
+]
+Without = Annotated[
+    list[str] | None, _from(metavar="HELPER", help="A helper that does not take part again; repeatable.")
+]
+RequireKept = Annotated[
+    bool, _from("--require-kept", metavar="", help="Refuse where an agent no longer has what it learned.")
+]
+KeptOnly = Annotated[
+    bool,
+    _from(
+        "--kept-only",
+        metavar="",
+        help="Take no round afresh. Nobody trains but new helpers, and nothing is sent about people who are as they "
+        "were.",
+    ),
+]
+
+
+Wait = Annotated[
+    float | None,
+    typer.Option(
+        min=0, max=LONGEST_WAIT, metavar="MINUTES", help="Ask again until helpers' owners have answered, so long."
+    ),
+]
+Withdraw = Annotated[
+    bool, typer.Option("--withdraw", metavar="", help="Ask helpers' owners no longer for consent; train nothing.")
+]
+
+
+@takes_changes
 def train(
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="The task's TOML file.")] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="The run's folder.", show_default="runs/NAME")
-    ] = None,
-    run: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The run's name.", show_default="the task's, or the time")
-    ] = None,
-    resume: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Go on with the run in this folder.")] = None,
-    wait: Annotated[
-        float | None,
-        typer.Option(
-            min=0, max=LONGEST_WAIT, metavar="MINUTES", help="Ask again until helpers' owners have answered, so long."
-        ),
-    ] = None,
-    withdraw: Annotated[
-        bool, typer.Option("--withdraw", metavar="", help="Ask helpers' owners no longer for consent; train nothing.")
-    ] = False,
+    context: typer.Context,
+    files: Files = None,
+    out: Out = None,
+    run: Run = None,
+    resume: Resume = None,
+    wait: Wait = None,
+    withdraw: Withdraw = False,
+    earlier: From = None,
+    without: Without = None,
+    require_kept: RequireKept = False,
+    kept_only: KeptOnly = False,
+    *,
+    changes: dict[str, Any],
     json: Json = False,
 ) -> None:
     """Train with other organisations, over the network. This organisation's site must be running.
 
-    Ctrl-C leaves a run that --resume goes on with. Where the owner of a helper must consent first, the command says so
-    and ends with exit code 6; give it again to hear of the answer.
+    With --from RUN, train on from an earlier run, wherever its agents are. Ctrl-C leaves a run that --resume goes on
+    with. Where the owner of a helper must consent first, the command says so and ends with exit code 6; give it again
+    to hear of the answer.
     """
+    from assistlearn.reach.created_from import Onward, create_from
     from assistlearn.reach.opening import check_command
     from assistlearn.runs.folder import RunFolder
 
+    onward = Onward(files or [], without or [], changes, require_kept, kept_only)
+    if earlier is None:
+        _refuse_alone(onward)
     if withdraw and (resume is not None or wait is not None):
         raise SettingsError("--withdraw goes with a task's file alone: what is withdrawn is what that asks for.")
-    if (file is None) == (resume is None):
+    if (bool(files) or earlier is not None) == (resume is not None):
         raise SettingsError("Name a task's file to start a run, or --resume FOLDER to go on with one; not both.")
+    make: Callable[[], RunFolder]
     if resume is not None:
         if out is not None or run is not None:
             raise SettingsError("--out and --run cannot be given with --resume: a run goes on as it was begun.")
         check_command(RunFolder(resume), "train")
         make = partial(RunFolder, resume)
+    elif earlier is not None:
+        name = run or new_name("run")
+        make = partial(create_from, out or Path("runs") / name, name, RunFolder(earlier), onward)
     else:
-        assert file is not None
-        make = partial(new_run, file, run, out)
+        make = partial(new_run, files or [], run, out)
     if withdraw:
         withdrawn(make(), json)
         return
-    report_run(train_awaiting(make, wait, math.inf, quiet=json), json)
+    here = earlier is not None and RunFolder(earlier).settings().reach == "processes"
+    report_run(train_awaiting(make, wait, TIMEOUT if here else math.inf, quiet=json), json)
 
 
-def new_run(file: Path, run: str | None, out: Path | None) -> RunFolder:
+def _refuse_alone(onward: Onward) -> None:
+    """Refuse what is for a run that goes on from an earlier one only."""
+    given = [*(flag_of(name) for name in onward.settings), *(["--without"] if onward.without else [])]
+    flags = {"--require-kept": onward.require_kept, "--kept-only": onward.kept_only}
+    given += [flag for flag, wanted in flags.items() if wanted]
+    if given:
+        raise SettingsError(
+            f"{given[0]} is for a run that goes on from an earlier one (--from RUN). Settings of other runs stand in "
+            "the task's file; a run that is resumed goes on as it was begun."
+        )
+
+
+def new_run(files: list[Path], run: str | None, out: Path | None) -> RunFolder:
     """Create the run that a task's file describes."""
     from assistlearn.reach.flare.reach_flare import create_run
     from assistlearn.reach.flare.task_file import load_task
 
+    if len(files) > 1:
+        raise SettingsError(f"{files[1]}: one task's file is enough. (For agents on this machine: simulate.)")
+    [file] = files
     name = run or load_task(file).run or new_name("run")
     return create_run(out or Path("runs") / name, name, file)

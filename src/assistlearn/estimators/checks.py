@@ -64,8 +64,9 @@ def _check_label_only(name: str, columns: Any, n_helpers: int) -> None:
     """Refuse an initiator without an estimator unless it has no columns, and somebody to help it."""
     if not (isinstance(columns, Sized) and not isinstance(columns, str) and len(columns) == 0):
         raise SettingsError(
-            f"Agent {name!r} has columns, {columns!r}, and no estimator to use them. Pass a classifier; or, for an "
-            f"initiator that has labels alone and takes no turns, no columns: ({name!r}, None, [])."
+            f"Agent {name!r}: None is not a classifier. Pass an instance, DecisionTreeClassifier() say, for its "
+            f"columns {columns!r}; or, for an initiator that has labels alone and takes no turns, none: "
+            f"({name!r}, None, [])."
         )
     if n_helpers == 0:
         raise SettingsError(f"Agent {name!r} has labels alone, and there is nobody to help it. Name a helper, too.")

@@ -65,6 +65,28 @@ class SamplesDone(Event):
     total: int
 
 
+@dataclass(frozen=True)
+class RunGoesOn(Event):
+    """The run goes on from an earlier one: what has changed since, and what is kept of it.
+
+    Of its people, ``n_same`` are as they were, ``n_gone`` are gone, and ``n_relabelled`` have another label; ``n_new``
+    are new. ``again`` says how many turns of each agent are taken again, ``anew`` why an agent cannot; ``settings`` has
+    those that differ: what they were, and what they are.
+    """
+
+    earlier: str
+    n_same: int
+    n_new: int
+    n_gone: int
+    n_relabelled: int
+    new_agents: list[str] = field(default_factory=list)
+    lost_agents: list[str] = field(default_factory=list)
+    again: dict[str, int] = field(default_factory=dict)
+    anew: dict[str, str] = field(default_factory=dict)
+    changed_tables: list[str] = field(default_factory=list)
+    settings: dict[str, str] = field(default_factory=dict)
+
+
 # -- messages and the way they take
 
 

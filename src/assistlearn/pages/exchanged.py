@@ -53,8 +53,8 @@ class Exchanged:
     def _exchange(self, helper: str, turns: int, n_samples: int) -> Traffic:
         rows = self.rows_of(helper)
         bits = [
-            8 * sum(row.bytes for row in rows if row.type == type_) / (turns * n_samples) if turns * n_samples else None
-            for type_ in ("take-turn", "turn-taken")
+            8 * sum(row.bytes for row in rows if row.type in types) / (turns * n_samples) if turns * n_samples else None
+            for types in (("take-turn", "take-again"), ("turn-taken",))
         ]
         return Traffic(helper, rows, turns, *bits)
 

@@ -9,7 +9,10 @@ WORDS = {
     "aligned": "which samples are common, hashed or encrypted",
     "begin": "the labels as numbers, and how to train",
     "ready": "how many samples are held",
+    "recall": "which earlier run this one goes on from, and who of it takes part again",
+    "recalled": "which turns of that run can be taken again",
     "take-turn": "where others' models were right (soft: how sure they were, of every class), and their weights",
+    "take-again": "the same, and which turn of the earlier run is taken again",
     "turn-taken": "where the new model is right (soft: how sure it is, of every class), its weight, its answers "
     "for hold-out samples",
     "end": "that training is over",

@@ -22,6 +22,7 @@ from assistlearn.events import (
     ResultJudged,
     RoundFinished,
     RunFinished,
+    RunGoesOn,
     SamplesMatched,
     SamplesOpened,
     SamplesSettled,
@@ -29,6 +30,7 @@ from assistlearn.events import (
     TurnFinished,
 )
 from assistlearn.pages.exchanged import Exchanged
+from assistlearn.pages.going_on_words import changes_in_words
 from assistlearn.pages.judged import Judged
 from assistlearn.pages.thinned import Thinned
 from assistlearn.pages.time_line import TimeLine
@@ -92,6 +94,7 @@ class Story:
     _ledger: Exchanged | None = None
     _labels: LabelsGiven | None = None
     _settled: SamplesSettled | None = None
+    _goes_on: RunGoesOn | None = None
     _finished: RunFinished | None = None
     _judged: Judged = field(default_factory=Judged)
     _released: dict[str, tuple[Released, ...]] = field(default_factory=dict)
@@ -123,6 +126,8 @@ class Story:
                 self._feed_turn(event)
             case RoundFinished():
                 self._feed_round(event)
+            case RunGoesOn():
+                self._goes_on = event
             case _:
                 self._feed_other(event)
 
@@ -212,6 +217,7 @@ class Story:
             seconds=self._line.spent(),
             released=self._released,
             labels_given=self._labels,
+            goes_on=() if self._goes_on is None else tuple(changes_in_words(self._goes_on)),
             opened=tuple(look for _, look in self._opened.items()),
             predicted=self._predicted,
             troubles=self._troubles,
@@ -224,7 +230,8 @@ class Story:
     def _progress(self, state: State) -> Progress:
         turns = sum(agent.turns for agent in self._agents.values())
         waiting = self._asked if state == "going on" else None
-        return Progress(self._n_rounds_done, self.subject.n_rounds, turns, *(waiting or (None, None)))
+        again = 0 if self._goes_on is None else max(self._goes_on.again.values(), default=0)
+        return Progress(self._n_rounds_done, again + self.subject.n_rounds, turns, *(waiting or (None, None)))
 
     def _round_rows(self) -> tuple[RoundRow, ...]:
         kept = self._judged.kept_rounds(self._finished)

@@ -37,6 +37,7 @@ _ANSWERS = {
     "opened": STARTING,
     "aligned": MATCHING,
     "ready": TELLING,
+    "recalled": TELLING,
     "turn-taken": TURNS,
     "ended": ENDING,
     "scores": PREDICTING,

@@ -349,6 +349,7 @@ class View:
     seconds: tuple[Spent, ...] = ()
     released: dict[str, tuple[Released, ...]] = field(default_factory=dict)
     labels_given: LabelsGiven | None = None
+    goes_on: tuple[str, ...] = ()
     opened: tuple[OpenedSoFar, ...] = ()
     gains: tuple[GainRow, ...] = ()
     predicted: int = 0

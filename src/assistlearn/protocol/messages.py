@@ -57,6 +57,22 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 |           |          |                           | score, at most 8 bits by default; with K > 2 one per class, at    |
 |           |          |                           | most 4 bits by default); nothing if it was the receiver's own     |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
+| Recall    | I to H   | earlier, turns            | which earlier run of the same initiator is gone on from, and      |
+|           |          |                           | which of its turns are to be taken again: some bytes              |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | still                     | who of its samples the new run begins with: at most 1 bit each    |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| Recalled  | H to I   | turns, why                | which of them can be, and why not the others, in words of ours:   |
+|           |          |                           | some bytes                                                        |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | table_changed             | whether the table has changed since: one bit                      |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+| TakeAgain | I to H   | turn, round, since, news  | as in TakeTurn                                                    |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | earlier                   | which turn of the earlier run is taken again, without fitting:    |
+|           |          |                           | some bytes. The TurnTaken that answers it is about those alone of |
+|           |          |                           | whom that turn said nothing                                       |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
 | TurnTaken | H to I   | turn                      | which turn was taken                                              |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | reward                    | where the new model is right: at most 1 bit per sample (soft: a   |
@@ -198,6 +214,28 @@ class TakeTurn(Message, frozen=True, tag="take-turn"):
     news: Annotated[list[News], msgspec.Meta(max_length=100_000)]
 
 
+class Recall(Message, frozen=True, tag="recall"):
+    """The run goes on from an earlier one: keep those of your turns in it that are to be taken again."""
+
+    earlier: str
+    still: Bits
+    turns: Annotated[list[int], msgspec.Meta(max_length=100_000)]
+
+
+class Recalled(Message, frozen=True, tag="recalled"):
+    """These can be taken again; ``why`` says why not the others."""
+
+    turns: list[int]
+    why: str
+    table_changed: bool
+
+
+class TakeAgain(TakeTurn, frozen=True, tag="take-again"):
+    """It is your turn, and you take that of an earlier run again: with the model that you kept, without fitting."""
+
+    earlier: int
+
+
 class TurnTaken(Message, frozen=True, tag="turn-taken"):
     """The turn is done: how good the new model is, and where."""
 
@@ -289,8 +327,12 @@ class Problem(Message, frozen=True, tag="problem"):
     known: int = 0
 
 
-REQUESTS: tuple[type[Message], ...] = (Open, Align, Begin, TakeTurn, End, Predict, Forget, Propose)
-REPLIES: tuple[type[Message], ...] = (Opened, Aligned, Ready, TurnTaken, Ended, Scores, Forgotten, Consent, Problem)
+REQUESTS: tuple[type[Message], ...] = (
+    *(Open, Align, Begin, Recall, TakeTurn, TakeAgain, End, Predict, Forget, Propose),
+)
+REPLIES: tuple[type[Message], ...] = (
+    *(Opened, Aligned, Ready, Recalled, TurnTaken, Ended, Scores, Forgotten, Consent, Problem),
+)
 
 
 def type_of(message: Message | type[Message]) -> str:

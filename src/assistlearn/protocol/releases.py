@@ -54,6 +54,8 @@ class ReleasedBits:
 def releases_in(reply: m.TurnTaken, n_classes: int) -> Iterator[ReleasedBits]:
     """Yield what the answer to a turn releases; nothing of a model that does not count, which is not told.
 
+    Nor of a turn that is taken again, where nobody is new.
+
     >>> from assistlearn.protocol.arrays import pack_bits
     >>> import numpy as np
     >>> reward = pack_bits(np.arange(80) % 2 == 0)
@@ -64,8 +66,9 @@ def releases_in(reply: m.TurnTaken, n_classes: int) -> Iterator[ReleasedBits]:
     if not reply.model_weight > NEGLIGIBLE:
         return
     kind = "scores" if isinstance(reply.reward, Levels) else "rewards"
-    yield _release(kind, "training", reply.reward, 1 if n_classes == 2 else n_classes)
-    if reply.holdout is not None:
+    if reply.reward.n:
+        yield _release(kind, "training", reply.reward, 1 if n_classes == 2 else n_classes)
+    if reply.holdout is not None and reply.holdout.n:
         yield _release("hold-out answers", "hold-out", reply.holdout, n_classes)
 
 

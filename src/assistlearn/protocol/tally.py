@@ -7,6 +7,7 @@ message    counts   its amount
 ========== ======== =================================================================
 open       runs     1 for a run that is not open; once it is forgotten, it is not
 take-turn  turns    1 for a turn that was not the last one asked for
+take-again turns    the same
 align      ids      how many ids are asked about, found or not
 predict    votes    how many samples are asked for, held or not
 turn-taken bits     8 times its bytes on the wire
@@ -28,7 +29,18 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 
 from assistlearn.protocol.decision import Decision
-from assistlearn.protocol.messages import Align, Forget, Forgotten, Open, Predict, Scores, TakeTurn, TurnTaken, type_of
+from assistlearn.protocol.messages import (
+    Align,
+    Forget,
+    Forgotten,
+    Open,
+    Predict,
+    Scores,
+    TakeAgain,
+    TakeTurn,
+    TurnTaken,
+    type_of,
+)
 
 if TYPE_CHECKING:
     from assistlearn.protocol.entries import Entry
@@ -36,6 +48,7 @@ if TYPE_CHECKING:
 UNITS: dict[str, str] = {
     type_of(Open): "runs",
     type_of(TakeTurn): "turns",
+    type_of(TakeAgain): "turns",
     type_of(Align): "ids",
     type_of(Predict): "votes",
     type_of(TurnTaken): "bits",

@@ -13,7 +13,9 @@ from assistlearn.errors import RunError, SettingsError, StartedAnewError
 from assistlearn.events import SamplesDone, SamplesMatched
 from assistlearn.protocol import messages as m
 from assistlearn.runs.asking_consent import open_everywhere
+from assistlearn.runs.earlier_people import EarlierPeople
 from assistlearn.runs.open_run import OpenRun
+from assistlearn.runs.people import people_of
 from assistlearn.runs.setup import check_holdout
 
 STARTS_ANEW = 3
@@ -30,6 +32,8 @@ def align(run: OpenRun) -> Rows:
     plan = run.settings.plan
     if plan.make_method().keeps_labels or plan.holdout is not None:
         labelled = labelled[in_order_of_ids(run.ids_at(labelled))]
+    before = EarlierPeople.of(run, labelled)
+    labelled = labelled if before is None else before.rows
     ids = run.ids_at(labelled)
     matchings = {name: Matching(run, name, ids, "train") for name in run.settings.helpers}
     held = {name: matching.find() for name, matching in matchings.items()}
@@ -40,7 +44,11 @@ def align(run: OpenRun) -> Rows:
         matching.settle_anew(kept)
     rows = labelled[kept]
     _check_classes(run, rows)
-    check_holdout(run.settings.plan, run.table.labels[rows])
+    before = None if before is None else before.kept(kept)
+    check_holdout(run.settings.plan, run.table.labels[rows], None if before is None else before.roles)
+    if before is not None:
+        before.write(run)
+    run.folder.write_people(people_of(run.ids_at(rows), run.holdings.home))
     run.own.run(run.name).place(rows, "train")
     masks = np.array([held[name][kept] for name in run.settings.helpers], dtype=bool)
     run.folder.write_samples(rows, masks.reshape(len(held), len(rows)))

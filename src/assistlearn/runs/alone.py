@@ -35,7 +35,7 @@ class Alone:
         As in :func:`~assistlearn.runs.setup.set_up`, of all samples.
     own : ndarray or None
         Its columns as numbers, where a combination may look at them.
-    holdout_words : sequence of int
+    holdout_words, roles
         As in :func:`~assistlearn.runs.setup.set_up`: the same samples are held out.
     """
 
@@ -48,12 +48,13 @@ class Alone:
     weights: Floats | None
     own: Floats | None
     holdout_words: Sequence[int] = ()
+    roles: Codes | None = None
 
     def __call__(self, n_models: int) -> HoldoutVotes:
         """Train with so many models at the most, and return the votes on the hold-out samples."""
         plan, name = replace(self.plan.at_home(), n_rounds=n_models, order="chain"), self.agent.name
         task = self.labels, self.codes, self.n_classes, self.weights
-        made = set_up(plan, [name], *task, own=self.own, holdout_words=self.holdout_words)
+        made = set_up(plan, [name], *task, own=self.own, holdout_words=self.holdout_words, roles=self.roles)
         assert made.holdout is not None, "there is nothing to compare on"
         self.agent.begin(self.samples(), made.seeds[name])
         combining = made.combining(plan, [name], self.codes, self.n_classes, self.own)

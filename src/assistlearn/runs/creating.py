@@ -16,6 +16,8 @@ from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.folder_lock import locked
 from assistlearn.runs.own_table import classes_of
 from assistlearn.runs.settings import RunSettings
+from assistlearn.runs.taking_over import OwnSide, check_can_go_on, take_over
+from assistlearn.service.agent_from_file import from_loaded
 from assistlearn.service.store import RunStore, run_folder
 from assistlearn.tables import load_agent
 from assistlearn.tables.label_column import notes_on_labels
@@ -30,6 +32,7 @@ def write_run(
     *,
     reach: str,
     files: dict[str, str],
+    goes_on: RunFolder | None = None,
     **places: Any,
 ) -> None:
     """Write the settings of a new run, and the secret order of its classes.
@@ -50,16 +53,20 @@ def write_run(
         How the agents are reached.
     files : dict of str to str
         The agents' files that are on this machine.
+    goes_on : RunFolder, optional
+        A finished run that it goes on from: what it needs of that is copied.
     **places
         What that way needs to know beside.
     """
     plan.check_for_runs()
     _check_labels(initiator, plan)
-    table = load_agent(initiator).table
-    classes = classes_of(table, initiator)
+    loaded = load_agent(initiator)
+    table, classes = loaded.table, classes_of(loaded.table, initiator)
     assert table.labels is not None
     for note in notes_on_labels(table.labels, table.features):
         warnings.warn(f"{table.source}: {note}", AssistLearnWarning, stacklevel=2)
+    if goes_on is not None:
+        classes = check_can_go_on(goes_on, initiator.name, classes, plan).classes
     settings = RunSettings(
         run=run,
         initiator=initiator.name,
@@ -76,10 +83,13 @@ def write_run(
     known_by = "" if plan.make_method().keeps_labels else table.fingerprint
     key = own_key(initiator.models)
     order, words = secret_order(key, known_by, plan.seed, len(classes)), secret_words(key, known_by, plan.seed)
+    order = order if goes_on is None else goes_on.permutation()  # in which the models that are kept answer
     folder.path.mkdir(parents=True, exist_ok=True)
     with locked(folder.path, alone=True):
         if folder.exists:  # another command has begun one in the meantime
             raise RunError(f"{folder.path} holds a run already. Name another folder (--out).")
+        if goes_on is not None:
+            take_over(folder, goes_on, OwnSide(initiator.models, from_loaded(loaded).ids, table.fingerprint))
         folder.write_settings(settings, order, words)
 
 

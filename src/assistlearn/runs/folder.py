@@ -5,9 +5,12 @@
     settings.json         what was agreed on: agents, method, rounds, seed, classes, how samples are matched
     secret.json           the secret permutation of the class codes, and of who is held out (never sent)
     samples.npy           the initiator's rows that take part
+    people.npy            digests of their ids, so that a run that goes on from this one knows them again
+    earlier/              what is kept of an earlier run that this one goes on from (earlier_run_folder.py)
     told.npy              the class codes that helpers are told, where the true ones stay with the initiator
     held.npy              which of them each helper holds, a bit each
     turns/000007.msg      the answer to each turn, as it came
+    whole/000001.msg      the answer about all samples, to a turn that was taken again
     left.json             agents that were gone, and from which turn on the run went on without them
     events.jsonl          what happened, one fact per line, as it happens
     combination.bin       what the initiator has learned to make of the votes, where they are not just added up
@@ -52,6 +55,7 @@ TOKEN_FILE = "serve.token"  # noqa: S105  the name of a file
 FILES = (
     "secret.json",
     "samples.npy",
+    "people.npy",
     "told.npy",
     "held.npy",
     "left.json",
@@ -66,7 +70,7 @@ FILES = (
 )
 """What a run has in its folder, beside its turns."""
 
-NAMES = ("turns", "held", ALONE, OPENED, *FILES)  # the second was written by older releases
+NAMES = ("turns", "held", "whole", "earlier", ALONE, OPENED, *FILES)  # the second was written by older releases
 """All that a run has in its folder."""
 
 
@@ -142,6 +146,15 @@ class RunFolder:
         path = self.path / "samples.npy"
         return storage.array_of(self._files.read(path), path) if path.exists() else None
 
+    def write_people(self, people: NDArray[Any]) -> None:
+        """Write digests of the ids of those who take part."""
+        self._files.write({self.path / "people.npy": storage.array_bytes(people)})
+
+    def people(self) -> NDArray[Any] | None:
+        """Return digests of the ids of those who take part; None in runs of releases that did not keep them."""
+        path = self.path / "people.npy"
+        return storage.array_of(self._files.read(path), path) if path.exists() else None
+
     def write_told(self, codes: Codes) -> None:
         """Write the class codes that helpers are told in place of the true ones."""
         self._files.write({self.path / "told.npy": storage.array_bytes(codes)})
@@ -167,6 +180,15 @@ class RunFolder:
         """Return the answer to a turn, if it was taken."""
         path = self.path / "turns" / f"{number:06d}.msg"
         return self._files.read(path) if path.exists() else None
+
+    def write_whole_turn(self, number: int, reply: bytes) -> None:
+        """Keep the answer about all samples, to a turn that was taken again and of which only what is new came."""
+        self._files.write({self.path / "whole" / f"{number:06d}.msg": reply})
+
+    def whole_turn(self, number: int) -> bytes | None:
+        """Return the answer to a turn about all samples, if it was taken."""
+        path = self.path / "whole" / f"{number:06d}.msg"
+        return self._files.read(path) if path.exists() else self.turn(number)
 
     @property
     def n_turns(self) -> int:

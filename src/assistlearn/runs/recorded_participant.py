@@ -70,6 +70,9 @@ class RecordedParticipant:
         if reason:  # the turn is another agent's now, so that its answer is not kept
             self._folder.leave(self.name, turn.number, reason, doubted=True)
             raise DoubtedError(self.name, reason)
+        whole = self._participant.whole(turn, content)
+        if whole is not None:
+            self._folder.write_whole_turn(turn.number, whole)
         self._folder.write_turn(turn.number, content)
         return answer
 

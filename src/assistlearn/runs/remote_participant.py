@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -18,6 +18,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import kept_now
 from assistlearn.protocol.rewards import PackedReward, loudness, unpack_holdout, unpack_reward
 from assistlearn.runs.correspondent import Correspondent
+from assistlearn.runs.turn_again import TurnAgain
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ class RemoteParticipant:
         Returns the answer to a turn that was taken, as it came; None where there is none.
     check : callable, optional
         Raises ``ProtocolError`` for an answer that does not fit what is known; by default nothing more is known.
+    again : mapping of int to TurnAgain, optional
+        By their rounds, the turns of an earlier run that are taken again.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class RemoteParticipant:
         task: ToldTask,
         answers: Callable[[int], bytes | None] = lambda turn: None,
         check: Callable[[Turn, Answer], None] = lambda turn, answer: None,
+        again: Mapping[int, TurnAgain] | None = None,
     ) -> None:
         self.name = correspondent.agent
         self._correspondent = correspondent
@@ -72,6 +76,7 @@ class RemoteParticipant:
         self._task = task
         self._answers = answers
         self._check = check
+        self._again = again or {}
         self._since = 0
         self._unheard: list[m.News] = []
         self._told: list[m.News] = []
@@ -100,13 +105,20 @@ class RemoteParticipant:
             return Answer(silence, Verdict(0.0, 0.0, False), why=taken.text)
         if not isinstance(taken, m.TurnTaken) or taken.run != self._run or taken.turn != turn.number:
             raise ProtocolError(f"Agent {self.name!r} answered {type(taken).__name__} to turn {turn.number}.")
-        answer = self.read(turn, taken)
+        answer = self.read(turn, self._whole(turn.round, taken))
         if turn.apart:
             return answer  # it has heard nothing yet
         self._since = turn.number
         self._told += (msgspec.structs.replace(news, reward=None) for news in self._unheard)
         self._unheard = []
         return answer
+
+    def whole(self, turn: Turn, reply: bytes) -> bytes | None:
+        """Return the answer about all samples, from the bytes that it came in; None where it came as a whole."""
+        taken = kept_now(reply)
+        if turn.round not in self._again or not isinstance(taken, m.TurnTaken):
+            return None
+        return Encoded.of(self._whole(turn.round, taken)).content
 
     def hear(self, contribution: Contribution, answer: Answer, step: float) -> None:
         """Keep the news for the agent's next turn; a reward is passed on as its owner packed it."""
@@ -141,8 +153,15 @@ class RemoteParticipant:
             raise ProtocolError("the answers for the hold-out samples are louder than any model can be.")
         return Answer(reward, verdict, holdout, packed=reply.reward)
 
+    def _whole(self, round: int, taken: m.TurnTaken) -> m.TurnTaken:
+        """Return an answer about all samples: of a turn that is taken again, only what is new was sent."""
+        return self._again[round].whole(taken) if round in self._again else taken
+
     def _request(self, turn: Turn, since: int, news: list[m.News]) -> m.TakeTurn:
-        return m.TakeTurn(run=self._run, turn=turn.number, round=turn.round, since=since, news=news)
+        if turn.round not in self._again:
+            return m.TakeTurn(run=self._run, turn=turn.number, round=turn.round, since=since, news=news)
+        number = self._again[turn.round].number
+        return m.TakeAgain(run=self._run, turn=turn.number, round=turn.round, since=since, news=news, earlier=number)
 
     def _news_since(self, known: int) -> Iterator[m.News]:
         """Yield all news from a turn on, each with its reward, that of the agent's own models included."""
@@ -155,6 +174,7 @@ class RemoteParticipant:
                 )
 
     def _reward_of(self, turn: int) -> PackedReward:
+        """Return the reward of a turn, whoever's it was, on all samples."""
         content = self._answers(turn)
         taken = None if content is None else kept_now(content)
         if not isinstance(taken, m.TurnTaken):

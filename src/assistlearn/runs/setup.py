@@ -25,6 +25,9 @@ from assistlearn.session.evaluating import Evaluating
 from assistlearn.session.holdout import split
 from assistlearn.session.holdout_votes import HoldoutVotes
 
+NEW, TRAINED_ON, HELD_OUT = 0, 1, 2
+"""What a sample was in an earlier run. Whoever was trained on is never held out: the report would flatter."""
+
 Positions = NDArray[np.intp]
 Values = TypeVar("Values", Codes, Floats | None)
 
@@ -138,6 +141,7 @@ def set_up(
     own: Floats | None = None,
     holdout_words: Sequence[int] = (),
     label_only: bool = False,
+    roles: Codes | None = None,
 ) -> SetUp:
     """Return what a session begins with.
 
@@ -164,8 +168,10 @@ def set_up(
         Secret numbers from which is drawn who is held out; by default the seed of the plan decides it.
     label_only : bool, default=False
         Whether the initiator has labels alone, and takes no turns.
+    roles : ndarray of shape (n_samples,), optional
+        What each sample was in an earlier run that this one goes on from; see :func:`split_of`.
     """
-    training, aside = split_of(plan, labels, holdout_words)
+    training, aside = split_of(plan, labels, holdout_words, roles)
     own_weights = _starting_weights(plan, _at(labels, training), n_classes, _at(weights, training))
     initiator = agents[0]
     methods = {name: (plan.at_home() if name == initiator else plan).make_method() for name in agents}
@@ -259,20 +265,37 @@ def _at(values: Values, training: Positions | None) -> Values:
     return values if values is None or training is None else values[training]
 
 
-def check_holdout(plan: Plan, labels: Codes) -> None:
+def check_holdout(plan: Plan, labels: Codes, roles: Codes | None = None) -> None:
     """Refuse a share so small that it holds out nothing; asked before a run begins."""
-    if plan.holdout is not None and split_of(plan, labels)[1] is None:
+    if plan.holdout is not None and split_of(plan, labels, roles=roles)[1] is None:
+        which = (
+            "" if roles is None else f", of whom {int(np.count_nonzero(roles == TRAINED_ON)):,} were trained on before,"
+        )
         raise SettingsError(
-            f"holdout={plan.holdout} of {len(labels)} samples leaves nothing to hold out. Use a larger share, or "
-            "none: --holdout none, holdout=None."
+            f"holdout={plan.holdout} of {len(labels)} samples{which} leaves nothing to hold out. Use a larger share, "
+            "or none: --holdout none, holdout=None."
         )
 
 
-def split_of(plan: Plan, labels: Codes, words: Sequence[int] = ()) -> tuple[Positions, Positions] | tuple[None, None]:
-    """Return the positions of the samples to train on, and of the hold-out samples; None and None without any."""
+def split_of(
+    plan: Plan, labels: Codes, words: Sequence[int] = (), roles: Codes | None = None
+) -> tuple[Positions, Positions] | tuple[None, None]:
+    """Return the positions of the samples to train on, and of the hold-out samples; None and None without any.
+
+    Where a run goes on from an earlier one, whoever was held out there still is, and nobody who was trained on comes to
+    be: the share is drawn from the new people alone (``roles``).
+    """
     if plan.holdout is None:
         return None, None
     if plan.make_method().keeps_labels:
         labels = np.zeros_like(labels)  # who is held out must not tell of the labels
-    training, aside = split(labels, plan.holdout, np.random.RandomState([*words] or [plan.seed, 2]))
+    rng = np.random.RandomState([*words] or [plan.seed, 2])
+    if roles is None:
+        training, aside = split(labels, plan.holdout, rng)
+    else:
+        new = np.flatnonzero(roles == NEW)
+        chosen = roles == HELD_OUT
+        if len(new):
+            chosen[new[split(labels[new], plan.holdout, rng)[1]]] = True
+        training, aside = np.flatnonzero(~chosen), np.flatnonzero(chosen)
     return (training, aside) if len(aside) else (None, None)  # a run that was begun so goes on so

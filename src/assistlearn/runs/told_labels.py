@@ -12,6 +12,7 @@ from assistlearn.errors import RunError
 from assistlearn.events import LabelsTold
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import as_sent_now
+from assistlearn.runs.earlier_people import roles_of
 from assistlearn.runs.label_ledger import LabelLedger
 from assistlearn.runs.open_run import OpenRun
 from assistlearn.runs.setup import split_of
@@ -29,7 +30,7 @@ def told_labels(run: OpenRun, rows: Rows) -> Codes | None:
     """
     plan, table = run.settings.plan, run.table
     ledger = LabelLedger(run.holdings.home, table.label, run.settings.classes)
-    training, _ = split_of(plan, table.labels[rows], run.folder.holdout_words())
+    training, _ = split_of(plan, table.labels[rows], run.folder.holdout_words(), roles_of(run))
     told_rows = rows if training is None else rows[training]
     if not plan.make_method().keeps_labels:
         if ledger.exists:  # what was kept back so far is told now, and the ledger has to know

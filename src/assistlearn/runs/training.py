@@ -33,6 +33,8 @@ from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers
 from assistlearn.protocol.codec import version_of
 from assistlearn.runs.alignment import align
 from assistlearn.runs.alone import Alone, alone_of
+from assistlearn.runs.earlier_people import roles_of
+from assistlearn.runs.going_on import KEPT_ONLY, Schedule, schedule_of, turns_again
 from assistlearn.runs.open_run import OpenRun
 from assistlearn.runs.own_numbers import OwnNumbers
 from assistlearn.runs.recorded_participant import RecordedParticipant, believed
@@ -69,19 +71,20 @@ def train(run: OpenRun) -> Iterator[Event]:
     weights = None if run.table.weights is None else run.table.weights[rows]
     plan, agents = run.settings.plan, run.settings.agents
     own = OwnNumbers.of(run).at(rows)
-    words = run.folder.holdout_words()
+    words, roles = run.folder.holdout_words(), roles_of(run)
     told, label_only = told_labels(run, rows), run.settings.label_only
-    made = set_up(plan, agents, labels, codes, n_classes, weights, told, own, words, label_only)
+    made = set_up(plan, agents, labels, codes, n_classes, weights, told, own, words, label_only, roles)
     _check_release(run, n_classes)
     n_holdout = 0 if made.aside is None else len(made.aside)
     logged = [recorded.event for recorded in read(run.folder.events, strict=False)]
     if not any(isinstance(event, SamplesSettled) for event in logged):
         run.log.append(SamplesSettled(made.n_training, n_holdout))
     _begin(run, len(rows), n_classes, made)
-    participants = _participants(run, made, n_classes, len(rows))
+    schedule = schedule_of(run, made, len(rows))
+    participants = _participants(run, made, n_classes, len(rows), schedule)
     combining = made.combining(plan, agents, codes, n_classes, own)
     samples = partial(_own_samples, run, rows, made)
-    alone = Alone(plan, _own_agent(run), samples, labels, codes, n_classes, weights, own, words)
+    alone = Alone(plan, _own_agent(run), samples, labels, codes, n_classes, weights, own, words, roles)
     session = Session(
         plan,
         participants,
@@ -90,12 +93,17 @@ def train(run: OpenRun) -> Iterator[Event]:
         combining=combining,
         evaluating=made.evaluating(plan, agents, alone_of(made, alone), np.asarray(run.folder.permutation())),
         calibrating=made.calibrating(plan, codes, n_classes),
+        again=schedule.rounds,
+        afresh=not run.settings.places.get(KEPT_ONLY),
     )
     yield from _follow(run, session, made.n_training, logged)
 
 
-def _participants(run: OpenRun, made: SetUp, n_classes: int, n_samples: int) -> list[RecordedParticipant]:
+def _participants(
+    run: OpenRun, made: SetUp, n_classes: int, n_samples: int, schedule: Schedule
+) -> list[RecordedParticipant]:
     """Return the agents that take turns as the session sees them."""
+    again = turns_again(run, made, schedule, n_samples, n_classes)
     received, checks, doubts = received_answers(run), turn_checks(run, made, n_samples), doubts_of(run, made, n_samples)
     n_holdout = n_samples - made.n_training
     return [
@@ -105,8 +113,9 @@ def _participants(run: OpenRun, made: SetUp, n_classes: int, n_samples: int) -> 
                 run.name,
                 made.methods[name],
                 ToldTask(made.codes[name], n_classes, n_holdout),
-                run.folder.turn,
+                run.folder.whole_turn,
                 checks[name],
+                again[name],
             ),
             run.folder,
             run.may_leave(name),

@@ -22,7 +22,7 @@ MIN_PEOPLE = 20
 
 OVER: dict[Span, str] = {"all": "in all", "day": "a day", "run": "in one run"}
 
-ANSWERED_IN_BITS = (type_of(m.TakeTurn), type_of(m.Predict))
+ANSWERED_IN_BITS = (type_of(m.TakeTurn), type_of(m.TakeAgain), type_of(m.Predict))
 """Requests that are refused when no bits are left for the answer."""
 
 
@@ -128,7 +128,7 @@ class OwnerLimits:
                 continue
             if used + asked > limit.most:
                 later = " Or ask again tomorrow (UTC)." if kind.span == "day" and asked <= limit.most else ""
-                goes_on = type == type_of(m.TakeTurn)  # without this agent's further turns
+                goes_on = type in (type_of(m.TakeTurn), type_of(m.TakeAgain))  # without this agent's further turns
                 raise (SitsOutError if goes_on else RefusedError)(
                     f"Agent {self._agent!r} allows {peer!r} {limit.most:,} {kind.unit} {OVER[kind.span]}: {used:,} are "
                     f"used, {asked:,} more are asked for. Its owner may raise {kind.key}, under [allow] in the agent's "

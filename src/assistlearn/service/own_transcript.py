@@ -112,7 +112,7 @@ class _Told:
     def turns(self) -> Iterator[Floats]:
         codes, n_classes = self._task.training_codes, self._task.n_classes
         for past in self._store.past_turns():
-            reply = as_sent_now(past.reply).message
+            reply = as_sent_now(past.whole).message
             if isinstance(reply, m.TurnTaken) and reply.model_weight > NEGLIGIBLE:
                 yield said_of_classes(unpack_reward(reply.reward, codes, n_classes), codes, n_classes)
 

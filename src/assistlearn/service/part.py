@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from assistlearn.agents import Agent, Answer, KeptModel, Retold, Turn
+from assistlearn.agents import Agent, Answer, KeptModel, Retelling, Retold, Turn
 from assistlearn.alignment.matching import Rows
+from assistlearn.core import Verdict
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import OutOfOrderError, ProtocolError
+from assistlearn.learners.models_on_disk import packages_of
 from assistlearn.learners.seeding import MAX_RUN_SEED, MAX_SEED, TurnSeeds
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.verdicts import Standpoint
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.codec import Encoded, as_sent_now, decode_kept
+from assistlearn.protocol.codec import Encoded, as_sent_now, decode_kept, kept_now
 from assistlearn.protocol.older import UNSAID, Older, TakeTurnOfVersion1
 from assistlearn.protocol.rewards import pack_holdout, pack_reward
+from assistlearn.service.earlier_turns import EarlierTurns
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.moved_columns import check_columns
 from assistlearn.service.privacy.run_privacy import RunPrivacy
 from assistlearn.service.proof import MOST_MODELS
 from assistlearn.service.replica import OwnTurn, Replica
-from assistlearn.service.store import PastTurn, RunStore
+from assistlearn.service.store import Again, PastTurn, RunStore
 from assistlearn.service.stored_messages import check_with_ledger
+from assistlearn.service.taking_again import TakingAgain
 from assistlearn.service.task import Task, aligned_rows
 
 
@@ -54,7 +59,9 @@ class Part:
         self._replica: Replica | None = None
         self._features: Any = None
         self._seeds: TurnSeeds | None = None
+        self._retelling: Retelling | None = None
         self._models_of: dict[int, int] = {}
+        self._said_nothing: set[int] = set()
         self._replies: dict[int, Encoded] = {}
 
     @classmethod
@@ -93,8 +100,34 @@ class Part:
 
     @property
     def n_told(self) -> int:
-        """How many turns have told something of samples: those whose model is kept."""
-        return len(self._models_of)
+        """How many turns have told something of samples: those whose model is kept.
+
+        One that was taken again, and of whose samples all was said before, has not.
+        """
+        return len(self._models_of.keys() - self._said_nothing)
+
+    @property
+    def n_turns(self) -> int:
+        """How many turns are done."""
+        return len(self._replies)
+
+    @cached_property
+    def _again(self) -> TakingAgain:
+        """The turns of the earlier run that this one goes on from."""
+        assert self._task is not None
+        if self._kept.recall() is None:
+            raise OutOfOrderError("This run goes on from no other here.")
+        return TakingAgain.of(self._kept, self._task, self.features(), self._retelling)
+
+    @property
+    def _kept(self) -> EarlierTurns:
+        return EarlierTurns(self._store, packages_of(self._own.estimator))
+
+    def told_rows(self, message: m.TakeTurn) -> Rows:
+        """Return the agent's row of each sample that a turn tells something of; -1 for the others."""
+        assert self._task is not None
+        rows = self._again.told_rows if isinstance(message, m.TakeAgain) else self._task.rows
+        return aligned_rows(rows, message.run)
 
     def features(self) -> Any:
         """Return the agent's features with the columns that its models were trained with."""
@@ -148,29 +181,56 @@ class Part:
         replica.catch_up(message, task.check_spread)
         apart = replica.takes_apart(message.round)
         turn = Turn(message.turn, message.round, self._seeds.of(message.turn), apart)
-        answer = self._answer(turn, task, replica)
-        reply = _turn_taken(message, answer, task)
-        encoded = Encoded.of(reply)
-        kept = None if answer.verdict.useless else self.agent.models[-1].model
-        self._store.keep_turn(message.turn, request, encoded.content, kept, self.agent.honest)
+        answer = self._answer(turn, task, replica, message)
+        whole = _turn_taken(message, answer, task)
+        kept = None if answer.verdict.useless else self.agent.models[-1]
+        encoded, again = Encoded.of(whole), None
+        if isinstance(message, m.TakeAgain):
+            encoded, again = Encoded.of(self._again.known.part(whole)), Again(_origin(kept), encoded.content)
+        model = None if kept is None else kept.model
+        self._store.keep_turn(message.turn, request, encoded.content, model, self.agent.honest, again)
         self._replies[message.turn] = encoded
-        replica.remember(OwnTurn(message.turn, message.round, reply.reward, reply.model_weight))
+        replica.remember(OwnTurn(message.turn, message.round, whole.reward, whole.model_weight))
         if kept is not None:
-            self._models_of[message.turn] = message.round
+            self._keep(message)
         return encoded
 
-    def _answer(self, turn: Turn, task: Task, replica: Replica) -> Answer:
-        """Fit a model, and keep it unless it is useless, or its owner asks for proof and there is none."""
+    def _keep(self, message: m.TakeTurn) -> None:
+        """Take note of a turn whose model is kept."""
+        self._models_of[message.turn] = message.round
+        if isinstance(message, m.TakeAgain) and not (self.told_rows(message) >= 0).any():
+            self._said_nothing.add(message.turn)
+
+    def _answer(self, turn: Turn, task: Task, replica: Replica, message: m.TakeTurn) -> Answer:
+        """Fit a model, and keep it unless it is useless, or its owner asks for proof and there is none.
+
+        In a turn that is taken again, it is the model of the earlier run that is asked, and nothing is fitted.
+        """
         if self._own.proof and len(self.agent.models) >= MOST_MODELS:
             return task.silence()
-        answer = self.agent.take_turn(turn, replica.state, task.method, keep=False)
+        if isinstance(message, m.TakeAgain):
+            answer = self._taken_again(turn, task, replica, message.earlier)
+        else:
+            answer = self.agent.take_turn(turn, replica.state, task.method, keep=False)
         proved = not self._own.proof or task.proves(answer, replica.state)
         told = answer if proved else task.silence()
         if self._privacy is not None:
-            self._privacy.count_turn(turn, told, task)
+            self._privacy.count_turn(turn, told, task, self.told_rows(message))
         if proved:
             self.agent.keep_candidate()
         return told
+
+    def _taken_again(self, turn: Turn, task: Task, replica: Replica, number: int) -> Answer:
+        """Let the model of an earlier turn answer, under the present ignorance."""
+        again = self._again
+        if not self._kept.has(number):
+            raise OutOfOrderError(f"Turn {number} of the earlier run cannot be taken again here.")
+        earlier = self._kept.turn(number)
+        if earlier.honest:
+            self.agent.become_honest()
+        said = Answer(again.reward(turn, earlier), Verdict(0.0, 0.0, False), again.holdout_answer(turn, earlier))
+        kept = KeptModel(turn.round, 0.0, earlier.model, earlier.origin)
+        return self.agent.take_again(turn, replica.state, task.method, kept, said)
 
     def end(self, message: m.End) -> m.Ended:
         """Cut back to the rounds that count, and let go of the training rows."""
@@ -191,6 +251,7 @@ class Part:
         self._store.end(n_rounds, surplus)
         self.agent.models[:] = [model for model, kept in zip(self.agent.models, counts, strict=True) if kept]
         self.agent.end(n_rounds)
+        self._kept.remove()
         self._replica = None
 
     def _take(self, message: m.Begin, prepare: bool) -> None:
@@ -202,8 +263,8 @@ class Part:
         if prepare:
             self._seeds = None if message.turn_seeds == UNSAID else TurnSeeds(message.turn_seeds)
             self._replica = Replica(task.start(), task.training_codes, task.method, self._others(task), task.apart)
-            retelling = None if self._privacy is None else self._privacy.randomiser(task)
-            self.agent = Agent(self._own.name, self._own.estimator, task.honesty, retelling)
+            self._retelling = None if self._privacy is None else self._privacy.randomiser(task)
+            self.agent = Agent(self._own.name, self._own.estimator, task.honesty, self._retelling)
             self.agent.begin(task.samples(self.features()), message.seed)
         self._task = task
 
@@ -216,14 +277,16 @@ class Part:
         assert isinstance(reply, m.TurnTaken)
         if replay:
             assert self._replica is not None
+            whole = reply if past.whole is past.reply else kept_now(past.whole)
+            assert isinstance(whole, m.TurnTaken)
             self._replica.replay(request, snapshot)
-            self._replica.remember(OwnTurn(past.number, request.round, reply.reward, reply.model_weight))
+            self._replica.remember(OwnTurn(past.number, request.round, whole.reward, reply.model_weight))
             if past.honest:
                 self.agent.become_honest()
         if past.model is not None:
             model = self._store.model(past.model)
-            self.agent.models.append(KeptModel(request.round, reply.model_weight, model))
-            self._models_of[past.number] = request.round
+            self.agent.models.append(KeptModel(request.round, reply.model_weight, model, past.origin))
+            self._keep(request) if replay else self._models_of.update({past.number: request.round})
         self._replies[past.number] = sent
 
     def _others(self, task: Task) -> Standpoint:
@@ -235,6 +298,11 @@ class Part:
         if self._task is None or self._replica is None:
             raise OutOfOrderError(f"Run {run!r} has not begun here.")
         return self._task, self._replica
+
+
+def _origin(kept: KeptModel | None) -> str:
+    """Return the run that the model of a turn was fitted in; a model that is not kept is of none."""
+    return "" if kept is None else kept.origin
 
 
 def _check_seeds(begin: m.Begin) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from assistlearn.alignment import Helper
 from assistlearn.alignment.matching import Rows
+from assistlearn.protocol import messages as m
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.part import Part
 from assistlearn.service.privacy.run_privacy import RunPrivacy
@@ -32,6 +34,8 @@ class RunHere:
         The agent's rows of the samples that were aligned for prediction.
     voted_on : tuple of int or None
         Which of these were voted on last: from where, up to where.
+    permits : callable
+        Raises where the agent's owner does not allow a run, given its opening, to whoever asks now.
     privacy : RunPrivacy or None
         What may be told of the people in the agent's table, where its owner says so.
     """
@@ -43,6 +47,7 @@ class RunHere:
         self.rows_to_predict: Rows | None = None
         self.voted_on: tuple[int, int] | None = None
         self.privacy = None if own.privacy is None else RunPrivacy(own.privacy, store, own.fingerprint)
+        self.permits: Callable[[m.Open], None] = lambda opening: None
         self._part: Part | None = None
 
     def place(self, rows: Rows, purpose: Purpose) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from assistlearn.errors import (
@@ -223,6 +224,7 @@ class AgentService:
             return self._permission.proposed(message, asker)
         run, exchange = self.run(message.run), exchange_of(message)
         assert exchange is not None
+        run.permits = partial(self._permission.check, asker=asker)
         reply = exchange.answer(run, message, request)
         self._keep(message.run, run)
         return reply

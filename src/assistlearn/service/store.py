@@ -11,7 +11,10 @@
         request.msg       what it was told before the turn
         model.skops       the model, if it was kept
         honest            empty; there if the agent's rewards had become honest
+        origin.txt        where the turn is one of an earlier run, taken again: the run that the model was fitted in
+        whole.msg         and the answer about all samples, of which only what is new was sent
         reply.msg         what it answered; written last: the turn is done when this file is there
+    again/                while a run trains that goes on from an earlier one: the turns of that (earlier_turns.py)
     ended.json            how many rounds the result is made of, which turns there were, and whose models do not count
     mark.txt              by what the run is told from another that was opened under its name; where [privacy] counts
     digests.txt           the digest of each file, to notice one that has changed
@@ -48,13 +51,27 @@ _FORGOTTEN = ".forgotten"
 
 @dataclass(frozen=True)
 class PastTurn:
-    """A turn that is done: what was asked and answered, and where the model lies."""
+    """A turn that is done: what was asked and answered, and where the model lies.
+
+    Of a turn that was taken again, ``origin`` is the run that its model was fitted in. ``whole`` is the answer about
+    all samples, also those of whom nothing was sent.
+    """
 
     number: int
     request: bytes
     reply: bytes
     model: Path | None
     honest: bool
+    whole: bytes
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class Again:
+    """What is kept of a turn that was taken again, beside what is of any: whose model it is, and all that it says."""
+
+    origin: str
+    whole: bytes
 
 
 class RunStore:
@@ -134,9 +151,14 @@ class RunStore:
         path = self._path("begin.msg")
         return self._message(path) if path.exists() else None
 
-    def keep_turn(self, number: int, request: bytes, reply: bytes, model: Model | None, honest: bool) -> None:
+    def keep_turn(
+        self, number: int, request: bytes, reply: bytes, model: Model | None, honest: bool, again: Again | None = None
+    ) -> None:
         """Remember a turn: when this returns, a crash no longer loses it."""
-        folder, files = self._turn(number), {}
+        folder = self._turn(number)
+        files: dict[Path, bytes] = {}
+        if again is not None:
+            files |= {folder / "origin.txt": again.origin.encode(), folder / "whole.msg": again.whole}
         if honest:
             files[folder / "honest"] = b""
         if model is not None:
@@ -174,7 +196,10 @@ class RunStore:
             if self._files.noted(path) and not path.exists():
                 raise RunError(f"{path} is missing. {REMEDY}")
         request, reply = self._message(folder / "request.msg"), self._message(folder / "reply.msg")
-        return PastTurn(number, request, reply, model if model.exists() else None, honest.exists())
+        origin, whole = "", reply
+        if (folder / "origin.txt").exists():
+            origin, whole = self._files.read(folder / "origin.txt").decode(), self._message(folder / "whole.msg")
+        return PastTurn(number, request, reply, model if model.exists() else None, honest.exists(), whole, origin)
 
     def model(self, path: Path) -> Model:
         """Return a stored model, once it is known to be what was written, and all types in its file to be harmless."""
@@ -185,6 +210,10 @@ class RunStore:
             raise
         except Exception as error:  # whatever a damaged archive makes of its reader
             raise RunError(f"{path} cannot be read as a model ({type(error).__name__}: {error}). {REMEDY}") from error
+
+    def model_bytes(self, path: Path) -> bytes:
+        """Return the file of a stored model, once it is known to be what was written."""
+        return self._files.read(path)
 
     def end(self, n_rounds: int, surplus: list[int]) -> None:
         """Remember the end, with the models that are not part of the result; then remove these."""
@@ -275,6 +304,13 @@ def runs_at(home: Path) -> list[str]:
     """Return the runs that an agent remembers."""
     names = (path.parent.name for path in (home / "runs").glob("*/opened.json"))
     return sorted(name for name in names if not name.startswith("."))
+
+
+def runs_with_models_of(home: Path, run: str) -> list[str]:
+    """Return the other runs at an agent that have models of this one, as they went on from it."""
+    origins = (home / "runs").glob("*/turns/*/origin.txt")
+    names = {path.parents[2].name for path in origins if path.is_file() and path.read_bytes() == run.encode()}
+    return sorted(name for name in names if name != run and not name.startswith("."))
 
 
 def ledger_of(home: Path) -> Path:

@@ -44,8 +44,9 @@ def check_with_ledger(store: RunStore, ledger: Path) -> None:
 def _spans(entries: Sequence[Entry], turns: Sequence[PastTurn]) -> Iterator[Sequence[Entry] | None]:
     """Yield the entries from each turn's request to the next one's; None where the request is not there."""
     first: dict[str, int] = {}
+    asking = {type_of(m.TakeTurn), type_of(m.TakeAgain)}
     for place, entry in enumerate(entries):
-        if entry.direction == "received" and entry.type == type_of(m.TakeTurn):
+        if entry.direction == "received" and entry.type in asking:
             first.setdefault(entry.digest, place)
     places = [first.get(digest_of(turn.request)) for turn in turns]
     for this, following in pairwise([*places, None]):

@@ -61,7 +61,8 @@ class Round:
             finished = self._accept(*taken)
             del taken  # a reward is as long as the samples: let go of it before the next turn
             yield finished
-            if finished.contribution is None and session.plan.weak_agent == "stop":
+            again = self._number <= len(session.again)
+            if finished.contribution is None and session.plan.weak_agent == "stop" and not again:
                 return True
             if finished.contribution is None and len(candidates) > 1:
                 break  # everybody tried, nobody can help: another turn would be the same
@@ -85,7 +86,9 @@ class Round:
         """Yield, turn by turn, who may have it: one agent, or several of whom the best is taken."""
         session, order = self._session, self._order
         names = list(session.present)
-        if isinstance(order, Greedy):
+        if self._number <= len(session.again):
+            yield from ([name] for name in session.again[self._number - 1])
+        elif isinstance(order, Greedy):
             yield from (names for _ in names)
         elif callable(order):
             for name in checked(order(self._number, list(names), session.order_rng), names, self._number):

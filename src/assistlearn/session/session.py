@@ -53,6 +53,11 @@ class Session:
         How the result is judged on the hold-out samples.
     calibrating : Calibrating, optional
         What the probabilities are calibrated by.
+    again : sequence of sequence of str, optional
+        Who takes the turns of the first rounds, where these are those of an earlier run, taken again. They end nothing:
+        at least one round is taken afresh, and the plan's number of rounds counts from there.
+    afresh : bool, default=True
+        Whether rounds are taken afresh after those.
 
     Attributes
     ----------
@@ -78,6 +83,8 @@ class Session:
         combining: Combining | None = None,
         evaluating: Evaluating | None = None,
         calibrating: Calibrating | None = None,
+        again: Sequence[Sequence[str]] = (),
+        afresh: bool = True,
     ) -> None:
         self.plan = plan
         self.states = states
@@ -86,6 +93,8 @@ class Session:
         self.combining = combining
         self.evaluating = evaluating
         self.calibrating = calibrating
+        self.again = again
+        self._most_rounds = len(again) + (plan.most_rounds if afresh or not again else 0)
         self.doubted: list[str] = []
         self.report: Report | None = None
         self.present = {participant.name: participant for participant in participants}
@@ -105,16 +114,18 @@ class Session:
 
     def run(self) -> Generator[Event, None, RunFinished]:
         """Run the rounds, yielding what happens."""
-        for number in range(1, self.plan.most_rounds + 1):
+        for number in range(1, self._most_rounds + 1):
             round = Round(self, number)
             weak = yield from round.run()
             if weak:
                 return (yield from self._finish(StopReason.WEAK_AGENT, number if round.made else number - 1))
             yield self._round_finished(number)
+            if number <= len(self.again):
+                continue
             reason = self._stop_reason(round.made)
             if reason is not None:
                 return (yield from self._finish(reason, number if round.made else number - 1))
-        return (yield from self._finish(StopReason.ALL_ROUNDS_DONE, self.plan.most_rounds))
+        return (yield from self._finish(StopReason.ALL_ROUNDS_DONE, self._most_rounds))
 
     def _stop_reason(self, made: Sequence[Contribution]) -> StopReason | None:
         """Return why to stop after a round with these contributions, if there is a reason.

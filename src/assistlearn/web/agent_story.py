@@ -19,8 +19,8 @@ MOST_RUNS = 50
 LATEST = 12
 """Turns that are listed."""
 
-REQUESTS = frozenset(type_of(kind) for kind in (m.Open, m.Align, m.Begin, m.TakeTurn, m.End, m.Predict, m.Forget))
 CONSENT = frozenset(type_of(kind) for kind in (m.Propose, m.Consent))
+REQUESTS = frozenset(type_of(kind) for kind in m.REQUESTS) - CONSENT
 ENDINGS = {type_of(m.Ended): "trained", type_of(m.Forgotten): "forgotten"}
 
 
@@ -122,7 +122,7 @@ class AgentStory:
         run = self._run(entry, time)
         run.received += entry.bytes
         run.state = "training" if entry.type == type_of(m.Open) else run.state
-        if entry.type == type_of(m.TakeTurn):
+        if entry.type in (type_of(m.TakeTurn), type_of(m.TakeAgain)):
             run.turns += entry.amount or 0
             self.turns.append(TurnAsked(entry.peer, entry.run, entry.turn, time))
         elif entry.type == type_of(m.Predict):

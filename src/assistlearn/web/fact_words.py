@@ -16,6 +16,7 @@ from assistlearn.events import (
     RoundFinished,
     RunFinished,
     RunForgotten,
+    RunGoesOn,
     SamplesDone,
     SamplesMatched,
     SamplesOpened,
@@ -23,6 +24,7 @@ from assistlearn.events import (
     TroubleMet,
     TurnFinished,
 )
+from assistlearn.pages.going_on_words import people_in_words
 
 
 def fact_in_words(event: Event) -> str:
@@ -81,6 +83,8 @@ def _in_a_round(event: TurnFinished | AgentLeft | RoundFinished) -> str:
 
 def _of_the_run(event: Event) -> str:
     match event:
+        case RunGoesOn():
+            return people_in_words(event)
         case LabelsTold():
             return f"Helpers are told {event.n_samples:,} labels that chance has changed, epsilon {event.epsilon:g}."
         case CombinationLearned():

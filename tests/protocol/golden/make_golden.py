@@ -37,6 +37,9 @@ SURE = np.where(np.arange(120).reshape(40, 3) % 7 > 1, -3, 3 - np.arange(3)).ast
 
 V6: dict[str, m.Message] = {
     "open": m.Open(run="r-1", initiator="clinic", purpose="früh erkennen", alignment="psi", overlap="abstain"),
+    "recall": m.Recall(run="r-2", earlier="r-1", still=pack_bits(np.array([True, False, True])), turns=[1, 4]),
+    "recalled": m.Recalled(run="r-2", turns=[1, 4], why="", table_changed=True),
+    "take-again": m.TakeAgain(run="r-2", turn=2, round=1, since=0, news=[], earlier=4),
     "opened": m.Opened(run="r-1", agent="lab", n_rows=1_234),
     "align": m.Align(run="r-1", purpose="train", step=1, data=b"\x00\xffids"),
     "align-predict": m.Align(run="r-1", purpose="predict", step=2, data=b""),
@@ -203,7 +206,7 @@ def begin_of_version_4(begin: m.Message) -> older.BeginOfVersion4:
     return older.BeginOfVersion4(**{k: v for k, v in msgspec.structs.asdict(begin).items() if k != "epsilon"})
 
 
-ASKED_SINCE_6 = ("propose", "propose-withdrawn", "consent", "consent-rejected")
+ASKED_SINCE_6 = ("recall", "recalled", "take-again", "propose", "propose-withdrawn", "consent", "consent-rejected")
 """What no message of an earlier version says."""
 
 V5: dict[str, m.Message] = {

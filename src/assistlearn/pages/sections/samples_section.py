@@ -14,7 +14,7 @@ def samples(view: View) -> Section | None:
     """Return the section; None before samples are matched."""
     if not view.matched and view.n_training is None:
         return None
-    words = []
+    words = [*view.goes_on]
     if view.n_training is not None:
         aside = f", {view.n_holdout:,} were held out" if view.n_holdout else ""
         words.append(f"{counted(view.n_training, 'sample')} were trained on{aside}.")

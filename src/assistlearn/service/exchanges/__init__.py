@@ -13,6 +13,7 @@ from assistlearn.service.exchanges.exchange import Exchange
 from assistlearn.service.exchanges.forget import Forgetting
 from assistlearn.service.exchanges.open import Opening
 from assistlearn.service.exchanges.predict import Predicting
+from assistlearn.service.exchanges.recall import Recalling
 from assistlearn.service.exchanges.train import Training
 
 __all__ = ["Exchange", "exchange_of", "register"]
@@ -26,7 +27,7 @@ def register(exchange: Exchange) -> None:
     _EXCHANGES.update(dict.fromkeys(exchange.requests, exchange))
 
 
-for each in (Opening(), Aligning(), Training(), Predicting(), Forgetting()):
+for each in (Opening(), Aligning(), Recalling(), Training(), Predicting(), Forgetting()):
     register(each)
 
 

@@ -15,9 +15,9 @@ from assistlearn.service.task import Task
 
 
 class Training(Exchange):
-    """``Begin``, ``TakeTurn`` and ``End``, and their answers."""
+    """``Begin``, ``TakeTurn``, ``TakeAgain`` and ``End``, and their answers."""
 
-    requests = (m.Begin, m.TakeTurn, m.End)
+    requests = (m.Begin, m.TakeTurn, m.TakeAgain, m.End)
     replies = (m.Ready, m.TurnTaken, m.Ended)
 
     def demand(self, run: RunHere, message: Any) -> Demand | None:
@@ -29,7 +29,7 @@ class Training(Exchange):
             done = run.store.has_turn(message.turn)
             task = None if run.privacy is None or done else run.part().task
             if run.privacy is not None and task is not None and task.rows is not None:
-                run.privacy.check_turn(message.turn, run.part().n_told, task)
+                run.privacy.check_turn(message.turn, run.part().n_told, task, run.part().told_rows(message))
             return Demand(0 if done else 1, message.turn)
         return None
 

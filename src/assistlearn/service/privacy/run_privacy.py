@@ -46,20 +46,24 @@ class RunPrivacy:
     def check_task(self, task: Task) -> None:
         """Raise for a task that no turn would be taken of, before any training."""
         self._check_run(task)
-        self._keeper.check(self._initiator, self._turn_mark(0), self._of_a_turn(task))
+        self._keeper.check(self._initiator, self._turn_mark(0), self._of_a_turn(task, task.rows))
 
-    def check_turn(self, turn: int, n_told: int, task: Task) -> None:
-        """Raise where a turn would tell too much; ``n_told`` turns have told something before."""
+    def check_turn(self, turn: int, n_told: int, task: Task, rows: Rows) -> None:
+        """Raise where a turn would tell too much; ``n_told`` turns have told something before.
+
+        ``rows`` are those of the samples that it tells of: of a turn that is taken again, of the new ones alone.
+        """
         self._check_run(task)
-        self._keeper.check_rounds(n_told)
-        self._keeper.check(self._initiator, self._turn_mark(turn), self._of_a_turn(task), SitsOutError)
+        if (rows >= 0).any():
+            self._keeper.check_rounds(n_told)
+        self._keeper.check(self._initiator, self._turn_mark(turn), self._of_a_turn(task, rows), SitsOutError)
 
-    def count_turn(self, turn: Turn, answer: Answer, task: Task) -> None:
+    def count_turn(self, turn: Turn, answer: Answer, task: Task, rows: Rows) -> None:
         """Count what the answer to a turn tells of each person; nothing is, of a model that nobody will use.
 
         But a randomised reward has been drawn on: that the model is useless follows from it.
         """
-        releases = self._of_a_turn(task, rewarded=not answer.verdict.useless, held_out=answer.holdout is not None)
+        releases = self._of_a_turn(task, rows, not answer.verdict.useless, answer.holdout is not None)
         self._keeper.charge(self._initiator, self._turn_mark(turn.number), releases, SitsOutError)
 
     def randomiser(self, task: Task) -> Randomiser | None:
@@ -74,14 +78,14 @@ class RunPrivacy:
         held = task.rows[~task.aside] >= 0
         self._keeper.check_classes(task.training_codes[held], None if task.weights is None else task.weights[held])
 
-    def _of_a_turn(self, task: Task, rewarded: bool = True, held_out: bool = True) -> list[Release]:
-        assert task.rows is not None
+    def _of_a_turn(self, task: Task, rows: Rows | None, rewarded: bool = True, held_out: bool = True) -> list[Release]:
+        assert rows is not None
         answers = int(self._keeper.rules.randomise is not None)
         bits = reward_bits(task.method, task.n_classes) if rewarded else 0
-        out = [Release(self._keeper.people(task.rows[~task.aside]), bits, answers)]
+        out = [Release(self._keeper.people(rows[~task.aside]), bits, answers)]
         if held_out and task.aside.any():
             bits = holdout_bits(task.method, task.n_classes)
-            out.append(Release(self._keeper.people(task.rows[task.aside]), bits, answers))
+            out.append(Release(self._keeper.people(rows[task.aside]), bits, answers))
         return [release for release in out if release.bits or release.answers]
 
     def _turn_mark(self, turn: int) -> int:

@@ -1,0 +1,136 @@
+"""Taking over an earlier run into the folder of one that goes on from it, once it is clear that this can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assistlearn.alignment import Ids
+from assistlearn.alignment.matching import CodedIds
+from assistlearn.core.ignorance import Bools
+from assistlearn.errors import RunError, SettingsError
+from assistlearn.plan import Plan
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import unpack_bits, unpack_codes
+from assistlearn.protocol.codec import as_sent_now, kept_now
+from assistlearn.runs.class_order import KEY_FILE
+from assistlearn.runs.earlier_run_folder import EarlierRun, EarlierRunFolder
+from assistlearn.runs.folder import RunFolder
+from assistlearn.runs.people import people_of, places_among
+from assistlearn.runs.pilot_terms import terms_of
+from assistlearn.runs.settings import RunSettings
+from assistlearn.service.store import RunStore, run_folder
+
+ANEW = "Start a new run without --from."
+
+
+@dataclass(frozen=True)
+class OwnSide:
+    """What the initiator has now: where it keeps its models, the ids of its table, and the table's fingerprint."""
+
+    home: Path
+    ids: Ids
+    fingerprint: str
+
+
+def check_can_go_on(earlier: RunFolder, initiator: str, classes: Sequence[Any], plan: Plan) -> RunSettings:
+    """Refuse a run that cannot be gone on from; return its settings.
+
+    Parameters
+    ----------
+    earlier : RunFolder
+        The run.
+    initiator : str
+        Who wants to go on from it.
+    classes : sequence
+        Those in the initiator's table now.
+    plan : Plan
+        How the new run trains.
+    """
+    settings = earlier.settings()
+    if terms_of(settings) is not None or earlier.result() is None:
+        what = "a pilot" if terms_of(settings) is not None else "not finished: go on with it first (--resume)"
+        raise RunError(f"{earlier.path} cannot be gone on from: the run there is {what}.")
+    if settings.initiator != initiator:
+        raise RunError(f"{earlier.path} is a run of {settings.initiator!r}, not of {initiator!r}. {ANEW}")
+    new = [label for label in classes if label not in settings.classes]
+    if new:
+        raise RunError(
+            f"The table has a class {new[0]!r} that run {settings.run!r} did not know: its classes were "
+            f"{settings.classes}, and its models cannot answer with another. {ANEW}"
+        )
+    if plan.make_method().keeps_labels:
+        raise SettingsError(
+            f"Method {plan.method!r} tells labels once, as chance has changed them, and each helper answers once: no "
+            f"turn of an earlier run can be taken again. {ANEW}"
+        )
+    for name in ("method", "loss", "score_bits"):
+        before, now = getattr(settings.plan, name), getattr(plan, name)
+        if before != now:
+            raise SettingsError(
+                f"Run {settings.run!r} has {name}={before!r}, and what was said in its turns means nothing with "
+                f"{name}={now!r}. Leave it as it was, or start a new run without --from."
+            )
+    return settings
+
+
+def take_over(new: RunFolder, earlier: RunFolder, own: OwnSide) -> None:
+    """Copy what the new run needs of an earlier one into its folder."""
+    settings, result, rows = earlier.settings(), earlier.result(), earlier.samples()
+    begin = RunStore(run_folder(own.home, settings.run)).task()
+    task = None if begin is None else kept_now(begin)
+    if not isinstance(task, m.Begin):
+        raise RunError(f"Agent {settings.initiator!r} has forgotten run {settings.run!r}. {ANEW}")
+    if result is None or rows is None:
+        raise RunError(f"{earlier.path}: samples.npy is missing. Bring it back. {ANEW}")
+    n = len(rows)
+    aside: Bools = np.zeros(n, bool) if task.holdout is None else unpack_bits(task.holdout, n)
+    made = [{key: each[key] for key in ("turn", "round", "agent")} for each in result["contributions"]]
+    facts = {
+        "run": settings.run,
+        "agents": settings.agents,
+        "contributions": made,
+        "settings": settings.plan.of_runs(),
+        "fingerprint": settings.fingerprint,
+    }
+    codes = unpack_codes(task.labels, n - int(np.count_nonzero(aside)), task.n_classes)
+    kept = EarlierRun(facts, _people(earlier, settings, own), codes, aside, _held(earlier, n))
+    EarlierRunFolder(new.path).write(kept, {each["turn"]: _answer(earlier, each["turn"]) for each in made})
+
+
+def _people(earlier: RunFolder, settings: RunSettings, own: OwnSide) -> CodedIds:
+    people, rows = earlier.people(), earlier.samples()
+    if people is not None:
+        if not (places_among(people, people_of(own.ids, own.home)) >= 0).any():
+            raise RunError(
+                f"Of the {len(people):,} people of run {settings.run!r} nobody is in the table of "
+                f"{settings.initiator!r} now: it is another table, or {own.home / KEY_FILE}, by which people are known "
+                "again, was lost or changed. Whoever was trained on could then be taken for new, and be held out. "
+                f"Bring it back. {ANEW}"
+            )
+        return people
+    if settings.fingerprint != own.fingerprint:
+        raise RunError(
+            f"Run {settings.run!r} was trained by a release that did not keep who took part, and the table of "
+            f"{settings.initiator!r} has changed since: nobody can be known again. {ANEW}"
+        )
+    assert rows is not None
+    return people_of(Ids(own.ids.take(rows), f"Agent {settings.initiator!r}"), own.home)
+
+
+def _held(earlier: RunFolder, n_samples: int) -> Bools:
+    held = earlier.held(n_samples)
+    if held is None:
+        raise RunError(f"{earlier.path} is of a release that did not keep whom each helper holds. {ANEW}")
+    return np.concatenate([np.ones((1, n_samples), dtype=bool), held])
+
+
+def _answer(earlier: RunFolder, turn: int) -> bytes:
+    content = earlier.whole_turn(turn)
+    if content is None:
+        raise RunError(f"{earlier.path}: the record of turn {turn} is missing. {ANEW}")
+    return as_sent_now(content).content

@@ -1,0 +1,68 @@
+"""Whether an agent's turns of an earlier run may be taken again: whose run it was, and whether all is as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from assistlearn.errors import CannotGoOnError, RefusedError, RunError
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.codec import kept_now
+from assistlearn.service.holdings import Holdings
+from assistlearn.service.moved_columns import moved_columns
+from assistlearn.service.run_here import RunHere
+from assistlearn.service.store import RunStore
+from assistlearn.storage.file_digests import REMEDY
+
+SAME = ("method", "n_classes", "loss", "score_bits", "epsilon")
+"""What must be as it was, for what was said then to mean the same now."""
+
+
+def check_earlier(run: RunHere, earlier: RunStore) -> None:
+    """Raise ``CannotGoOnError`` where turns of an earlier run may not be taken again.
+
+    Whether there is a run of somebody else by this name is not said.
+    """
+    name, initiator = earlier.folder.name, run.store.opened()["initiator"]
+    if not earlier.exists or earlier.opened()["initiator"] != initiator:
+        raise CannotGoOnError(f"it knows no run {name!r} of {initiator!r}; if there was one, it was forgotten")
+    if earlier.ended() is None:
+        raise CannotGoOnError(f"run {name!r} is not finished here")
+    try:
+        run.permits(m.Open(**earlier.opened()))
+    except RefusedError as error:
+        raise CannotGoOnError(f"its owner no longer allows run {name!r}: {error}") from None
+    _check_task(run, earlier)
+    _check_table(run.own, earlier)
+
+
+def _check_task(run: RunHere, earlier: RunStore) -> None:
+    before, now = earlier.task(), run.store.task()
+    if before is None or now is None:
+        raise RunError(f"{earlier.folder / 'begin.msg'} is missing. {REMEDY}")
+    tasks = kept_now(before), kept_now(now)
+    other = [key for key in SAME if getattr(tasks[0], key) != getattr(tasks[1], key)]
+    if other:
+        raise CannotGoOnError(f"run {earlier.folder.name!r} had another {other[0]}")
+
+
+def _check_table(own: Holdings, earlier: RunStore) -> None:
+    """Refuse models for columns that are no longer there, or that have moved far."""
+    if _columns(earlier.schema()) != _columns(own.schema):
+        raise CannotGoOnError("the columns of its table are not those that its models were fitted to")
+    words = moved_columns(own, earlier)
+    if words and not own.accepts_moved_columns:
+        note(own, "\n".join([f"Run {earlier.folder.name!r}: the table has changed, as if units had:", *words]))
+        raise CannotGoOnError(f"{len(words)} of its columns have moved far since, as if their units had changed")
+
+
+def _columns(schema: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """Return the names and kinds of the columns."""
+    return [] if schema is None else [(column["name"], column["kind"]) for column in schema["columns"]]
+
+
+def note(own: Holdings, words: str) -> None:
+    """Write something down for the agent's owner."""
+    with suppress(OSError), (own.home / "problems.log").open("a", encoding="utf-8") as file:
+        file.write(words + "\n")

@@ -1,0 +1,52 @@
+"""Going on from an earlier run: an agent keeps those of its turns in it that are to be taken again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assistlearn.errors import AssistLearnError, CannotGoOnError, OutOfOrderError, ProtocolError
+from assistlearn.learners.models_on_disk import packages_of
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.codec import Encoded, decode
+from assistlearn.service.earlier_run import check_earlier, note
+from assistlearn.service.earlier_turns import EarlierTurns
+from assistlearn.service.exchanges.exchange import Exchange
+from assistlearn.service.run_here import RunHere
+from assistlearn.service.store import RunStore, run_folder
+from assistlearn.service.taking_again import known_before
+
+
+class Recalling(Exchange):
+    """``Recall`` and ``Recalled``."""
+
+    requests = (m.Recall,)
+    replies = (m.Recalled,)
+
+    def answer(self, run: RunHere, message: Any, request: bytes) -> m.Message | Encoded:
+        """Copy the turns that can be taken again; asked the same once more, answer the same."""
+        packages = packages_of(run.own.estimator)
+        kept = EarlierTurns(run.store, packages)
+        before = kept.answered(request)
+        if before is not None:
+            return Encoded(decode(before), before)
+        if kept.recall() is not None:
+            raise OutOfOrderError(f"Run {message.run!r} goes on from another run here, or with other turns.")
+        task = run.part().task
+        if task is None or run.part().n_turns:
+            raise OutOfOrderError(f"Run {message.run!r} has not begun here, or its first turn is taken already.")
+        earlier = RunStore(run_folder(run.own.home, message.earlier), packages)
+        try:
+            check_earlier(run, earlier)
+            kept.copy(earlier, message.turns)
+            known_before(kept, task, message)
+        except (CannotGoOnError, ProtocolError) as error:
+            return m.Recalled(run=message.run, turns=[], why=str(error), table_changed=True)
+        except AssistLearnError as error:  # it may name files, which are for the owner's eyes
+            note(run.own, f"Run {message.run!r} cannot go on from {message.earlier!r}: {error}")
+            why = f"what it kept of run {message.earlier!r} was changed, damaged or lost; its owner finds which file "
+            return m.Recalled(run=message.run, turns=[], why=why + "in problems.log", table_changed=True)
+        changed = earlier.fingerprint() != run.own.fingerprint
+        reply = Encoded.of(m.Recalled(run=message.run, turns=list(message.turns), why="", table_changed=changed))
+        kept.close(request, reply.content)
+        run.drop_part()
+        return reply
