@@ -21,7 +21,7 @@ RETRIES = 2
 CONNECTING, ANSWERING = 10, 60
 """Seconds for a connection, and for an answer with one piece of an object."""
 
-PIECE, AT_ONCE = 8 << 20, 4
+PIECE, AT_ONCE = 16 << 20, 2
 """Bytes of a piece, and how many pieces are fetched at a time."""
 
 _INSTALL = "A table in an object store needs more packages: pip install 'assistlearn[s3]'"
