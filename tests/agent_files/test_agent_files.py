@@ -196,7 +196,7 @@ BAD = {
     ),
     "a number for a table": (
         MINIMAL.replace('"lab.csv"', "3"),
-        ", line 2: table: 3 is not a path. Write one as a text",
+        ", line 2: table = 3 must be a path or a URL in quotes",
     ),
     "an empty folder": (MINIMAL + 'models = ""', ", line 5: models: '' is not a path"),
     "a list for a table": (MINIMAL + "features = []", ", line 5: features = [] must be a table, [features]"),

@@ -17,7 +17,7 @@ import pytest
 from assistlearn.agent_files import load_description
 from assistlearn.errors import ColumnsError, IdsError, MissingTableError, TableError
 from assistlearn.tables import read_table
-from assistlearn.tables.source import SAMPLED_ROWS
+from assistlearn.tables.sources.csv_source import SAMPLED_ROWS
 
 CSV = "id,age,town,y\n007,41,Ulm,sick\n008,,Bern,well\n009,37.5,Ulm,well\n"
 
@@ -409,6 +409,11 @@ def test_a_query_that_is_not_one_select_is_refused(write_agent, database, query,
     assert not (database.parent / "stolen.csv").exists()
     with duckdb.connect(database, read_only=True) as connection:
         assert connection.sql("select count(*) from visits").fetchall() == [(100,)]
+
+
+def test_a_query_may_name_a_column_as_it_likes(write_agent, database):
+    table = read(write_agent(table=None, query="""'select id, x as "{a} ""b" from visits'""", database='"lab.duckdb"'))
+    assert table.features.columns == ['{a} "b']
 
 
 def test_a_missing_database_is_named(write_agent):

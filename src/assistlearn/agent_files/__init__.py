@@ -6,7 +6,7 @@ from assistlearn.agent_files.allowance import Allowance
 from assistlearn.agent_files.named_learner import make_learner
 from assistlearn.agent_files.preparation import PreprocessingSettings
 from assistlearn.agent_files.privacy_rules import PrivacyRules
-from assistlearn.agent_files.table_source import TableFile, TableQuery
+from assistlearn.agent_files.table_source import TableFile, TableQuery, TableUrl
 from assistlearn.agent_files.toml_file import Count, Text, read_toml_file
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "PrivacyRules",
     "TableFile",
     "TableQuery",
+    "TableUrl",
     "Text",
     "load_description",
     "make_learner",

@@ -8,12 +8,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
+from assistlearn.agent_files.addresses import is_url
 from assistlearn.agent_files.agent_keys import AgentKeys, FeatureChoice, LearnerDescription
 from assistlearn.agent_files.allowance import Allowance
 from assistlearn.agent_files.places import Places
 from assistlearn.agent_files.preparation import PreprocessingSettings
 from assistlearn.agent_files.privacy_rules import PrivacyRules
-from assistlearn.agent_files.table_source import TableFile, TableQuery
+from assistlearn.agent_files.table_source import TableFile, TableQuery, TableUrl
 from assistlearn.agent_files.toml_file import from_toml, read_toml_file
 
 
@@ -27,7 +28,7 @@ class AgentDescription:
         The file itself. Relative paths in it are relative to its folder.
     name : str
         What the others call the agent.
-    table : TableFile or TableQuery
+    table : TableFile, TableUrl or TableQuery
         Where its table is.
     id : tuple of str
         The column with the ids; several, where an id has several parts.
@@ -52,13 +53,15 @@ class AgentDescription:
         What the owner lets be told of the people in its table. None: the file says nothing about it.
     moved_columns : {"refuse", "accept"}
         Whether the agent votes although columns of its table have moved far since training.
+    read_seconds : float
+        How long a server may take to hand over the table.
     places : Places
         Where each key stands, for error messages.
     """
 
     file: Path
     name: str
-    table: TableFile | TableQuery
+    table: TableFile | TableUrl | TableQuery
     id: tuple[str, ...]
     label: str | None
     weight: str | None
@@ -70,6 +73,7 @@ class AgentDescription:
     allow: Allowance | None
     privacy: PrivacyRules | None
     moved_columns: Literal["refuse", "accept"]
+    read_seconds: float
     places: Places = field(repr=False, compare=False)
 
     @property
@@ -132,6 +136,7 @@ def _described(keys: AgentKeys, places: Places) -> AgentDescription:
         allow=keys.allow,
         privacy=keys.privacy,
         moved_columns=keys.moved_columns,
+        read_seconds=keys.read_seconds,
         places=places,
     )
 
@@ -145,8 +150,13 @@ def _learners(
     return tuple(LearnerDescription(each) if isinstance(each, str) else each for each in every)
 
 
-def _table(keys: AgentKeys, folder: Path) -> TableFile | TableQuery:
+def _table(keys: AgentKeys, folder: Path) -> TableFile | TableUrl | TableQuery:
+    separator = keys.separator or ","
     if keys.query is not None:
-        return TableQuery(keys.query, folder, keys.database)
+        database = keys.database
+        beside = database if database is None or is_url(database) else folder / Path(database).expanduser()
+        return TableQuery(keys.query, folder, beside)
     assert keys.table is not None
-    return TableFile(keys.table, keys.separator or ",")
+    if is_url(keys.table):
+        return TableUrl(keys.table, separator)
+    return TableFile(folder / Path(keys.table).expanduser(), separator, keys.table.endswith("/"))

@@ -9,13 +9,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from assistlearn.agent_files.addresses import ENDINGS, check_database_url, check_table_url, is_url
 from assistlearn.agent_files.allowance import Allowance
 from assistlearn.agent_files.preparation import PreprocessingSettings
 from assistlearn.agent_files.privacy_rules import PrivacyRules
 from assistlearn.agent_files.toml_file import Text
 from assistlearn.errors import WrongKeyError
-
-TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet")
 
 AgentName = Annotated[
     str,
@@ -27,6 +26,8 @@ AgentName = Annotated[
     ),
 ]
 Separator = Annotated[str, Meta(pattern=r"\A[\x00-\x7f]\Z", description='one character, such as ";" or "\\t"')]
+TablePlace = Annotated[str, Meta(pattern=r"\S", description="a path or a URL in quotes")]
+Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Name = Annotated[str, Meta(description="a text in quotes, not an empty one")]
 """As ``Text``, where a list may stand as well: msgspec 0.22 crashes at the program's end over a pattern in such a
 choice, so that empty texts are found in ``__post_init__``."""
@@ -64,13 +65,14 @@ class LearnerDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 
 class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Every key that an agent's file may have; paths are those beside the file."""
+    """Every key that an agent's file may have; paths are those beside the file, but the table's."""
 
     name: AgentName
-    table: Path | None = None
+    table: TablePlace | None = None
     separator: Separator | None = None
     query: Text | None = None
-    database: Path | None = None
+    database: TablePlace | None = None
+    read_seconds: Seconds = 600.0
     id: Annotated[Name | tuple[Name, ...], Meta(examples=["id"])]
     label: Text | None = None
     weight: Text | None = None
@@ -147,6 +149,8 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             raise WrongKeyError("query", "the file has both 'table' and 'query'. Keep one of them.")
         if self.separator is not None:
             raise WrongKeyError("separator", "'separator' goes with a CSV file, not with 'query'. Remove it.")
+        if self.database is not None and is_url(self.database):
+            check_database_url(self.database)
 
     def _check_file(self) -> None:
         if self.database is not None:
@@ -156,12 +160,15 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
                 "table",
                 'the key \'table\' is missing. Add a line such as: table = "lab.csv" (or query = "select ...")',
             )
-        if not self.table.name.lower().endswith(TABLE_ENDINGS):
+        if is_url(self.table):
+            check_table_url(self.table)
+        elif not self.table.lower().endswith((*ENDINGS, "/")):
             raise WrongKeyError(
                 "table",
-                f"the table {self.table.name!r} is of no known kind. It must end in one of {', '.join(TABLE_ENDINGS)}.",
+                f"the table {Path(self.table).name!r} is of no known kind. It must end in one of {', '.join(ENDINGS)}, "
+                "or in / for all Parquet files of a folder.",
             )
-        if self.separator is not None and self.table.suffix.lower() == ".parquet":
+        if self.separator is not None and self.table.partition("?")[0].lower().endswith((".parquet", "/")):
             raise WrongKeyError("separator", "'separator' goes with a CSV file, not with Parquet. Remove it.")
 
 

@@ -7,11 +7,14 @@ import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assistlearn.errors import AssistLearnError, SettingsError
+
+if TYPE_CHECKING:
+    from assistlearn.agent_files import AgentDescription
 
 Force = Annotated[bool, typer.Option("--force", "-f", metavar="", help="Replace a file that is there already.")]
 
@@ -62,7 +65,6 @@ def needed_by_run(run: Path) -> dict[Path, str]:
 def needed_by_agents(files: Iterable[str | Path]) -> dict[Path, str]:
     """Return what the agents of some files need: the files, and the tables, secrets and models that they name."""
     from assistlearn.agent_files import load_description
-    from assistlearn.agent_files.table_source import TableFile
 
     found: dict[Path, str] = {}
     for file in map(Path, files):
@@ -71,11 +73,20 @@ def needed_by_agents(files: Iterable[str | Path]) -> dict[Path, str]:
             agent = load_description(file)
             whose = f"of agent {agent.name!r}"
             found[file] = f"the file {whose}"
-            table = agent.table.path if isinstance(agent.table, TableFile) else agent.table.database
             needed = {
-                table: f"the table {whose}",
+                _table_here(agent): f"the table {whose}",
                 agent.secret: f"the secret {whose}",
                 agent.models: f"a model {whose}",
             }
             found |= {path: what for path, what in needed.items() if path is not None}
     return found
+
+
+def _table_here(agent: AgentDescription) -> Path | None:
+    """Return the file or folder of an agent's table; None where it is on another machine, or a query names it."""
+    from assistlearn.agent_files import TableFile, TableQuery
+
+    if isinstance(agent.table, TableFile):
+        return agent.table.path
+    database = agent.table.database if isinstance(agent.table, TableQuery) else None
+    return database if isinstance(database, Path) else None

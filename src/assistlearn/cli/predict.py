@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assistlearn.cli.ids_file import ids_in
 from assistlearn.cli.output import Json, counted, plain, say, say_json
 from assistlearn.cli.overwriting import Force, check_target, needed_by_run
-from assistlearn.errors import TableError, UnreachableError
+from assistlearn.errors import UnreachableError
 from assistlearn.reach import A_YEAR, TIMEOUT
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def predict(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="CSV file with the ids to predict, in columns named as the initiator's id columns.",
+            help="CSV or Parquet file with the ids to predict, in columns named as the initiator's id columns.",
             show_default="the initiator's rows without a label, or else all",
         ),
     ] = None,
@@ -81,7 +82,7 @@ def predicted(
     from assistlearn.runs.own_table import rows_of
 
     folder = RunFolder(run)
-    asked = None if ids is None else _in_file(ids, folder)  # before any process starts
+    asked = None if ids is None else ids_in(ids, folder)  # before any process starts
     log = folder.log()
     with AskingBar(quiet) as bar:
         log.listen(bar.show)
@@ -118,36 +119,6 @@ def _without_label(own: LoadedAgent) -> pl.Series:
     labels = own.table.labels
     unlabelled = own.table.ids if labels is None else own.table.ids.filter(labels.is_null())
     return unlabelled if len(unlabelled) else own.table.ids
-
-
-def _in_file(file: Path, folder: RunFolder) -> pl.Series:
-    """Return the ids in a file, once they are known to be complete and all different."""
-    from assistlearn.agent_files import load_description
-    from assistlearn.alignment import Ids, join_ids
-
-    settings = folder.settings()
-    names = load_description(settings.files[settings.initiator]).id
-    frame = _csv(file)
-    for name in names:
-        if name not in frame.columns:
-            raise TableError(
-                f"{file} has no column {name!r}, which holds the ids at {settings.initiator!r}. Its columns are "
-                f"{', '.join(map(repr, frame.columns))}. Name one of them so, in the first line of the file."
-            )
-    ids = frame[names[0]] if len(names) == 1 else join_ids([frame[name] for name in names], str(file))
-    Ids(ids, str(file))
-    return ids
-
-
-def _csv(file: Path) -> pl.DataFrame:
-    import polars as pl
-
-    try:
-        return pl.read_csv(file, infer_schema=False)
-    except FileNotFoundError:
-        raise TableError(f"{file}: there is no such file.") from None
-    except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
-        raise TableError(f"{file} cannot be read as CSV: {error}") from None
 
 
 def _write(out: Path, id_names: Sequence[str], asked: pl.Series, prediction: Prediction) -> None:

@@ -25,7 +25,7 @@ ERRORS, ERRORS_OF_BITS = 4.0, 5.0
 is, and where it says one bit per sample. Of 1,600 turns of honest agents none was so by the first; of 1,900 turns with
 one bit two were, and none by the second."""
 
-LEAST = 0.05
+LEAST = 0.1
 """And by how much at the least, as a share of what guessing would lose: where there are very many samples, small
 differences between those of training and the others are no lies."""
 

@@ -40,8 +40,8 @@ def without_values(columns: Mapping[str, pl.Series], source: str) -> tuple[str, 
 def feature(values: pl.Series, column: Column, source: str) -> pl.Series:
     """Return the values as a column of this kind; refuse those that cannot be, and infinite ones."""
     made = convert(values, column, source)
-    infinite = made.is_infinite() if column.kind is Kind.NUMBER else pl.Series([False])
-    if infinite.any():
+    if column.kind is Kind.NUMBER and not made.is_finite().all():
+        infinite = made.is_infinite()
         raise TableError(
             f"{source}: column {column.name!r} has {infinite.sum():,} infinite values (first: row "
             f"{infinite.arg_true()[0] + 1}). Replace them by finite ones, or leave them empty."

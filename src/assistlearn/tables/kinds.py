@@ -24,12 +24,13 @@ from collections.abc import Sequence
 import polars as pl
 
 from assistlearn.errors import ColumnsError, TableError
-from assistlearn.tables.misfits import refuse_misfits, refuse_notations, without_marks
+from assistlearn.tables.misfits import few_values, refuse_misfits, refuse_notations, without_marks
 from assistlearn.tables.schema import Column, Kind
 
 DAY = 86_400_000_000
 """Microseconds in a day."""
 
+_NONE = pl.Series([], dtype=pl.Boolean)
 _EXACT_IN_FLOAT32 = (pl.Float32, pl.Int8, pl.Int16, pl.UInt8, pl.UInt16)
 NO_FEATURE = (pl.List, pl.Array, pl.Struct, pl.Binary, pl.Object, pl.Time)
 """Types of columns that are neither numbers nor categories."""
@@ -99,9 +100,9 @@ def convert(values: pl.Series, column: Column, source: str) -> pl.Series:
             values = without_marks(values)
     read = _READERS[column.kind](values)
     kept = read.cast(column.dtype).rename(column.name)
-    lost = read.is_null() & values.is_not_null()
-    if column.narrow:  # a number too large for 32 bits would become an infinite one
-        lost = lost | (kept.is_infinite() & read.is_finite()).fill_null(False)
+    lost = read.is_null() & values.is_not_null() if read.null_count() > values.null_count() else _NONE
+    if column.narrow and column.kind is Kind.NUMBER:  # a number too large for 32 bits would become an infinite one
+        lost = (read.is_null() & values.is_not_null()) | (kept.is_infinite() & read.is_finite()).fill_null(False)
     if lost.any():
         raise _misfit(values, lost, column, source)
     return kept.fill_nan(None) if column.kind is Kind.NUMBER and kept.is_nan().any() else kept
@@ -113,15 +114,24 @@ def blank_to_null(values: pl.Series, missing_values: Sequence[str] = ()) -> pl.S
     >>> blank_to_null(pl.Series([" a", "  ", " NA"]), ["NA"]).to_list()
     ['a', None, None]
     """
-    text = values.cast(pl.String).str.strip_chars()
+    text = values.cast(pl.String)
+    few = few_values(text)
+    if few is not None and not _needs_cleaning(few, missing_values):
+        return text
+    text = text.str.strip_chars()
     gone = text.is_in(["", *missing_values])
     return text.set(gone.fill_null(True), None) if gone.any() else text
 
 
+def _needs_cleaning(few: pl.Series, missing_values: Sequence[str]) -> bool:
+    stripped = few.str.strip_chars()
+    return bool((stripped != few).any() or stripped.is_in(["", *missing_values]).any())
+
+
 def _column_of_text(values: pl.Series, source: str) -> Column:
     text = blank_to_null(values)
-    marked = without_marks(text)
-    known = marked.drop_nulls()
+    few = few_values(text)
+    known = without_marks(text if few is None else few).drop_nulls()
     if known.is_empty():
         return Column(values.name, Kind.NUMBER if text.null_count() == len(text) else Kind.CATEGORY)
     for kind in (Kind.NUMBER, Kind.BOOLEAN, Kind.DATE):
@@ -129,6 +139,9 @@ def _column_of_text(values: pl.Series, source: str) -> Column:
         if not any(_READERS[kind](some).has_nulls() for some in (known.head(100), known)):
             return Column(values.name, kind, narrow=kind is Kind.BOOLEAN)
     for kind, noun in _NOUNS.items():
+        if not _READERS[kind](known).is_not_null().any():
+            continue  # none is of the kind, and so not most of them
+        marked = without_marks(text)
         wrong = marked.is_not_null() & _READERS[kind](marked).is_null()
         refuse_misfits(marked, wrong, noun, source)
     refuse_notations(text, source)

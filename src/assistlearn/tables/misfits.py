@@ -33,6 +33,22 @@ def without_marks(text: pl.Series) -> pl.Series:
     return text.set(gone, None) if gone.any() else text
 
 
+def few_values(text: pl.Series) -> pl.Series | None:
+    """Return the different values of a column, where a look at its first rows says that they are few.
+
+    What holds for each of them holds for the column, and they are much quicker to look at.
+
+    >>> few_values(pl.Series(["a", "b"] * 1000)).sort().to_list()
+    ['a', 'b']
+    >>> few_values(pl.Series([str(n) for n in range(2000)])) is None
+    True
+    """
+    first = text.head(1000)
+    if len(first) == len(text) or 4 * first.n_unique() > len(first):
+        return None
+    return text.unique()
+
+
 def refuse_misfits(text: pl.Series, wrong: pl.Series, noun: str, source: str) -> None:
     """Raise ``TableError`` if most values of a column are of a kind, and some are not.
 
@@ -79,7 +95,10 @@ def refuse_notations(text: pl.Series, source: str) -> None:
     numbers such as 1234.5. If these are codes and not amounts, name the column under preprocessing.as_category.
     """
     n_known = len(text) - text.null_count()
+    few = few_values(text)
     for notation, pattern in _NOTATIONS.items():
+        if few is not None and not few.str.contains(pattern).any():
+            continue
         like = text.str.contains(pattern).fill_null(False)
         enough = notation == "commas" or text.n_unique() > MANY
         if enough and 2 * int(like.sum()) > n_known:

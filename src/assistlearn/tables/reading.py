@@ -16,7 +16,7 @@ from assistlearn.tables.features import cleaned, feature, without_values
 from assistlearn.tables.kinds import column_of
 from assistlearn.tables.label_column import labels_as_before, settle_labels, type_of_labels
 from assistlearn.tables.schema import Column, Kind, LabelType, Schema
-from assistlearn.tables.source import open_source
+from assistlearn.tables.sources.open_source import open_source
 from assistlearn.tables.table import Table
 from assistlearn.tables.weight_column import settle_weights
 
@@ -38,24 +38,39 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
     table : Table
         Checked: see the attributes there.
     """
-    source = open_source(description)
-    names = source.names()
-    label, weight = description.label, description.weight
-    if schema is None:
-        features = choose_features(names, description)
-        as_category = description.preprocessing.as_category
-        codes = match_columns(as_category, features, description, "preprocessing", "as_category")
-    else:
-        require_trained(schema, names, description)
-        features, codes = schema.names, schema.categories
-        label = label if label in names and schema.label_type is not None else None
-        weight = None
-    labels, weights = ([] if name is None else [name] for name in (label, weight))
-    frame = source.read([*description.id, *features, *labels, *weights], [*description.id, *codes, *labels])
+    with open_source(description) as source:
+        names = source.names()
+        features, codes = _wanted(description, names, schema)
+        label, weight = _beside(description, names, schema)
+        others = [name for name in (label, weight) if name is not None]
+        as_text = [*description.id, *codes, *([] if label is None else [label])]
+        frame = source.read([*description.id, *features, *others], as_text)
     if frame.is_empty():
         raise TableError(f"{description.table} has columns but not a single row. Fill it, or correct the query.")
     table = _Reading(description, source.from_text, frame, codes).table(schema, label, weight)
     return replace(table, index=tuple(name for name in names if is_index(name) and name not in features))
+
+
+def _wanted(
+    description: AgentDescription, names: Sequence[str], schema: Schema | None
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the features, and those of them that are codes."""
+    if schema is not None:
+        require_trained(schema, names, description)
+        return schema.names, schema.categories
+    features = choose_features(names, description)
+    as_category = description.preprocessing.as_category
+    return features, match_columns(as_category, features, description, "preprocessing", "as_category")
+
+
+def _beside(
+    description: AgentDescription, names: Sequence[str], schema: Schema | None
+) -> tuple[str | None, str | None]:
+    """Return the columns of labels and weights, where they are to be read."""
+    if schema is None:
+        return description.label, description.weight
+    known = description.label in names and schema.label_type is not None
+    return description.label if known else None, None
 
 
 class _Reading:
@@ -86,7 +101,7 @@ class _Reading:
     def _ids(self) -> pl.Series:
         parts = [self._part_of_ids(part) for part in self._ids_read]
         ids = parts[0] if len(parts) == 1 else join_ids(parts, self._name).rename(BETWEEN.join(self._description.id))
-        if ids.n_unique() < len(ids):
+        if ids.hash().n_unique() < len(ids) and ids.n_unique() < len(ids):  # digests need less time and memory
             self._refuse_repeated(ids)
         return ids
 
@@ -94,9 +109,7 @@ class _Reading:
         """Return a column of ids, or of a part of them, as text or whole numbers."""
         if ids.dtype in (pl.Categorical, pl.Enum):
             ids = ids.cast(pl.String)
-        missing = ids.is_null()
-        if ids.dtype == pl.String:
-            missing = missing | (ids.str.strip_chars() == "").fill_null(True)
+        missing = _without_id(ids)
         if missing.any():
             raise IdsError(
                 f"{self._name}: {missing.sum():,} of {len(ids):,} rows have no id in column {ids.name!r} (first: row "
@@ -151,3 +164,15 @@ class _Reading:
                 'dates = "days".'
             )
         return columns
+
+
+def _without_id(ids: pl.Series) -> pl.Series:
+    """Return where an id is missing, or nothing but blanks."""
+    if ids.dtype != pl.String:
+        return ids.is_null()
+    pieces = [ids.slice(start, _PIECE).str.strip_chars() == "" for start in range(0, len(ids), _PIECE)]
+    return pl.concat(pieces).fill_null(True)
+
+
+_PIECE = 100_000
+"""So many rows of text at a time are copied to be looked at."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import polars as pl
@@ -22,20 +22,28 @@ def fingerprint(columns: Iterable[pl.Series]) -> str:
     """
     digest = hashlib.sha256()
     for column in columns:
-        for part in _parts(column):
-            digest.update(len(part).to_bytes(8, "little"))
-            digest.update(part)
+        for pieces in _parts(column):
+            digest.update(sum(map(len, pieces)).to_bytes(8, "little"))
+            for piece in pieces:
+                digest.update(piece)
     return digest.hexdigest()
 
 
-def _parts(column: pl.Series) -> Iterable[bytes | memoryview]:
-    yield column.name.encode()
-    yield str(column.dtype).encode()
-    yield len(column).to_bytes(8, "little")
-    yield np.packbits(column.is_null().to_numpy()).data if column.has_nulls() else b""
+def _parts(column: pl.Series) -> Iterable[Sequence[bytes | memoryview]]:
+    """Yield what a digest is of, each part as pieces that follow one another: to join them would take memory."""
+    yield [column.name.encode()]
+    yield [str(column.dtype).encode()]
+    yield [len(column).to_bytes(8, "little")]
+    yield [np.packbits(column.is_null().to_numpy()).data] if column.has_nulls() else [b""]
     if column.dtype == pl.String:
-        yield column.str.len_bytes().fill_null(0).cast(pl.UInt32).to_numpy().data.cast("B")
-        yield (column.drop_nulls().str.join("").item() or "").encode()
+        yield _bytes(column.str.len_bytes().fill_null(0).cast(pl.UInt32))
+        yield [(column.drop_nulls().str.join("").item() or "").encode()]
     else:
-        filled = column.fill_null(False if column.dtype == pl.Boolean else 0).to_numpy()
-        yield np.ascontiguousarray(filled.astype(filled.dtype.newbyteorder("<"), copy=False)).data.cast("B")
+        yield _bytes(column.fill_null(False if column.dtype == pl.Boolean else 0) if column.has_nulls() else column)
+
+
+def _bytes(numbers: pl.Series) -> list[memoryview]:
+    return [
+        np.ascontiguousarray(each.astype(each.dtype.newbyteorder("<"), copy=False)).data.cast("B")
+        for each in (chunk.to_numpy() for chunk in numbers.get_chunks())
+    ]

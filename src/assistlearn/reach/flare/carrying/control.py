@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from assistlearn.errors import NetworkError
-from assistlearn.reach.flare.carrying.bounded import within
+from assistlearn.protocol.bounded import within
 from assistlearn.reach.flare.provisioning.kit import Kit
 
 CONNECT = 10.0

@@ -10,15 +10,38 @@ import csv
 import gzip
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any
 
-from assistlearn.agent_files.table_source import TableFile
 from assistlearn.errors import TableError
 
 _BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def refuse_encoding(table: TableFile) -> None:
+@dataclass(frozen=True)
+class CsvFile:
+    """A CSV file on this machine.
+
+    Attributes
+    ----------
+    path : Path
+        Where its bytes are; ``.gz`` at its end means that they are packed.
+    separator : str
+        What stands between its values.
+    name : str
+        What its owner calls it: another place, where the bytes came from there.
+    """
+
+    path: Path
+    separator: str
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def refuse_encoding(table: CsvFile) -> None:
     """Raise ``TableError`` if a file is not UTF-8: the row, and what the encoding probably is."""
     with _opened(table) as file:
         start = file.read(4)
@@ -42,12 +65,12 @@ def refuse_encoding(table: TableFile) -> None:
             raise TableError(f"{table} ends its lines as old Macintoshes did (CR). Save it with line feeds (LF).")
 
 
-def refuse_ragged(table: TableFile, n_columns: int, *, only_short: bool) -> None:
+def refuse_ragged(table: CsvFile, n_columns: int, *, only_short: bool) -> None:
     """Raise ``TableError`` if a row has more or fewer values than the header.
 
     Parameters
     ----------
-    table : TableFile
+    table : CsvFile
         The file.
     n_columns : int
         How many the header has.
@@ -65,7 +88,7 @@ def refuse_ragged(table: TableFile, n_columns: int, *, only_short: bool) -> None
             raise TableError(f"{table}, line {reader.line_num}: {error}. Write the table again as CSV.") from None
 
 
-def _refuse_first(reader: Any, table: TableFile, n_columns: int) -> None:
+def _refuse_first(reader: Any, table: CsvFile, n_columns: int) -> None:
     """Refuse the first row that has another number of values than the header."""
     next(reader, None)
     for row, values in enumerate(reader, start=1):
@@ -77,7 +100,7 @@ def _refuse_first(reader: Any, table: TableFile, n_columns: int) -> None:
             )
 
 
-def _some_short(table: TableFile, n_columns: int) -> bool:
+def _some_short(table: CsvFile, n_columns: int) -> bool:
     """Return whether a line may have too few values: it has too few separators, or is not alone in its row."""
     separator = table.separator.encode()
     with _opened(table) as file:
@@ -85,7 +108,7 @@ def _some_short(table: TableFile, n_columns: int) -> bool:
 
 
 @contextmanager
-def _opened(table: TableFile) -> Iterator[IO[bytes] | gzip.GzipFile]:
+def _opened(table: CsvFile) -> Iterator[IO[bytes] | gzip.GzipFile]:
     with table.path.open("rb") as file:
         if table.path.suffix == ".gz":
             with gzip.open(file) as unpacked:

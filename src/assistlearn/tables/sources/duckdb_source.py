@@ -1,4 +1,4 @@
-"""A table that is the answer of a database, DuckDB, to one SELECT."""
+"""A table that is the answer of DuckDB to one SELECT."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import polars as pl
 
 from assistlearn.agent_files.table_source import TableQuery
 from assistlearn.errors import MissingExtraError, TableError
+from assistlearn.tables.sources.sql_names import quoted
 
 
-class QuerySource:
+class DuckdbSource:
     """The answer to one SELECT, ordered by id: a database promises no order of its own."""
 
     from_text = False
@@ -23,14 +24,14 @@ class QuerySource:
 
     def names(self) -> list[str]:
         """Return the names of the columns that the query answers with."""
-        return self._ask("select * from ({query}\n) limit 0").columns
+        return self._ask("*", "limit 0").columns
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns with the types they have in the database."""
-        listed, order = (", ".join(_quoted(name) for name in names) for names in (columns, self._id_columns))
-        return self._ask(f"select {listed} from ({{query}}\n) order by {order}")  # noqa: S608 own query
+        listed, order = (", ".join(quoted(name) for name in names) for names in (columns, self._id_columns))
+        return self._ask(listed, f"order by {order}")
 
-    def _ask(self, around: str) -> pl.DataFrame:
+    def _ask(self, columns: str, rest: str) -> pl.DataFrame:
         duckdb = _duckdb()
         settings = {"autoinstall_known_extensions": False, "allow_community_extensions": False}
         try:
@@ -39,7 +40,8 @@ class QuerySource:
             ) as connection:
                 connection.execute("set file_search_path = ?", [str(self._table.folder.resolve())])
                 query = self._one_select(connection.extract_statements(self._table.query), duckdb)
-                return pl.DataFrame(_ArrowStream(connection.sql(around.format(query=query))))
+                asked = f"select {columns} from ({query}\n) {rest}"  # noqa: S608 own query
+                return pl.DataFrame(_ArrowStream(connection.sql(asked)))
         except duckdb.Error as error:
             raise TableError(f"{self._place}: the query failed: {error} Correct it, or the database.") from error
 
@@ -63,10 +65,6 @@ class _ArrowStream:
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self._relation.__arrow_c_stream__(requested_schema)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _duckdb() -> Any:

@@ -1,4 +1,4 @@
-"""Work that may never come back, with an end: FLARE waits without limit in a few places."""
+"""Work that may never come back, with an end: FLARE, and servers of tables, may wait without limit."""
 
 from __future__ import annotations
 

@@ -1,0 +1,60 @@
+"""The file with the ids to predict: a table that is read as agents' tables are, with errors that name the place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assistlearn.errors import TableError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from assistlearn.runs.folder import RunFolder
+    from assistlearn.tables.sources.source import Source
+
+
+def ids_in(file: Path, folder: RunFolder) -> pl.Series:
+    """Return the ids in a file, once they are known to be complete and all different."""
+    from assistlearn.agent_files import load_description
+    from assistlearn.alignment import Ids, join_ids
+
+    settings = folder.settings()
+    names = load_description(settings.files[settings.initiator]).id
+    source = _source(file, names)
+    there = source.names()
+    for name in names:
+        if name not in there:
+            raise TableError(
+                f"{file} has no column {name!r}, which holds the ids at {settings.initiator!r}. Its columns are "
+                f"{', '.join(map(repr, there))}. Name one of them so, in the first line of the file."
+            )
+    frame = source.read(names, names)
+    ids = frame[names[0]] if len(names) == 1 else join_ids([frame[name] for name in names], str(file))
+    Ids(ids, str(file))
+    return ids
+
+
+def _source(file: Path, names: Sequence[str]) -> Source:
+    from assistlearn.tables.sources.csv_source import CsvSource
+    from assistlearn.tables.sources.parquet_source import ParquetFile, ParquetSource
+    from assistlearn.tables.sources.raw_csv import CsvFile
+
+    if file.is_dir():
+        raise TableError(f"{file} is a folder. Name a file with ids: CSV or Parquet.")
+    if not file.is_file():
+        raise TableError(f"{file}: there is no such file.")
+    if file.suffix.lower() == ".parquet":
+        return ParquetSource([ParquetFile(str(file), str(file))], str(file))
+    return CsvSource(CsvFile(file, _separator(file, names), str(file)))
+
+
+def _separator(file: Path, names: Sequence[str]) -> str:
+    """Return what stands between the values: a comma, unless the header has the columns by another sign."""
+    with file.open("rb") as opened:
+        header = opened.readline(2**16).decode(errors="replace").strip("\ufeff\r\n")
+    for sign in ",;\t|":
+        if set(names) <= {name.strip('"') for name in header.split(sign)}:
+            return sign
+    return ","

@@ -1,0 +1,49 @@
+"""What a PostgreSQL server or its driver says, in our words, with what to do."""
+
+from __future__ import annotations
+
+import re
+
+from assistlearn.errors import MissingTableError, TableError
+
+_PASSWORD = "Put the password into PGPASSWORD in the environment, or into ~/.pgpass (which only you may read)."  # noqa: S105
+_SIGNS: tuple[tuple[str, str, str], ...] = (
+    ("no password supplied", "it wants a password, and none was found", _PASSWORD),
+    ("password authentication failed|pg_hba", "it does not let this user in", f"Name the user in the URL. {_PASSWORD}"),
+    ("could not translate host name", "there is no such host", "Correct the URL."),
+    ("Connection refused|No such file", "the connection is refused", "See whether it runs, and on which port."),
+    ('database ".*" does not exist', "there is no such database", "Correct the URL."),
+    ("timeout expired|timed out", "it cannot be reached in time", "See to the network, or correct the URL."),
+    ("SSL|certificate", "the encrypted connection failed", "See to sslmode and sslrootcert in the URL."),
+    ("service file|definition of service", "the service is not known", "See to ~/.pg_service.conf or PGSERVICEFILE."),
+    ("canceling statement due to statement timeout", "the query took too long",
+     "Raise read_seconds in the agent's file, or make it quicker."),
+    ("starting up|shutting down|too many clients|remaining connection slots", "it is busy, or not up yet",
+     "Try again in a while."),
+    ("permission denied", "the user may not read all of it", "Let its owner grant: grant select on ... to ..."),
+    ("read-only transaction|data-modifying statement", "the query would write", "It must be one SELECT."),
+    ("server closed the connection|terminating connection|connection not open|SSL SYSCALL|no COPY in progress",
+     "the connection broke", "Try again."),
+)  # fmt: skip
+
+
+def in_words(error: Exception, database: str, place: str) -> TableError:
+    """Return an error of ours: what is wrong with the server, or what it says about the query."""
+    said = str(error)
+    for sign, what, remedy in _SIGNS:
+        if re.search(sign, said):
+            kind = MissingTableError if what.startswith("there is no") else TableError
+            return kind(f"{place}: {database} cannot be read: {what}. {remedy}")
+    if "Failed to connect" in said:
+        reason = said.partition("failed: ")[2] or said.partition("Failed to connect: ")[2]
+        return TableError(f"{place}: {database} cannot be reached: {_line(reason)}. Correct the URL.")
+    found = re.search(r"ERROR:\s*(.*)", said)
+    reason = found[1] if found else said
+    return TableError(
+        f"{place}: the query failed: {_line(reason)}. It must be one SELECT, and only that. Correct it, or the "
+        "database."
+    )
+
+
+def _line(text: str) -> str:
+    return text.strip().partition("\n")[0].rstrip(".")

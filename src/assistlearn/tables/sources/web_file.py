@@ -1,0 +1,104 @@
+"""A table behind ``https://`` or ``http://``: fetched into a file that is gone when the table has been read."""
+
+from __future__ import annotations
+
+import base64
+import netrc
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPMessage
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+from urllib.parse import quote, unquote, urlsplit
+
+from assistlearn.agent_files.table_source import TableUrl
+from assistlearn.errors import TableError
+from assistlearn.protocol.bounded import within
+from assistlearn.tables.sources.remote_trouble import told_apart
+
+SILENCE = 30.0
+"""So many seconds may pass without a byte."""
+
+PIECE = 1 << 20
+
+
+@contextmanager
+def web_file(table: TableUrl, place: str, seconds: float) -> Iterator[Path]:
+    """Hand over a copy of what a web server has, for as long as it is needed."""
+    with TemporaryDirectory(prefix="assistlearn-") as folder:
+        file = Path(folder, "table" + ending_of(table))
+        with told_apart(table, place):
+            within(seconds, _fetch, table.url, file, min(SILENCE, seconds))
+        refuse_page(file, table, place)
+        yield file
+
+
+def ending_of(table: TableUrl) -> str:
+    """Return what a table's file ends in: that says how it is read."""
+    name = unquote(urlsplit(table.url).path).rpartition("/")[2].lower()
+    return next(ending for ending in (".csv.gz", ".csv", ".parquet") if name.endswith(ending))
+
+
+def refuse_page(file: Path, table: TableUrl, place: str) -> None:
+    """Raise ``TableError`` if a server sent a page for people, as many do in place of an error."""
+    with file.open("rb") as opened:
+        start = opened.read(512).lstrip(b"\xef\xbb\xbf \r\n\t").lower()
+    if start.startswith((b"<!doctype", b"<html", b"<?xml", b"<head")):
+        raise TableError(
+            f"{place}: {table} gives a web page in place of a table: perhaps one to log in, or an error. Open the URL "
+            "in a browser, and name that of the table itself."
+        )
+
+
+def _fetch(url: str, file: Path, silence: float) -> None:
+    opener = urllib.request.build_opener(_Redirects)
+    try:
+        answered = opener.open(_request(url), timeout=silence)
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise
+    with answered as answer, file.open("wb") as target:
+        expected = answer.headers.get("Content-Length")
+        while piece := answer.read(PIECE):
+            target.write(piece)
+        if expected is not None and target.tell() != int(expected):
+            raise ConnectionResetError(f"IncompleteRead: {target.tell()} of {expected} bytes")
+
+
+def _request(url: str) -> urllib.request.Request:
+    plain = quote(url, safe="%/:=&?~#+!$,;'@()*[]")
+    request = urllib.request.Request(plain, headers={"User-Agent": "assistlearn", "Accept-Encoding": "identity"})  # noqa: S310 checked
+    host = urlsplit(url).hostname or ""
+    known = _known_user(host)
+    if known is not None:
+        request.add_unredirected_header("Authorization", f"Basic {base64.b64encode(known.encode()).decode()}")
+    return request
+
+
+def _known_user(host: str) -> str | None:
+    """Return the user's name and password for a host, if its owner's ``~/.netrc`` has them."""
+    try:
+        known = netrc.netrc().authenticators(host)
+    except FileNotFoundError:
+        return None
+    except (netrc.NetrcParseError, OSError) as error:
+        line = getattr(error, "lineno", None)
+        raise TableError(
+            f"The file ~/.netrc cannot be read{f' (line {line})' if line else ''}. Correct it; it must be yours, and "
+            "nobody else may read it."
+        ) from None
+    return None if known is None else f"{known[0]}:{known[2]}"
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows a server to another place, but never from an encrypted connection to a plain one."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> Any:
+        if req.type == "https" and not newurl.lower().startswith("https:"):
+            raise urllib.error.URLError("redirect from https to another scheme")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
