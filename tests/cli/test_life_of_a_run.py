@@ -84,7 +84,18 @@ def check_that_names_are_unique(agents: list[Path], run: Path) -> None:
 def check_audit(agents: list[Path], folder: Path) -> None:
     for file in agents:
         audit = assistlearn("audit", file, "--json").json
-        assert audit.keys() == {"ledger", "whole", "entries", "runs", "first", "last", "totals", "counted", "told"}
+        assert audit.keys() == {
+            "ledger",
+            "whole",
+            "entries",
+            "runs",
+            "first",
+            "last",
+            "totals",
+            "counted",
+            "decisions",
+            "told",
+        }
         assert audit["whole"] is True
         assert audit["runs"] == ["first"]
         assert audit["entries"] == sum(row["messages"] for row in audit["totals"])

@@ -71,6 +71,7 @@ def test_an_entry_says_when_who_what_how_much_and_which(tmp_path):
         "hash": entry.hash,
         "amount": None,
         "turn": None,
+        "decision": None,
     }
     assert list(read(ledger.path)) == [entry]
     assert b"content" not in ledger.path.read_bytes()

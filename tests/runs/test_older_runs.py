@@ -50,7 +50,7 @@ def test_settings_that_are_not_whole_are_refused_by_name(tmp_path, name):
         ({"n_rounds": 0}, "n_rounds=0 must be"),
         ({"method": "magic"}, "method='magic' is not known"),
         ({"format": 9}, "has format 9"),
-        ([1], "not a JSON object"),
+        ([1], "holds no JSON object, but list"),
     ],
 )
 def test_settings_that_were_spoiled_are_refused(tmp_path, wrong, words):

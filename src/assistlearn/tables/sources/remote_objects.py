@@ -75,9 +75,10 @@ class RemoteObjects:
     @cached_property
     def _store(self) -> Any:
         try:
-            from obstore.store import from_url
+            from obstore import store
         except ImportError as error:
             raise MissingExtraError(_INSTALL) from error
+        from_url: Any = store.from_url  # what it takes depends on the scheme, which is known at run time only
         client: dict[str, Any] = {"timeout": f"{ANSWERING}s", "connect_timeout": f"{CONNECTING}s"}
         if os.environ.get("AWS_ENDPOINT_URL", "").lower().startswith("http://"):
             client["allow_http"] = True  # its owner says so
