@@ -126,6 +126,7 @@ def check_prediction(run: Path, folder: Path) -> None:
         "absent": {},
         "warnings": [],
         "trained_on": 0,
+        "by_label_shares": 0,
     }
     table = pl.read_csv(out)
     assert table.columns == ["patient", "prediction", "probability of no", "probability of yes", "agents", "absent"]
