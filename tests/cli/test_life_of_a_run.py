@@ -175,7 +175,7 @@ def check_that_the_others_forget_and_one_does_later(agents: list[Path], run: Pat
     clinic, lab, scans = agents
     forgotten = assistlearn("forget", run, "--json")
     assert forgotten.code == 3
-    assert forgotten.json.keys() == {"run", "removed", "absent"}
+    assert forgotten.json.keys() == {"run", "removed", "absent", "lives_on"}
     assert forgotten.json["removed"].keys() == {"clinic", "lab"}
     assert "cannot start" in forgotten.json["absent"]["scans"]
     assistlearn("predict", run, "--timeout", 60).failed(3, "No agent can vote", "knows no run 'first'")
