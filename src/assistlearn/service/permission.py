@@ -60,7 +60,8 @@ class Permission:
                 raise RefusedError(self._ended(decision)) from None
 
     def _check_learner(self, initiator: str) -> None:
-        if self._own.estimator is None and initiator != self._own.name:
+        own = self._own
+        if own.estimator is None and own.features is not None and initiator != own.name:  # a door has no features
             raise RefusedError(f"Agent {self._own.name!r} has labels alone, and no learner: it can help nobody.")
 
     def knows(self, asker: str) -> bool:
