@@ -95,6 +95,10 @@ class RefusedError(AssistLearnError):
     """Another agent refused a request; says why."""
 
 
+class FailedThereError(RefusedError):
+    """An agent could not do what it was asked for: not that it may not, but that something went wrong there."""
+
+
 class NoConsentError(RefusedError):
     """An agent's owner has not said whether a run is allowed; the initiator may ask for that."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assistlearn.errors import ConsentAwaitedError, RefusedError
+from assistlearn.errors import ConsentAwaitedError, FailedThereError, RefusedError
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.words import shown
 from assistlearn.runs.open_run import OpenRun
@@ -36,6 +36,8 @@ def open_everywhere(run: OpenRun) -> None:
             continue
         try:
             run.reach(name, opening_of(run), m.Opened)
+        except FailedThereError:  # no consent mends that
+            raise
         except RefusedError:
             answer = None if name == run.settings.initiator else _asked(run, name)
             if answer is None:

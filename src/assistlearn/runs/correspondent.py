@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from assistlearn.errors import ProtocolError, RefusedError, StartedAnewError
+from assistlearn.errors import FailedThereError, ProtocolError, RefusedError, StartedAnewError
 from assistlearn.events import Answered, Asked, EventLog
 from assistlearn.protocol import Encoded, Ledger, Transport, decode
 from assistlearn.protocol import messages as m
@@ -49,7 +49,8 @@ class Correspondent:
         """Return the agent's reply, which must be of the expected type and about the same run."""
         reply = self.ask_any(request).message
         if isinstance(reply, m.Problem):
-            raise StartedAnewError(reply.text) if reply.kind == "out-of-order" else RefusedError(reply.text)
+            kinds = {"out-of-order": StartedAnewError, "failed": FailedThereError}
+            raise kinds.get(reply.kind, RefusedError)(reply.text)
         if not isinstance(reply, expected) or reply.run != request.run:
             raise ProtocolError(f"Agent {self.agent!r} answered {type(reply).__name__} to {type(request).__name__}.")
         return reply
