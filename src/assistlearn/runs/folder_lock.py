@@ -6,10 +6,7 @@ that ends. The file tells whose it is, so that the other can be named; it stays 
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
-import struct
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,11 +14,9 @@ from pathlib import Path
 from typing import TextIO
 
 from assistlearn.errors import RunError
+from assistlearn.storage.file_locks import take, taken_alone
 
 NAME = "lock"
-
-_FLOCK = "hhqqi"
-"""The operating system's record of a lock: its type, from where, its start and length, and whose it is."""
 
 
 @contextmanager
@@ -43,15 +38,11 @@ def locked(folder: Path, *, alone: bool) -> Iterator[None]:
         yield  # where nobody may write, nobody trains
         return
     with file:
-        try:
-            fcntl.lockf(file, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno not in (errno.EACCES, errno.EAGAIN):
-                raise
+        if not take(file, alone=alone):
             raise RunError(
                 f"{folder} is in use by {_holder(file)}. Two commands at once would spoil the run: wait until that one "
                 "has ended, or stop it; then type this one again."
-            ) from None
+            )
         if alone:
             file.truncate(0)
         file.write(f"{os.getpid()} {_command()}\n")
@@ -63,9 +54,7 @@ def somebody_works(folder: Path) -> bool:
     """Return whether another process has a folder alone, as one that trains has; nothing is locked to find out."""
     try:
         with (folder / NAME).open("rb") as file:
-            asked = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
-            held: int = struct.unpack(_FLOCK, fcntl.fcntl(file, fcntl.F_GETLK, asked))[0]
-            return held != fcntl.F_UNLCK
+            return taken_alone(file)
     except OSError:  # there is no lock, or it may not be looked at
         return False
 
@@ -86,6 +75,8 @@ def _holder(file: TextIO) -> str:
 
 
 def _lives(pid: int) -> bool:
+    if os.name == "nt":  # there it would interrupt the process
+        return True
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -11,7 +11,6 @@ file goes when its request is answered. One that nobody has answered in time sta
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ import msgspec
 from assistlearn import storage
 from assistlearn.errors import RefusedError, RequestsError
 from assistlearn.protocol.decision import Proof, request_number
+from assistlearn.storage.file_locks import wait_for
 
 MOST = 64
 """Requests that are kept at a time; of those whose name nothing proves, half as many."""
@@ -37,6 +37,9 @@ LARGEST = 32_768
 
 LAST_YEAR = 9_000
 """No request comes later: there must be room for the days in which it can be answered."""
+
+NO_LINK, NO_WAIT = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)
+"""Links are not followed and pipes not waited for, where the system can be told so; Windows cannot."""
 
 _NAME = re.compile(r"[0-9a-f]{12}\.json")
 
@@ -102,9 +105,9 @@ class Inbox:
             raise RequestsError(f"{self.folder} is a link, and is not followed. Put a folder in its place.")
         with storage.writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-            lock = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+            lock = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT | NO_LINK, 0o600)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            wait_for(lock)
             yield
         finally:
             os.close(lock)
@@ -164,7 +167,7 @@ class Inbox:
 def _content(path: Path) -> bytes | None:
     """Return what a file holds, which must be a small one of its own; None where there is none."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        with open(os.open(path, os.O_RDONLY | NO_LINK | NO_WAIT), "rb") as file:
             return file.read(LARGEST + 1)
     except FileNotFoundError:
         return None

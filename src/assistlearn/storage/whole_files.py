@@ -24,8 +24,8 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         why = error.strerror or str(error)
         raise DiskError(
-            f"{path} cannot be written: {why}. Make room on the disk of {path.parent} or put its rights right; then go "
-            "on: what was written before is whole."
+            f"{path} cannot be written: {why}. Make room on the disk of {path.parent} or correct its access rights; "
+            "then go on: what was written before is whole."
         ) from error
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from assistlearn.agent_files import load_description
 from assistlearn.errors import AssistLearnError
 from assistlearn.reach.framing import receive, send
-from assistlearn.reach.processes.process_transport import CANNOT_START
+from assistlearn.reach.processes.process_transport import CANNOT_START, SHARED
 
 if TYPE_CHECKING:
     from assistlearn.service.service import AgentService
@@ -24,10 +24,18 @@ def main(file: str, descriptor: str) -> int:
     except (AssistLearnError, OSError) as error:  # the machine's own words name the file
         sys.stderr.write(f"{error}\n")
         return CANNOT_START
-    with socket.socket(fileno=int(descriptor)) as end, suppress(ConnectionError):  # whoever asked is gone
+    with _socket(descriptor) as end, suppress(ConnectionError):  # whoever asked is gone
         while (request := receive(end)) is not None:
             send(end, service.answer(request))
     return 0
+
+
+def _socket(descriptor: str) -> socket.socket:
+    """Return the socket on which requests come."""
+    if descriptor == SHARED:
+        end: socket.socket = getattr(socket, "fromshare")(sys.stdin.buffer.read())  # noqa: B009  known on Windows only
+        return end
+    return socket.socket(fileno=int(descriptor))
 
 
 def service_of(file: Path) -> AgentService:

@@ -26,6 +26,9 @@ CANNOT_START = 2
 STARTING = 60.0
 """Seconds that a process has for its first answer, at least: it reads the agent's table before."""
 
+SHARED = "shared"
+"""What stands in place of a socket's number where the socket comes on standard input."""
+
 LAST_WORDS = 2_000
 """How many characters of a dead process's log an error shows."""
 
@@ -51,6 +54,22 @@ def start(file: Path, descriptor: int, log: IO[bytes]) -> subprocess.Popen[bytes
         env=os.environ | {"PYTHONUNBUFFERED": "1"},
         process_group=0,
     )
+
+
+def start_sharing(file: Path, theirs: socket.socket, log: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start the process of an agent's file on Windows, where a socket is handed on by a text on standard input."""
+    process = subprocess.Popen(  # noqa: S603  our own module, on a file that the user named
+        [sys.executable, "-m", "assistlearn.reach.processes.agent_process", str(file), SHARED],
+        stdin=subprocess.PIPE,
+        stdout=log,
+        stderr=log,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+    )
+    assert process.stdin is not None
+    with process.stdin as end:
+        end.write(getattr(theirs, "share")(process.pid))  # noqa: B009  known on Windows only
+    return process
 
 
 class ProcessTransport:
@@ -116,7 +135,10 @@ class _Process:
         self._socket, theirs = socket.socketpair()
         self._socket.settimeout(max(timeout, STARTING))
         with theirs:
-            self._process = start(file, theirs.fileno(), self._log)
+            if os.name == "nt":
+                self._process = start_sharing(file, theirs, self._log)
+            else:
+                self._process = start(file, theirs.fileno(), self._log)
 
     @property
     def pid(self) -> int:
