@@ -15,7 +15,7 @@ before it, ``tabular_pipeline(learner)``. Test samples are of other patients tha
 them; seeds draw who, and the learner's chance. Nothing was chosen on these splits. Errors are standard errors over the
 seeds; those of the difference are of the pairs. Seconds are those of fitting the preparation and preparing all rows.
 
-``--write`` puts the result into docs/data-frames.md.
+``--write`` puts the result into docs/evidence/data-frames.md.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import TablePreprocessor
+from bench.evidence_page import ROOT, put
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "data-frames.md"
-BEGIN, END = "<!-- written by bench/table_preprocessing.py: begin -->", "<!-- end -->"
+PAGE = ROOT / "docs" / "evidence" / "data-frames.md"
 MOST_ROWS = 6_000
 LEARNERS: dict[str, Any] = {
     "logistic regression": LogisticRegression(max_iter=2000),
@@ -164,9 +164,7 @@ def main() -> None:
         text = report(3 if options.quick else options.seeds, options.quick)
     print(text)
     if options.write:
-        page = PAGE.read_text(encoding="utf-8")
-        before, after = page.partition(BEGIN)[0], page.partition(END)[2]
-        PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+        put(PAGE, "bench/table_preprocessing.py", text, "python -m bench.table_preprocessing")
 
 
 if __name__ == "__main__":

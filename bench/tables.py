@@ -8,7 +8,7 @@ values checked, and the fingerprint. The repeats go round the engines in turn. S
 threads) are the best of them, since a busy machine only ever adds; memory is the median of the peaks beyond what the
 process had after its imports.
 
-``--write`` puts the result into docs/agent-files.md.
+``--write`` puts the result into docs/evidence/tables.md.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from rich.table import Table
 
 from assistlearn.agent_files.agent_file import parse_description
 from assistlearn.tables import read_table
+from bench.evidence_page import ROOT, put
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "agent-files.md"
-BEGIN, END = "<!-- written by bench/tables.py: begin -->", "<!-- end -->"
+PAGE = ROOT / "docs" / "evidence" / "tables.md"
 FEW = ["x0", "x1", "k0", "c0"]
 COLUMNS = [*(f"x{n}" for n in range(16)), "k0", "k1", "c0", "c1"]
 
@@ -165,7 +165,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="20,000 rows, once")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--write", action="store_true", help="put the result into docs/agent-files.md")
+    parser.add_argument("--write", action="store_true", help="put the result into docs/evidence/tables.md")
     parser.add_argument("--one", nargs=3, metavar=("ENGINE", "FILE", "COLUMNS"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -181,9 +181,7 @@ def main() -> None:
     else:
         show(results)
     if options.write:
-        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-        page = f"{before}{BEGIN}\n{as_markdown(results, n_rows, repeats)}\n{END}{rest.partition(END)[2]}"
-        PAGE.write_text(page, encoding="utf-8")
+        put(PAGE, "bench/tables.py", as_markdown(results, n_rows, repeats), "python -m bench.tables")
 
 
 if __name__ == "__main__":

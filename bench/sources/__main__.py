@@ -4,10 +4,10 @@
 
 The table has an id, 16 columns of floats, 2 of integers and 2 of text. ``polars`` is what a user would write:
 ``read_csv``, ``read_parquet``, ``read_database_uri`` (with ADBC), each with the path or URL. The rows of the database
-are in no order, and only the agent asks for one. ``agent`` is what an agent
-does: it reads the same, checks kinds, ids and values, and takes the fingerprint. Each reading is a process of its own,
-and the repeats go round all of them in turn; times and peaks of memory beyond the imports are medians. The servers are
-real ones on loopback: PostgreSQL and S3 (moto's). ``--write`` puts the result into docs/agent-files.md.
+are in no order, and only the agent asks for one. ``agent`` is what an agent does, with the command line's setting of
+Polars' memory: it reads the same, checks kinds, ids and values, and takes the fingerprint. Each reading is a process of
+its own, and the repeats go round all of them in turn; times and peaks of memory beyond the imports are medians. The
+servers are real ones on loopback: PostgreSQL and S3 (moto's). ``--write`` puts the result into docs/evidence/tables.md.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from assistlearn.cli.engine_memory import SOON, VARIABLE
+from bench.evidence_page import put
 from bench.sources import servers
-from bench.tables import END, PAGE, peak_mebibytes
+from bench.tables import PAGE, peak_mebibytes
 
-BEGIN = "<!-- written by bench/sources: begin -->"
 NAMES = {
     "csv": "CSV",
     "parquet": "Parquet",
@@ -117,7 +118,11 @@ def measure_here(who: str, place: str) -> dict[str, Any]:
 
 def measure(who: str, place: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "bench.sources", "--one", who, place]
-    found: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    variables = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    if who == "agent":
+        variables[VARIABLE] = SOON
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=variables)
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
@@ -177,7 +182,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="2,000 rows, once")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--write", action="store_true", help="put the result into docs/agent-files.md")
+    parser.add_argument("--write", action="store_true", help="put the result into docs/evidence/tables.md")
     parser.add_argument("--one", nargs=2, metavar=("WHO", "PLACE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -190,9 +195,7 @@ def main() -> None:
     else:
         show(rows)
     if options.write:
-        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-        page = f"{before}{BEGIN}\n{as_markdown(rows, n_rows, repeats)}\n{END}{rest.partition(END)[2]}"
-        PAGE.write_text(page, encoding="utf-8")
+        put(PAGE, "bench/sources", as_markdown(rows, n_rows, repeats), "python -m bench.sources")
 
 
 if __name__ == "__main__":

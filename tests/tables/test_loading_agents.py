@@ -165,11 +165,11 @@ def test_a_check_says_what_the_owner_may_want_to_change(write_agent):
     notes = " ".join(describe(load_agent(write_agent(names, more, label='"y"')), NOW).notes)
     assert "Left out, because no row has a value: 'none'" in notes
     assert "different in most rows: 'name'" in notes
-    assert "like a row's number: 'x'" in notes
+    assert "Numbers that only count the rows: 'x'" in notes
     assert "has expired (it was valid until the end of 2029-12-30)" in notes
     other = " ".join(describe(load_agent(write_agent(SUMMARY_CSV, label='"y"')), NOW).notes)
     assert "The same value in every row: 'same'" in other
-    assert "The label, be it under other names: 'town', 'copy'" in other
+    assert "The label under another name: 'town', 'copy'" in other
     assert describe(load_agent(write_agent("id,x\na,1\nb,2\n")), NOW).notes == ()
 
 
@@ -185,7 +185,7 @@ def test_what_leaves_names_nothing_of_the_table(write_agent):
 
 def test_only_the_initiator_is_told_that_labels_leave(write_agent):
     summary = describe(load_agent(write_agent(SUMMARY_CSV, label='"y"')), NOW)
-    assert any("label" in line and "secret permutation" in line for line in summary.leaves)
+    assert any("label" in line and "which class is secret" in line for line in summary.leaves)
 
 
 def test_a_check_can_be_written_as_json(write_agent):
@@ -196,6 +196,6 @@ def test_a_check_can_be_written_as_json(write_agent):
 def test_a_check_says_how_columns_are_prepared(write_agent):
     text = "id,age,town\na,1,Ulm\nb,2,Bern\n"
     tree = describe(load_agent(write_agent(text)), NOW).preprocessing
-    assert tree == ("1 columns of numbers: as they are", "1 columns of categories: OrdinalEncoder")
+    assert tree == ("1 column of numbers: as they are", "1 column of categories: OrdinalEncoder")
     linear = describe(load_agent(write_agent(text, learner='"sklearn.linear_model.LogisticRegression"')), NOW)
-    assert linear.preprocessing[0] == "1 columns of numbers: SimpleImputer, StandardScaler"
+    assert linear.preprocessing[0] == "1 column of numbers: SimpleImputer, StandardScaler"

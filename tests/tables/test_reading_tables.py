@@ -357,7 +357,7 @@ def test_the_index_of_a_data_frame_is_no_feature(write_agent):
 
 @pytest.mark.parametrize(
     ("ids", "words"),
-    [([0.5, 1.5], "row 0 has id 0.5, which is not a whole number"), ([True, False], "are of type .* whole numbers")],
+    [([0.5, 1.5], "row 1 has id 0.5, which is not a whole number"), ([True, False], "are of type .* whole numbers")],
 )
 def test_ids_that_two_parties_may_write_differently_are_refused(write_agent, ids, words):
     with pytest.raises(IdsError, match=words):

@@ -132,7 +132,7 @@ def test_a_column_whose_values_no_longer_fit_is_refused_by_name(tmp_path, ending
 @pytest.mark.parametrize("values", [[[1]] * 4, [{"a": 1}] * 4, [b"a"] * 4, [dt.time(1)] * 4])
 @pytest.mark.parametrize("name", FEATURES)
 def test_a_column_of_a_type_that_is_no_feature_is_refused_by_name(tmp_path, name, values):
-    with pytest.raises(TableError, match=rf"column '{name}' held .*, and is of type .* now\. Turn it back"):
+    with pytest.raises(TableError, match=rf"column '{name}' held .*, and is of type .* now\. Change it back"):
         read_again(tmp_path, TRAINED.with_columns(pl.Series(name, values)), "parquet")
 
 
@@ -218,7 +218,7 @@ def test_labels_keep_the_type_of_training(write_agent):
     assert load_agent(path, schema=schema).table.labels.to_list() == ["1", "2"]
     numbers = load_agent(path).table.schema
     write_agent("id,x,y\na,1,1\nb,2,c\n", label='"y"')
-    with pytest.raises(TableError, match="were Int64 in training, but row 2 has 'c'"):
+    with pytest.raises(TableError, match="were whole numbers in training, but row 2 has 'c'"):
         load_agent(path, schema=numbers)
 
 

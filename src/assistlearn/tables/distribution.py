@@ -15,19 +15,19 @@ Distributions: TypeAlias = Mapping[str, Mapping[str, Any]]
 """For each column, by its name: ``rows`` looked at, share ``missing``, and ``quantiles`` or ``values`` with shares."""
 
 MOST_ROWS = 10_000
-"""So many rows are looked at, evenly spaced."""
+"""At most this many rows are looked at, evenly spaced."""
 
 LEAST_ROWS = 20
-"""Fewer say nothing about a distribution."""
+"""Fewer rows say nothing about a distribution."""
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 MOST_VALUES = 50
 
 FAR = 3.0
-"""By this factor, the middle half of a column's values is wider or narrower than it can become by chance or with time.
+"""If the middle half of a column's values is wider or narrower by this factor, the unit has probably changed.
 
-Most changes of unit are larger (60 for minutes and hours, 18 for mg/dL and mmol/L of glucose); those that are not move
-the median out of the old range (Celsius and Fahrenheit, inches and centimetres).
+Most changes of unit are larger: 60 for minutes and hours, 18 for mg/dL and mmol/L of glucose. The others move the
+median out of the old range: Celsius and Fahrenheit, inches and centimetres.
 """
 
 

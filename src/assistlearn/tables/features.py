@@ -1,6 +1,6 @@
 """Feature columns as a learner's pipeline takes them: gaps are null, values are of their kind, none is infinite.
 
-What was read from a file and what comes in a data frame go the same way.
+Tables from files and data frames are treated in the same way.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import polars as pl
 
 from assistlearn.agent_files.suggestion import listed
 from assistlearn.errors import TableError
-from assistlearn.tables.kinds import blank_to_null, convert
+from assistlearn.tables.kinds import blank_to_null, of_kind
 from assistlearn.tables.schema import Column, Kind
 
 
@@ -23,11 +23,12 @@ def cleaned(values: pl.Series, missing_values: Sequence[str] = ()) -> pl.Series:
     """
     if values.dtype in (pl.Categorical, pl.Enum, pl.String):
         return blank_to_null(values, missing_values)
-    return values.fill_nan(None) if values.dtype.is_float() else values
+    has_nan = values.dtype.is_float() and values.is_nan().any()
+    return values.fill_nan(None) if has_nan else values  # a copy only where it is needed
 
 
 def without_values(columns: Mapping[str, pl.Series], source: str) -> tuple[str, ...]:
-    """Return the columns that cannot teach anything, as all is missing; some learners fail on them."""
+    """Return the columns without any value: they teach nothing, and some learners fail on them."""
     empty = tuple(name for name, values in columns.items() if values.null_count() == len(values))
     if empty and len(empty) == len(columns):
         raise TableError(
@@ -38,12 +39,12 @@ def without_values(columns: Mapping[str, pl.Series], source: str) -> tuple[str, 
 
 
 def feature(values: pl.Series, column: Column, source: str) -> pl.Series:
-    """Return the values as a column of this kind; refuse those that cannot be, and infinite ones."""
-    made = convert(values, column, source)
+    """Return cleaned values as a column of this kind. Values that do not fit, and infinite numbers, are refused."""
+    made = of_kind(values, column, source)
     if column.kind is Kind.NUMBER and not made.is_finite().all():
         infinite = made.is_infinite()
         raise TableError(
             f"{source}: column {column.name!r} has {infinite.sum():,} infinite values (first: row "
-            f"{infinite.arg_true()[0] + 1}). Replace them by finite ones, or leave them empty."
+            f"{infinite.arg_true()[0] + 1}). Replace them by finite numbers, or leave them empty."
         )
     return made

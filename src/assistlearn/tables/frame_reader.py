@@ -1,4 +1,4 @@
-"""How the columns of a data frame are read: their kinds, found once, and later frames read alike."""
+"""How the columns of a data frame are read: their kinds are found once, and later frames are read in the same way."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from assistlearn.tables.schema import Column, Kind, Schema
 class FrameReader:
     """What the columns of a frame are, and how those of later frames are read.
 
-    Columns are found by position: whoever hands frames over sees to their names.
+    Columns are found by position; the caller checks their names.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class FrameReader:
         source : str
             Whose columns these are, for error messages.
         read_text : bool, default=True
-            Whether text may stand for other things, as in a CSV file.
+            Whether text that is numbers, booleans or dates is read as such, as in a CSV file.
         """
         marks = tuple(settings.missing_values) if read_text else ()
         raw = frame_columns(X, source)
@@ -135,7 +135,7 @@ def _check_dates(columns: Sequence[Column], settings: PreprocessingSettings, sou
 
 @contextmanager
 def _parameters_named() -> Iterator[None]:
-    """Say where in Python the keys are that an error names as those of an agent's file."""
+    """Add to an error that names keys of an agent's file what these are in Python."""
     try:
         yield
     except TableError as error:

@@ -11,10 +11,10 @@ date      dates, moments, durations; ISO dates in a CSV file              days s
 category  all other text; columns named in ``as_category``                text without blanks around it
 ========  ==============================================================  ==============================
 
-A column of a CSV file is of a kind only if **every** value in it is, but for marks of missing ones (``-``, ``?``). One
-that is nearly so is refused, with the first row that is not: see :mod:`assistlearn.tables.misfits`. The kinds are found
-once, when a table is first read, and kept as a :class:`~assistlearn.tables.Schema`: whatever is read later becomes the
-same types or is refused.
+A column of a CSV file is of a kind only if **every** value in it is, except for marks of missing values (``-``, ``?``).
+If only a few values are not, the column is refused, with the first row that does not fit: see
+:mod:`assistlearn.tables.misfits`. The kinds are found once, when a table is first read, and kept as a
+:class:`~assistlearn.tables.Schema`. Whatever is read later is read as the same types, or refused.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def column_of(values: pl.Series, as_category: bool, from_text: bool, source: str
     as_category : bool
         Whether its owner says that its values are codes.
     from_text : bool
-        Whether text may stand for other things, as in a CSV file.
+        Whether text that is numbers, booleans or dates is read as such, as in a CSV file.
     source : str
         Where the table is, for error messages.
 
@@ -78,7 +78,7 @@ def column_of(values: pl.Series, as_category: bool, from_text: bool, source: str
 
 
 def convert(values: pl.Series, column: Column, source: str) -> pl.Series:
-    """Return the values as a column of this kind, with missing ones null; refuse those that cannot be.
+    """Return the values as a column of this kind, with null for missing ones. Values that do not fit are refused.
 
     >>> convert(pl.Series("on", [" TRUE", "false", ""]), Column("on", Kind.BOOLEAN), "lab.csv").to_list()
     [1.0, 0.0, None]
@@ -89,15 +89,19 @@ def convert(values: pl.Series, column: Column, source: str) -> pl.Series:
     not fit (first: row 2, 'old'). Correct them, leave them empty or, in a CSV file, list such values under
     preprocessing.missing_values. If the column means something else now, train a new run.
     """
+    is_text = values.dtype in (pl.Categorical, pl.Enum, pl.String)
+    return of_kind(blank_to_null(values) if is_text else values, column, source)
+
+
+def of_kind(values: pl.Series, column: Column, source: str) -> pl.Series:
+    """Do the same as :func:`convert` for text that has no blanks around it, and is null where it was blank."""
     if isinstance(values.dtype, NO_FEATURE):
         raise TableError(
             f"{source}: column {column.name!r} held {_WANTED[column.kind]} when the models were trained, and is of "
-            f"type {values.dtype} now. Turn it back, or train a new run."
+            f"type {values.dtype} now. Change it back, or train a new run."
         )
-    if values.dtype in (pl.Categorical, pl.Enum, pl.String):
-        values = blank_to_null(values)
-        if column.kind is not Kind.CATEGORY:
-            values = without_marks(values)
+    if values.dtype == pl.String and column.kind is not Kind.CATEGORY:
+        values = without_marks(values)
     read = _READERS[column.kind](values)
     kept = read.cast(column.dtype).rename(column.name)
     lost = read.is_null() & values.is_not_null() if read.null_count() > values.null_count() else _NONE
@@ -109,7 +113,7 @@ def convert(values: pl.Series, column: Column, source: str) -> pl.Series:
 
 
 def blank_to_null(values: pl.Series, missing_values: Sequence[str] = ()) -> pl.Series:
-    """Return text without blanks around it; where nothing is left, or a word for missing, there is null.
+    """Return text without blanks around it, and null for blank text and for words that mean missing.
 
     >>> blank_to_null(pl.Series([" a", "  ", " NA"]), ["NA"]).to_list()
     ['a', None, None]

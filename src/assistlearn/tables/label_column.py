@@ -1,4 +1,4 @@
-"""The labels of an initiator's table: whole numbers, booleans or text, and of one type for good."""
+"""The labels of an initiator's table: whole numbers, booleans or text, and always of the same type."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from assistlearn.tables.schema import LabelType
 
 _TYPES: dict[LabelType, type[pl.DataType]] = {"Int64": pl.Int64, "String": pl.String, "Boolean": pl.Boolean}
 
+_IN_WORDS: dict[LabelType, str] = {"Int64": "whole numbers", "String": "text", "Boolean": "true and false"}
+
 FEW_ROWS = 20
+"""In fewer rows, two columns may belong together by chance."""
 
 
 def settle_labels(labels: pl.Series, from_text: bool, source: str) -> pl.Series:
@@ -46,11 +49,11 @@ def settle_labels(labels: pl.Series, from_text: bool, source: str) -> pl.Series:
 
 
 MANY_NUMBERS = 12
-"""More different numbers than these are amounts rather than classes, as often as not."""
+"""With more different numbers than this, labels are probably amounts and not classes."""
 
 
 def notes_on_labels(labels: pl.Series, features: pl.DataFrame) -> list[str]:
-    """Return what the owner of labels should look at once more.
+    """Return what the owner of the labels should check.
 
     >>> print(*notes_on_labels(pl.Series("ill", ["yes", "Yes", "no"]), pl.DataFrame()))
     Labels that differ only by case: 'Yes', 'yes'. Each is a class of its own. If they mean the same, write them alike.
@@ -59,7 +62,9 @@ def notes_on_labels(labels: pl.Series, features: pl.DataFrame) -> list[str]:
     notes = []
     copies = [name for name in features.columns if tells_labels(features[name], labels)]
     if copies:
-        notes.append(f"The label, be it under other names: {listed(copies)}. Exclude what is not known beforehand.")
+        notes.append(
+            f"The label under another name: {listed(copies)}. Exclude columns that are not known before the prediction."
+        )
     if known.dtype == pl.String:
         alike = known.filter(known.str.to_lowercase().is_duplicated())
         if len(alike):
@@ -95,16 +100,17 @@ def labels_as_before(labels: pl.Series, type_name: LabelType, source: str) -> pl
     if lost.any():
         row = lost.arg_true()[0]
         raise TableError(
-            f"{source}: the labels in column {labels.name!r} were {type_name} in training, but row {row + 1} has "
-            f"{labels[row]!r}. Correct it."
+            f"{source}: the labels in column {labels.name!r} were {_IN_WORDS[type_name]} in training, but row "
+            f"{row + 1} has {labels[row]!r}. Correct it."
         )
     return read
 
 
 def tells_labels(values: pl.Series, labels: pl.Series) -> bool:
-    """Return whether a column is the labels, be it under other names: each value goes with one class, and each with it.
+    """Return whether a column is the label, perhaps under other names.
 
-    In a few rows other names may be chance; there only the same ones count.
+    Then every value belongs to one class, and every class to one value. In a few rows that may be chance: there the
+    values must be the labels themselves.
 
     >>> tells_labels(pl.Series([*[1, 0] * 10, None]), pl.Series([*["ill", "well"] * 10, None]))
     True

@@ -57,8 +57,8 @@ def load_agent(
     path : path or AgentDescription
         The agent's TOML file, or what it says.
     schema : Schema, optional
-        That of training, to read rows for prediction: see :func:`~assistlearn.tables.read_table`. The estimator depends
-        on the schema and the file only, so it is that of training.
+        The schema of the training table, to read rows for prediction: see :func:`~assistlearn.tables.read_table`. The
+        estimator depends on the schema and the file only, so it is the one of training.
 
     Returns
     -------

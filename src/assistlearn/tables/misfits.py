@@ -1,7 +1,7 @@
-"""Columns of text that are numbers, dates or booleans but for a few cells, or numbers in another notation.
+"""Columns of text that are numbers, dates or booleans except for a few cells, or numbers in another notation.
 
-One bad cell would make categories of a column of numbers, and nobody would hear of it. Common marks of missing values
-are taken for missing ones; what else is in the way is refused by name and row.
+One bad cell would turn a column of numbers into categories, and nobody would notice. Common marks of missing values
+are read as missing. Any other misfit is refused, with its column and row.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import polars as pl
 from assistlearn.errors import TableError
 
 MARKS = ("-", "--", ".", "?", "n.a.", "na", "none", "null", "missing", "unknown", "#n/a", "#value!", "#div/0!")
-"""What stands for a missing value where all others of the column are numbers, dates or booleans; in any case."""
+"""Marks of missing values, in upper or lower case, in columns whose other values are numbers, dates or booleans."""
 
 MANY = 20
-"""Up to so many different values a column may well be categories that look like amounts: ``2nd``, ``3d``."""
+"""A column with up to this many different values may be categories that look like amounts: ``2nd``, ``3d``."""
 
 _NOTATIONS = {
     "commas": r"^[-+]?\d+(,\d+)+(\.\d+)?$",
@@ -34,9 +34,9 @@ def without_marks(text: pl.Series) -> pl.Series:
 
 
 def few_values(text: pl.Series) -> pl.Series | None:
-    """Return the different values of a column, where a look at its first rows says that they are few.
+    """Return the different values of a column if, judging by its first rows, they are few; otherwise None.
 
-    What holds for each of them holds for the column, and they are much quicker to look at.
+    To look at these in place of all rows is much quicker.
 
     >>> few_values(pl.Series(["a", "b"] * 1000)).sort().to_list()
     ['a', 'b']
@@ -86,7 +86,7 @@ def refuse_misfits(text: pl.Series, wrong: pl.Series, noun: str, source: str) ->
 
 
 def refuse_notations(text: pl.Series, source: str) -> None:
-    """Raise ``TableError`` if most values of a column are numbers as some people write them.
+    """Raise ``TableError`` if most values of a column are numbers with commas, units or signs for thousands.
 
     >>> refuse_notations(pl.Series("height", ["1,82", "1,75"]), "lab.csv")
     Traceback (most recent call last):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
+import numpy as np
 import polars as pl
 
 from assistlearn.agent_files.agent_file import AgentDescription
 from assistlearn.alignment.composite_id import BETWEEN, join_ids
 from assistlearn.alignment.id_column import normalise
 from assistlearn.errors import ColumnsError, IdsError, TableError
+from assistlearn.tables.by_column import by_column
 from assistlearn.tables.choosing import choose_features, is_index, match_columns, require_trained
 from assistlearn.tables.features import cleaned, feature, without_values
 from assistlearn.tables.kinds import column_of
@@ -18,6 +21,7 @@ from assistlearn.tables.label_column import labels_as_before, settle_labels, typ
 from assistlearn.tables.schema import Column, Kind, LabelType, Schema
 from assistlearn.tables.sources.open_source import open_source
 from assistlearn.tables.table import Table
+from assistlearn.tables.table_digest import fingerprint
 from assistlearn.tables.weight_column import settle_weights
 
 
@@ -29,9 +33,9 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
     description : AgentDescription
         The agent's file.
     schema : Schema, optional
-        That of training, to read rows for prediction: the features have the same names, order and types, wherever they
-        stand in the table, or there is an error; labels are read where there are any, weights never. By
-        default the features are those that the agent's file chooses, and their kinds are found from the table.
+        The schema of the training table, to read rows for prediction. Features are found by their names, and get the
+        order and types of training; anything else is an error. Labels are read if there are any, weights never. By
+        default the agent's file chooses the features, and their kinds are found from the table.
 
     Returns
     -------
@@ -66,7 +70,7 @@ def _wanted(
 def _beside(
     description: AgentDescription, names: Sequence[str], schema: Schema | None
 ) -> tuple[str | None, str | None]:
-    """Return the columns of labels and weights, where they are to be read."""
+    """Return the columns of labels and weights, if they are to be read."""
     if schema is None:
         return description.label, description.weight
     known = description.label in names and schema.label_type is not None
@@ -85,7 +89,9 @@ class _Reading:
         self._name = str(description.table)
         self._ids_read = [frame.drop_in_place(name) for name in description.id]
         marks = description.preprocessing.missing_values if from_text else ()
-        self._read = {name: cleaned(frame.drop_in_place(name), marks) for name in frame.columns}
+        names = frame.columns
+        read = by_column(lambda values: cleaned(values, marks), map(frame.drop_in_place, names))
+        self._read = dict(zip(names, read, strict=True))
 
     def table(self, schema: Schema | None, label: str | None, weight: str | None) -> Table:
         ids = self._ids()
@@ -95,13 +101,22 @@ class _Reading:
         if schema is None:
             left_out = without_values(self._read, self._name)
             schema = Schema(self._columns(left_out), None if labels is None else type_of_labels(labels))
-        features = pl.DataFrame([feature(self._read.pop(column.name), column, self._name) for column in schema.columns])
-        return Table(self._name, ids, features, schema, labels, left_out, weights)
+        beside = [column for column in (labels, weights) if column is not None]
+        features: list[pl.Series] = []
+        digest = fingerprint(chain([ids], self._features(schema, features), beside))
+        return Table(self._name, ids, pl.DataFrame(features), schema, digest, labels, left_out, weights)
+
+    def _features(self, schema: Schema, kept: list[pl.Series]) -> Iterator[pl.Series]:
+        """Keep the features and hand them on, so that one is looked at while the digest of another is taken."""
+        read = ((self._read.pop(column.name), column) for column in schema.columns)
+        for made in by_column(lambda pair: feature(*pair, self._name), read):
+            kept.append(made)
+            yield made
 
     def _ids(self) -> pl.Series:
         parts = [self._part_of_ids(part) for part in self._ids_read]
         ids = parts[0] if len(parts) == 1 else join_ids(parts, self._name).rename(BETWEEN.join(self._description.id))
-        if ids.hash().n_unique() < len(ids) and ids.n_unique() < len(ids):  # digests need less time and memory
+        if _may_repeat(ids) and ids.n_unique() < len(ids):
             self._refuse_repeated(ids)
         return ids
 
@@ -121,8 +136,8 @@ class _Reading:
             ids = normalise(ids).rename(ids.name)
         if ids.dtype != pl.String and not ids.dtype.is_integer():
             raise IdsError(
-                f"{self._name}: the ids in column {ids.name!r} are of type {ids.dtype}, but two parties must write "
-                "them alike. Save them as text, whole numbers or dates."
+                f"{self._name}: the ids in column {ids.name!r} are of type {ids.dtype}, which all agents cannot write "
+                "in the same way. Save them as text, whole numbers or dates."
             )
         return ids
 
@@ -166,13 +181,19 @@ class _Reading:
         return columns
 
 
+def _may_repeat(ids: pl.Series) -> bool:
+    """Return whether some ids have the same hash: to compare hashes takes a fifth of the time, and less memory."""
+    digests = np.sort(ids.hash().to_numpy())
+    return bool((digests[1:] == digests[:-1]).any())
+
+
 def _without_id(ids: pl.Series) -> pl.Series:
     """Return where an id is missing, or nothing but blanks."""
     if ids.dtype != pl.String:
         return ids.is_null()
-    pieces = [ids.slice(start, _PIECE).str.strip_chars() == "" for start in range(0, len(ids), _PIECE)]
-    return pl.concat(pieces).fill_null(True)
+    pieces = (ids.slice(start, _PIECE) for start in range(0, len(ids), _PIECE))
+    return pl.concat(by_column(lambda piece: piece.str.strip_chars() == "", pieces)).fill_null(True)
 
 
 _PIECE = 100_000
-"""So many rows of text at a time are copied to be looked at."""
+"""This many rows of text are copied at a time to be looked at."""

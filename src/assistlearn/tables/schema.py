@@ -39,7 +39,7 @@ class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The feature columns of a table, in order; kept with the models, so that later rows are read alike.
+    """The feature columns of a table, in order; kept with the models, so that later rows are read in the same way.
 
     Attributes
     ----------

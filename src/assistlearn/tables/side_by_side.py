@@ -1,4 +1,4 @@
-"""Two agents' tables on one machine, side by side: whether their ids meet, and whether a helper has the label."""
+"""Two agents' tables on one machine, side by side: whether their ids match, and whether a helper has the label."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from assistlearn.tables.label_column import tells_labels
 from assistlearn.tables.loading import LoadedAgent
 
 FEW = 0.1
-"""A smaller share of the initiator's samples is suspicious."""
+"""If a helper holds a smaller share of the initiator's samples, the ids are probably written differently."""
 
 _OTHER_WAYS: dict[str, Callable[[pl.Series], pl.Series]] = {
-    "leading zeros are left out": lambda ids: ids.str.replace(r"^0+(\d)", "$1"),
-    "case does not count": lambda ids: ids.str.to_lowercase(),
-    "only letters and digits count": lambda ids: ids.str.replace_all(r"[^\pL\pN]", ""),
-    "only digits count": lambda ids: ids.str.replace_all(r"\D", "").str.replace(r"^0+(\d)", "$1"),
+    "leading zeros were removed": lambda ids: ids.str.replace(r"^0+(\d)", "$1"),
+    "upper and lower case were the same": lambda ids: ids.str.to_lowercase(),
+    "only letters and digits counted": lambda ids: ids.str.replace_all(r"[^\pL\pN]", ""),
+    "only digits counted": lambda ids: ids.str.replace_all(r"\D", "").str.replace(r"^0+(\d)", "$1"),
 }
 
 
@@ -39,7 +39,7 @@ def overlap(initiator: LoadedAgent, helper: LoadedAgent) -> int:
 
 
 def notes_together(initiator: LoadedAgent, helper: LoadedAgent) -> Iterator[str]:
-    """Yield what the owners of two tables should look at once more."""
+    """Yield what the owners of two tables should check."""
     own, theirs = normalise(initiator.table.ids), normalise(helper.table.ids)
     shared, name, features = _shared(own, theirs), helper.description.name, helper.table.features.columns
     hint = _hint(own, theirs, shared)
@@ -47,10 +47,13 @@ def notes_together(initiator: LoadedAgent, helper: LoadedAgent) -> Iterator[str]
         yield f"{name!r} holds {shared:,} of the {len(own):,} samples. {hint}"
     label = initiator.description.label
     if label in features:
-        yield f"{name!r} has a feature {label!r}, as the label is called. If it is the label, exclude it there."
+        yield (
+            f"{name!r} has a feature {label!r}, which is the name of the label. If it is the label, exclude it in its "
+            "file."
+        )
     copies = [column for column in features if column != label and _tells(initiator, helper, column)]
     if copies:
-        yield f"{name!r} has the values of the label in {listed(copies)}. If they are the label, exclude them there."
+        yield f"{name!r} has the values of the label in {listed(copies)}. If that is the label, exclude it in its file."
 
 
 def _shared(own: pl.Series, theirs: pl.Series) -> int:
@@ -58,12 +61,12 @@ def _shared(own: pl.Series, theirs: pl.Series) -> int:
 
 
 def _hint(own: pl.Series, theirs: pl.Series, shared: int) -> str:
-    """Return how far more ids would meet, written in another way; nothing where none is known."""
+    """Return how ids would have to be written for many more to match; nothing where no way is known."""
     for way, change in _OTHER_WAYS.items():
         here, there = change(own), change(theirs)
         found = _shared(here, there)
         if found > 2 * shared + 10 and here.n_unique() == len(here):
-            return f"It would be {found:,} if {way}: write ids alike on both sides."
+            return f"{found:,} would match if {way}. Write ids in the same way in both tables."
     return ""
 
 

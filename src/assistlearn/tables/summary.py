@@ -19,7 +19,7 @@ from assistlearn.tables.table import Table
 MANY_ROWS = 10
 """Fewer numbers in a row may rise by one by chance."""
 
-NO_LEARNER = "none: it has labels alone, and takes no turns of its own"
+NO_LEARNER = "none: the agent has labels alone, and takes no turns"
 
 STAYS = (
     "the table: no value, no column's name or type, not how many columns there are",
@@ -30,16 +30,16 @@ LEAVES = (
     "how many ids there are, and which of them the other side holds too (by private set intersection or keyed hashes)",
 )
 LEAVES_TURNS = (
-    "in each turn: for every shared sample whether the new model is right (in the soft method: how sure it is of the "
-    "truth; with more than two classes, of every class), the model's weight, and the model's answers for samples that "
-    "the run holds out",
+    "in each turn: for every shared sample, whether the new model is right (with the method soft: how likely it finds "
+    "the true class; with more than two classes, each class)",
+    "in each turn: the weight of the new model, and its answers for the hold-out samples",
 )
-LEAVES_HELPER = ("in prediction: for every sample asked for, one score per class",)
-LEAVES_WEIGHTS = ("once: the weight of every shared sample (with the method label-private, it stays here)",)
+LEAVES_HELPER = ("in prediction: one score per class, for every sample that is asked about",)
+LEAVES_WEIGHTS = ("once: the weight of every shared sample (not with the method label-private)",)
 LEAVES_INITIATOR = (
-    "once: the label of every shared sample, as a number under a secret permutation of the classes (with the method "
-    "label-private, one that chance has changed)",
-    "in prediction: the ids of the samples asked for, hashed or encrypted as in training",
+    "once: the label of every shared sample, as a number; which number stands for which class is secret (with the "
+    "method label-private: a label that chance has changed)",
+    "in prediction: the ids of the samples that are asked about, hashed or encrypted as in training",
 )
 
 
@@ -70,7 +70,7 @@ class AgentSummary:
     Attributes
     ----------
     name, role, source, learner : str
-        Who, initiator or helper, where the table is, which learner; :data:`NO_LEARNER` where there is none.
+        Who, initiator or helper, where the table is, which learner; ``NO_LEARNER`` where there is none.
     rows : int
         Samples in the table.
     columns : tuple of ColumnSummary
@@ -82,7 +82,7 @@ class AgentSummary:
     classes : dict from str to int, or None
         How often each label occurs, rows without one left out; None at a helper.
     weights : WeightSummary or None
-        The samples' weights; None where all count alike.
+        The samples' weights; None where all count the same.
     preprocessing : tuple of str
         What is done to the columns before the learner sees them.
     leaves, stays : tuple of str
@@ -177,7 +177,7 @@ def _steps(estimator: Any) -> Iterator[str]:
         return
     for name, branch, columns in estimator["prepare"].transformers:
         steps = [type(step).__name__ for _, step in branch.steps] if isinstance(branch, Pipeline) else [_name(branch)]
-        yield f"{len(columns)} columns of {name}: {', '.join(steps)}"
+        yield f"{len(columns)} column{'s' * (len(columns) != 1)} of {name}: {', '.join(steps)}"
 
 
 def _name(branch: Any) -> str:
@@ -189,10 +189,10 @@ def _notes(agent: LoadedAgent, columns: tuple[ColumnSummary, ...], now: dt.datet
     if agent.table.left_out:
         yield f"Left out, because no row has a value: {listed(agent.table.left_out)}."
     if agent.table.index:
-        yield f"The index of a data frame is no feature: {listed(agent.table.index)}."
+        yield f"Not used as a feature, because it looks like the index of a data frame: {listed(agent.table.index)}."
     counters = [column.name for column in columns if _counts_rows(agent.table.features[column.name])]
     if counters:
-        yield f"Different in every row, like a row's number: {listed(counters)}. Exclude what only tells rows apart."
+        yield f"Numbers that only count the rows: {listed(counters)}. Exclude them."
     constant = [column.name for column in columns if column.distinct == 1 and column.missing == 0.0]
     if constant:
         yield f"The same value in every row: {listed(constant)}. They add nothing; exclude them."

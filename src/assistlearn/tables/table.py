@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import polars as pl
 
 from assistlearn.tables.schema import Schema
-from assistlearn.tables.table_digest import fingerprint
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,20 +23,23 @@ class Table:
         Floats and, for categories, text; missing values are null.
     schema : Schema
         The kinds of the features.
+    fingerprint : str
+        A digest of ids, features, labels and weights. It differs if the table or the order of its rows differs.
     labels : Series or None
         Whole numbers, booleans or text, missing where a row is not to be trained on; None at a helper.
     left_out : tuple of str
         Columns that would have been features, but have no value in any row.
     weights : Series or None
-        Floats from 0 on, missing only where a row has no label; None where all rows count alike.
+        Floats from 0 on, missing only where a row has no label; None where all rows count the same.
     index : tuple of str
-        Columns that are no features, as they are the index of a data frame.
+        Columns that are not features because they are the index of a data frame.
     """
 
     source: str
     ids: pl.Series
     features: pl.DataFrame
     schema: Schema
+    fingerprint: str
     labels: pl.Series | None = None
     left_out: tuple[str, ...] = ()
     weights: pl.Series | None = None
@@ -46,9 +47,3 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A digest of ids, features, labels and weights: another one means another table, or order of its rows."""
-        beside = [column for column in (self.labels, self.weights) if column is not None]
-        return fingerprint([self.ids, *self.features.iter_columns(), *beside])

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import polars as pl
 
+from assistlearn.tables.by_column import by_column
+
 
 def fingerprint(columns: Iterable[pl.Series]) -> str:
     """Return a digest of these columns: names, types, values, which are missing, and the order of the rows.
@@ -21,8 +23,8 @@ def fingerprint(columns: Iterable[pl.Series]) -> str:
     64
     """
     digest = hashlib.sha256()
-    for column in columns:
-        for pieces in _parts(column):
+    for parts in by_column(lambda column: [*_parts(column)], columns):
+        for pieces in parts:
             digest.update(sum(map(len, pieces)).to_bytes(8, "little"))
             for piece in pieces:
                 digest.update(piece)
@@ -37,9 +39,18 @@ def _parts(column: pl.Series) -> Iterable[Sequence[bytes | memoryview]]:
     yield [np.packbits(column.is_null().to_numpy()).data] if column.has_nulls() else [b""]
     if column.dtype == pl.String:
         yield _bytes(column.str.len_bytes().fill_null(0).cast(pl.UInt32))
-        yield [(column.drop_nulls().str.join("").item() or "").encode()]
+        yield [*_text(column.drop_nulls() if column.has_nulls() else column)]
     else:
         yield _bytes(column.fill_null(False if column.dtype == pl.Boolean else 0) if column.has_nulls() else column)
+
+
+def _text(column: pl.Series) -> Iterable[bytes]:
+    for start in range(0, len(column), _PIECE):
+        yield column.slice(start, _PIECE).str.join("").item().encode()
+
+
+_PIECE = 20_000
+"""So many rows of text at a time are joined: all of them would not fit into the processor's cache."""
 
 
 def _bytes(numbers: pl.Series) -> list[memoryview]:

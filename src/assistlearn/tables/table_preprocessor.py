@@ -40,8 +40,8 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     It is the preprocessing of the command line: the same rules say what a column is, and the same transformers of
     scikit-learn make numbers of it. :class:`~assistlearn.AssistedClassifier` puts it before learners that
-    cannot take their columns as they are. Without settings it suits linear models, networks and neighbours;
-    :meth:`for_learner` returns what suits another learner.
+    cannot take their columns as they are. With the default settings it suits linear models, networks and neighbours.
+    For another learner use :meth:`for_learner`.
 
     Parameters
     ----------
@@ -54,16 +54,16 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Columns, by name or pattern, whose numbers are codes and not amounts. Columns of a categorical data type are
         categories anyway.
     missing : {"impute", "keep"}, default="impute"
-        Whether missing numbers become the median, and a further column says where they were missing; or stay missing.
+        Fill missing numbers with the median, and add a column that says where they were missing; or keep them missing.
     missing_values : sequence of str, default=("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
-        What text stands for a missing value, besides none at all.
+        Words that stand for a missing value. Empty text always does.
     scale : {"standard", "minmax", "none"}, default="standard"
-        Whether numbers are brought to mean zero and variance one, between 0 and 1, or neither.
+        Bring numbers to mean zero and variance one, bring them between 0 and 1, or leave them as they are.
     dates : {"days", "refuse"}, default="days"
-        Whether dates and moments become days since 1970 (UTC), or are an error.
+        Turn dates and moments into days since 1970 (UTC), or refuse them.
     text : {"read", "category"}, default="read"
-        Whether a column of text that is numbers, booleans or ISO dates throughout is read as such, as in a CSV file; or
-        all text is categories, as in a Parquet file.
+        Read a column of text that is all numbers, booleans or ISO dates as such, as in a CSV file; or treat all text as
+        categories, as in a Parquet file.
 
     Attributes
     ----------
@@ -116,15 +116,15 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def for_learner(cls, learner: Any, **parameters: Any) -> Self:
-        """Return the one that suits a learner, as the default preprocessing would have it.
+        """Return a preprocessor that suits a learner, with the choices of the default preprocessing.
 
         Parameters
         ----------
         learner : scikit-learn classifier
-            Trees get codes, others one column for each category; who takes missing values gets them; who measures
-            distances gets scaled numbers.
+            Trees get codes, and all others one column for each category. Learners that take missing values get them.
+            All but trees get scaled numbers.
         **parameters : dict
-            Parameters that are to be otherwise.
+            Parameters to set differently.
 
         Returns
         -------

@@ -21,7 +21,7 @@ def settle_weights(weights: pl.Series, labels: pl.Series, from_text: bool, sourc
         if row is not None:
             raise TableError(
                 f"{where}: row {row + 1} has {numbers[row]!r}, which {what}; {wrong.sum():,} of {len(numbers):,} rows "
-                "are so. A weight is a number from 0 on; 0 leaves a row out of training."
+                "have such a weight. A weight is a number from 0 on; 0 leaves a row out of training."
             )
     missing = numbers.is_null() & labels.is_not_null()
     row = _first(missing)
@@ -33,7 +33,7 @@ def settle_weights(weights: pl.Series, labels: pl.Series, from_text: bool, sourc
     if not (numbers.filter(labels.is_not_null()) > 0.0).any():
         raise TableError(
             f"{where}: the weight of every one of the {labels.len() - labels.null_count():,} rows that have a label is "
-            "0, so that there is nothing to train on. Give some of them a weight above 0."
+            "0. There is nothing to train on. Give some of them a weight above 0."
         )
     return numbers
 

@@ -113,7 +113,7 @@ def test_a_redirect_is_followed_and_the_table_is_called_by_its_url(read, odd):
 
 TROUBLE = {
     "nothing.csv": (TableError, "the connection broke"),
-    "broken.csv": (TableError, "the server failed, with status 500. See whether the server runs"),
+    "broken.csv": (TableError, "the server failed, with status 500. Check whether the server runs"),
     "closed.csv": (TableError, "access is denied. Put credentials that may read it into the file ~/.netrc"),
     "half.csv": (TableError, "only a part has come. Try again"),
     "page.csv": (TableError, "gives a web page in place of a table"),

@@ -15,7 +15,7 @@ from assistlearn.errors import TableError
 from assistlearn.tables.sources.raw_csv import CsvFile, refuse_encoding, refuse_ragged
 
 SAMPLED_ROWS = 10_000
-"""So many rows of a CSV file are looked at before it is read; a column that turns out different is read again."""
+"""The rows of a CSV file that are looked at before it is read. A column that turns out different is read again."""
 
 
 class CsvSource:
@@ -42,7 +42,7 @@ class CsvSource:
         return frame.select(columns)
 
     def _collect(self, columns: Sequence[str], numbers: Sequence[str]) -> pl.DataFrame:
-        """Read in the quickest of three ways that does: to look for words for missing values takes its time."""
+        """Read in the quickest of three ways that works: to look for words for missing values takes time."""
         words, types = self._missing_values, self._types(numbers)
         if not self._are_words_among_numbers:
             with suppress(pl.exceptions.ComputeError):  # further down there is a word
@@ -102,7 +102,7 @@ def _is_number(word: str) -> bool:
 
 @contextmanager
 def _readable(table: CsvFile) -> Iterator[None]:
-    """Turn the engine's complaints into errors that name the file."""
+    """Turn the errors of Polars into errors that name the file."""
     try:
         yield
     except pl.exceptions.NoDataError:
@@ -115,8 +115,8 @@ def _readable(table: CsvFile) -> Iterator[None]:
             refuse_ragged(table, len(header), only_short=False)
         said = str(error).strip().partition("\n")[0].replace(str(table.path), str(table))
         raise TableError(
-            f"{table} cannot be read: {said}. It must be UTF-8 text with a header and as many values in every row, "
-            "parted by what the key 'separator' says."
+            f"{table} cannot be read: {said}. It must be UTF-8 text with a header, and every row must have as many "
+            "values as the header, with the separator that the key 'separator' names between them."
         ) from error
 
 

@@ -56,7 +56,7 @@ class ObjectParquetSource:
         try:
             frame = self._bounded(self._parquet.read, columns, text)
         except TableError:
-            self._refuse_changed()  # then it is no wonder
+            self._refuse_changed()  # if it was changed, that explains the error
             raise
         self._refuse_changed()
         return frame
@@ -82,7 +82,7 @@ class ObjectParquetSource:
     def _refuse_changed(self) -> None:
         if self._bounded(self._look) != self._seen:
             raise TableError(
-                f"{self._place}: the table {self._table} was changed while it was read. Try again; write tables under "
+                f"{self._place}: the table {self._table} was changed while it was read. Try again. Write tables under "
                 "a new name, so that nobody reads half of one."
             )
 

@@ -1,7 +1,7 @@
 """Which files of a folder are its table: those that end in ``.parquet``, by their paths, in alphabetical order.
 
-Folders below count, too, and names such as ``year=2020`` are columns. What begins with ``_`` or ``.`` is the writer's
-own and does not count.
+Folders below count, too, and names such as ``year=2020`` are columns. Names that begin with ``_`` or ``.``
+are for the program that wrote the folder, and do not count.
 """
 
 from __future__ import annotations

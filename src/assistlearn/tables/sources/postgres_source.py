@@ -107,8 +107,8 @@ class PostgresSource:
             raise
         except TimeoutError:
             raise TableError(
-                f"{self._place}: {shown(self._url)} did not answer within {self._seconds:g} s. See whether it runs and "
-                "can be reached from here; for a query that takes long, raise read_seconds in the agent's file."
+                f"{self._place}: {shown(self._url)} did not answer within {self._seconds:g} s. Check whether it runs "
+                "and can be reached from here. For a query that takes long, raise read_seconds in the agent's file."
             ) from None
         except Exception as error:
             if not type(error).__module__.startswith(("adbc", "polars")):

@@ -1,6 +1,6 @@
 """A look at the bytes of a CSV file: its encoding, and rows that have too few or too many values.
 
-The engine fills short rows up without a word, and says of others neither row nor encoding.
+Polars fills short rows without a warning. For other faults it names neither the row nor the encoding.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def refuse_ragged(table: CsvFile, n_columns: int, *, only_short: bool) -> None:
     n_columns : int
         How many the header has.
     only_short : bool
-        Whether the engine has found no long row. Then lines are counted as wholes, which is fast, and read value by
-        value only where a quote makes that necessary.
+        Whether Polars has found no long row. Then separators are counted line by line, which is fast, and values are
+        read one by one only if a line may be too short.
     """
     if only_short and not _some_short(table, n_columns):
         return
@@ -96,7 +96,7 @@ def _refuse_first(reader: Any, table: CsvFile, n_columns: int) -> None:
             raise TableError(
                 f"{table}: row {row} (line {reader.line_num}) has {len(values)} "
                 f"{'value' if len(values) == 1 else 'values'}, and the header has {n_columns} columns. Write as "
-                f"many values in every row; one with {table.separator!r} in it stands in double quotes."
+                f"many values in every row. Put a value that contains {table.separator!r} in double quotes."
             )
 
 

@@ -1,6 +1,6 @@
 """What goes wrong between this machine and a server of tables, in words: what it is, and what to do.
 
-Servers quote keys and signatures in their answers, so that nothing of these is shown but a few known words.
+Servers quote keys and signatures in their answers. So nothing of an answer is shown but a few known words.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _REMEDIES = {
     "missing": "Correct the URL, or put the table there.",
     "region": "Name its region: set AWS_REGION in the environment.",
     "again": "Try again; write tables under a new name, so that nobody reads half of one.",
-    "host": "Correct the URL{endpoint}, or see to the network.",
-    "late": "See whether the server runs, or let it take longer: raise read_seconds in the agent's file.",
-    "server": "See whether the server runs and can be reached from here, then try again.",
-    "certificate": "Let its owner mend that; the certificates of an authority of your own go into SSL_CERT_FILE.",
+    "host": "Correct the URL{endpoint}, or check the network.",
+    "late": "Check whether the server runs. If it needs more time, raise read_seconds in the agent's file.",
+    "server": "Check whether the server runs and can be reached from here, then try again.",
+    "certificate": "Ask its owner to correct that, or name the certificates of your own authority in SSL_CERT_FILE.",
     "url": "Name the URL of the table itself.",
 }
 
@@ -70,7 +70,7 @@ def trouble_with(error: BaseException, table: TableUrl, place: str) -> TableErro
     status = _STATUS.search(said)
     if found is None and status is None and not _is_remote(error, said):
         return None
-    failed = f"the server failed, with status {status[1]}" if status else "the server cannot be talked to"
+    failed = f"the server failed, with status {status[1]}" if status else "the server does not speak as expected"
     what, remedy = found or (failed, "server")
     kind = MissingTableError if remedy == "missing" else TableError
     if remedy == "credentials":

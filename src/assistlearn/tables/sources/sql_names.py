@@ -21,6 +21,6 @@ def refuse_twice(names: list[str], place: str) -> list[str]:
     twice = [name for name, n in Counter(names).items() if n > 1]
     if twice:
         raise TableError(
-            f"{place}: the query has more than one column {twice[0]!r}. Name each otherwise: ... as another_name"
+            f"{place}: the query has more than one column {twice[0]!r}. Give each its own name: ... as another_name"
         )
     return names

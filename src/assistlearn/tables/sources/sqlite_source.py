@@ -17,7 +17,7 @@ from assistlearn.tables.sources.sql_names import quoted, refuse_twice
 
 MAGIC = b"SQLite format 3\x00"
 ROWS = 50_000
-"""So many rows are Python's objects at a time."""
+"""Rows that are held as Python objects at a time."""
 
 LOCKED = 10.0
 """Seconds to wait for somebody who writes."""
