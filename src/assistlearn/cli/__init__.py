@@ -1,4 +1,4 @@
-"""The command line: ``assistlearn init | check | simulate | predict | show | audit | privacy | forget``.
+"""The command line: ``assistlearn COMMAND``.
 
 ===========  =============================================================================
 exit code    meaning
@@ -6,8 +6,9 @@ exit code    meaning
 0            all is well
 1            a fault of the program
 2            something in the input is wrong: an option, a file, a table, a run's folder
-3            an agent refused, or cannot be reached
+3            an agent refused or cannot be reached, or the network does not work
 4            a ledger was changed
+6            a run waits for the consent of helpers' owners
 130          interrupted
 ===========  =============================================================================
 
@@ -17,6 +18,10 @@ With ``--json`` a command prints exactly one JSON object on standard output. Whe
 A command imports what it needs when it is called, so that ``--help`` does not wait for scikit-learn.
 """
 
-from assistlearn.cli.program import app, main
+from assistlearn.cli.engine_memory import hand_memory_back
+
+hand_memory_back()
+
+from assistlearn.cli.program import app, main  # noqa: E402  (what it imports may import Polars)
 
 __all__ = ["app", "main"]

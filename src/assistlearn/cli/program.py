@@ -16,6 +16,7 @@ from assistlearn import __version__
 from assistlearn.cli.answering_requests import approve, reject
 from assistlearn.cli.audit import audit
 from assistlearn.cli.check import check
+from assistlearn.cli.doctor import doctor
 from assistlearn.cli.forget import forget
 from assistlearn.cli.init import init
 from assistlearn.cli.move import move
@@ -48,8 +49,8 @@ FAULT, WRONG, ABSENT, CHANGED, AWAITED, INTERRUPTED = 1, 2, 3, 4, 6, 130
 OF_A_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS)
 
 LEDGER_REMEDY = (
-    "Bring the ledger and the files beside it whose names begin as its own does back from a backup. Where there is "
-    "none, ask who changed them, and keep them elsewhere: without them a new ledger begins, which counts from nothing."
+    "Restore the ledger from a backup, with the files beside it whose names begin in the same way. If there is no "
+    "backup, ask who changed them, and move them elsewhere: then a new ledger begins, and counts from zero."
 )
 
 app = typer.Typer(
@@ -57,26 +58,32 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("init")(init)
-app.command("check")(check)
-app.command("worth")(worth)
-app.command("simulate")(simulate)
-app.command("predict")(predict)
-app.command("serve")(serve)
-app.command("show")(show)
-app.command("report")(report)
-app.command("watch")(watch)
-app.command("audit")(audit)
-app.command("requests")(requests)
-app.command("approve")(approve)
-app.command("reject")(reject)
-app.command("privacy")(privacy)
-app.command("forget")(forget)
-app.command("move")(move)
-app.command("train")(train)
-app.add_typer(network, name="network")
-app.add_typer(site, name="site")
-app.command("reproduce")(reproduce)
+BEGIN, TRAIN, RESULT, PREDICT = "Begin", "Train", "Look at a result", "Predict"
+OWNER, BETWEEN, PAPER = "Data protection and consent", "A network of organisations", "The paper"
+PANELS = (BEGIN, TRAIN, RESULT, PREDICT, OWNER, BETWEEN, PAPER)
+"""The headings under which help shows the commands."""
+
+app.command("init", rich_help_panel=BEGIN)(init)
+app.command("check", rich_help_panel=BEGIN)(check)
+app.command("worth", rich_help_panel=BEGIN)(worth)
+app.command("doctor", rich_help_panel=BEGIN)(doctor)
+app.command("simulate", rich_help_panel=TRAIN)(simulate)
+app.command("train", rich_help_panel=TRAIN)(train)
+app.command("show", rich_help_panel=RESULT)(show)
+app.command("report", rich_help_panel=RESULT)(report)
+app.command("watch", rich_help_panel=RESULT)(watch)
+app.command("predict", rich_help_panel=PREDICT)(predict)
+app.command("serve", rich_help_panel=PREDICT)(serve)
+app.command("audit", rich_help_panel=OWNER)(audit)
+app.command("privacy", rich_help_panel=OWNER)(privacy)
+app.command("requests", rich_help_panel=OWNER)(requests)
+app.command("approve", rich_help_panel=OWNER)(approve)
+app.command("reject", rich_help_panel=OWNER)(reject)
+app.command("forget", rich_help_panel=OWNER)(forget)
+app.command("move", rich_help_panel=OWNER)(move)
+app.add_typer(network, name="network", rich_help_panel=BETWEEN)
+app.add_typer(site, name="site", rich_help_panel=BETWEEN)
+app.command("reproduce", rich_help_panel=PAPER)(reproduce)
 
 
 def _version(asked: bool) -> None:
@@ -93,7 +100,7 @@ def _help(
         typer.Option("--version", metavar="", callback=_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """Organisations that know different things about the same people help one of them to classify better.
+    """Organisations that hold different data about the same people help one of them to classify better.
 
     To begin: assistlearn init demo --example
     """
@@ -171,7 +178,7 @@ def _remedies(error: BaseException) -> Iterator[str]:
     if isinstance(error, LedgerError):
         yield LEDGER_REMEDY
     elif isinstance(error, OSError) and not isinstance(error, AssistLearnError) and error.errno in OF_A_DISK:
-        yield "Make room on its disk, or put its rights right. What was written before is whole."
+        yield "Make room on the disk, or correct the rights of the folder. Files that were written before are whole."
 
 
 def _with_usage(error: Any) -> Exception:
