@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 export MPLBACKEND := Agg
 unexport PYTHONDONTWRITEBYTECODE  # every agent of a test is a process; each would compile the package again
 
-.PHONY: help setup test lint types layers unit failures attacks coverage docs demo bench clean
+.PHONY: help setup test lint types layers unit failures attacks coverage docs linkcheck demo dist bench clean
 .PHONY: network-results network-reach network-attacks network-site network-failures
 
 help: ## List the targets
@@ -65,11 +65,17 @@ attacks: $(STAMP) ## What a dishonest member, relay, initiator, helper or local 
 coverage: $(STAMP) ## Tests and doctests, with the branches they do not reach
 	$(BIN)/pytest -q -n $(JOBS) --cov --cov-report=term-missing:skip-covered
 
-docs: $(STAMP) ## API documentation, warnings as errors
-	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+docs: $(STAMP) ## Documentation, its tutorials run, warnings as errors
+	$(BIN)/sphinx-build -q -W --keep-going -j $(JOBS) -b html docs docs/_build/html
+
+linkcheck: $(STAMP) ## Ask every address that the documentation links to (needs a network)
+	ASSISTLEARN_NOTEBOOKS=off ASSISTLEARN_ONLINE=1 $(BIN)/sphinx-build -q -j $(JOBS) -b linkcheck docs docs/_build/linkcheck
 
 demo: $(STAMP) ## Three agents on real data: a table and a picture in out/
 	$(BIN)/python -m assistlearn.demo --out out
+
+dist: $(STAMP) ## Wheel and sdist, installed and tried in fresh environments: without extras, and with each
+	$(BIN)/python -m bench.dist
 
 bench: $(STAMP) ## Speed and memory, side by side with AdaBoostClassifier and pooled boosting (half an hour)
 	$(BIN)/python -m bench.overhead
@@ -77,4 +83,4 @@ bench: $(STAMP) ## Speed and memory, side by side with AdaBoostClassifier and po
 	$(BIN)/python -m bench.scale --out out/scale
 
 clean: ## Remove what the targets made
-	rm -rf $(VENV) out docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) out dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
