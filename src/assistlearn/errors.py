@@ -12,27 +12,45 @@ class AssistLearnError(Exception):
 
 
 class SettingsError(AssistLearnError, ValueError):
-    """A parameter has a value it cannot have."""
+    """A setting, parameter or option has a value that it cannot have.
+
+    What to do: Use one of the values that the message names.
+    """
 
 
 class ColumnsError(AssistLearnError, ValueError):
-    """An agent's columns are unknown, empty or ambiguous."""
+    """The columns of an agent are unknown, empty, or given twice.
+
+    What to do: Compare the names of the columns with those of the data.
+    """
 
 
 class LearnerError(AssistLearnError, ValueError):
-    """An agent's private estimator failed, or answered something that cannot be used."""
+    """The learner of an agent failed, or its answer cannot be used.
+
+    What to do: Try the learner alone on the same table. The message says what it raised.
+    """
 
 
 class LearnerTypeError(LearnerError, TypeError):
-    """The same, where the estimator itself raised a ``TypeError``."""
+    """The learner of an agent raised a ``TypeError``.
+
+    What to do: As for :class:`LearnerError`; often a parameter of the learner has the wrong type.
+    """
 
 
 class DescriptionError(AssistLearnError, ValueError):
-    """An agent's file says something that cannot be: a key, a type, a value."""
+    """An agent file or task file has a wrong key, type or value.
+
+    What to do: Correct the key that the message names, then run ``assistlearn check``.
+    """
 
 
 class WrongKeyError(DescriptionError):
-    """A key of a file has a value that cannot be, or that does not go with those of other keys."""
+    """A key of a file has a wrong value, or one that does not fit another key.
+
+    What to do: Correct the key that the message names, then run ``assistlearn check``.
+    """
 
     def __init__(self, key: str, message: str) -> None:
         super().__init__(message)
@@ -40,95 +58,168 @@ class WrongKeyError(DescriptionError):
 
 
 class TableError(AssistLearnError, ValueError):
-    """An agent's table cannot be read, or cannot be used as it is."""
+    """An agent's table cannot be read, or cannot be used as it is.
+
+    What to do: Correct the table, or the keys of the agent file that say how to read it.
+    """
 
 
 class MissingTableError(TableError, FileNotFoundError):
-    """There is no file where the agent's table should be."""
+    """There is no file where the agent's table should be.
+
+    What to do: Check the path in the agent file. Relative paths begin at the folder of that file.
+    """
 
 
 class UntrustedFileError(AssistLearnError, ValueError):
-    """A saved model holds types that nobody has said to trust."""
+    """A saved model holds types that you have not said to trust.
+
+    What to do: If you know who made the file, name the types in ``trusted``. If not, do not load it.
+    """
 
 
 class AlignmentError(AssistLearnError, ValueError):
-    """The agents cannot agree on the samples they share."""
+    """The agents cannot agree on the samples that they share.
+
+    What to do: See the more exact errors below. If there is none, compare ``alignment``, the secret and the ids at both
+    sides.
+    """
 
 
 class IdsError(AlignmentError):
-    """Ids that are missing, repeated, or of a type that cannot name a sample; shows ids, so it is for their owner."""
+    """Ids are missing, given twice, or of a type that cannot name a sample.
+
+    The message shows ids: it is for their owner.
+
+    What to do: Correct the ids in the table, or name the right id columns in the agent file.
+    """
 
 
 class OverlapError(AlignmentError):
-    """The agents share no samples, or too few."""
+    """The agents share no samples, or too few.
+
+    What to do: Compare how both sides write their ids: ``assistlearn check`` with all agent files. Check that both have
+    the same secret.
+    """
 
 
 class TableChangedError(AlignmentError):
-    """A table no longer holds the samples that a run was aligned on."""
+    """A table no longer holds the samples that a run was begun with.
+
+    What to do: Bring the old table back and resume; or train on with the new one: ``assistlearn train --from RUN``.
+    """
 
 
 class MovedColumnsError(AlignmentError):
-    """The values of a table's columns are far from those that its models were trained with."""
+    """The values of a column are far from those that its models were trained with.
+
+    What to do: Look for changed units or codes in that column. If the new values are right, train again.
+    """
 
 
 class MissingExtraError(AssistLearnError, ImportError):
-    """A part that needs a package which is not installed."""
+    """A package is needed that is not installed.
+
+    What to do: Install the extra that the message names.
+    """
 
 
 class MissingDataError(AssistLearnError, FileNotFoundError):
-    """A data set's file was not found, and could not be downloaded."""
+    """The file of a data set is not there, and could not be downloaded.
+
+    What to do: Name its folder in ``ASSISTLEARN_DATA``, or go online.
+    """
 
 
 class CorruptDataError(AssistLearnError, ValueError):
-    """A data set's file is not what it should be."""
+    """The file of a data set is not what it should be.
+
+    What to do: Remove it, and load the data set again.
+    """
 
 
 class ProtocolError(AssistLearnError, ValueError):
-    """A message is malformed, or says something that cannot be."""
+    """A message is malformed, or says something that cannot be true.
+
+    What to do: Use the same release at all agents. If they are the same, ask the sender what runs there.
+    """
 
 
 class OutOfOrderError(ProtocolError):
-    """A message that is well formed, but not what can come now."""
+    """A message is well formed, but cannot come at this moment.
+
+    What to do: Resume the run. If it comes again, report it.
+    """
 
 
 class RefusedError(AssistLearnError):
-    """Another agent refused a request; says why."""
+    """Another agent refused a request. The message says why.
+
+    What to do: Do what the reason says, or ask the owner of that agent.
+    """
 
 
 class FailedThereError(RefusedError):
-    """An agent could not do what it was asked for: not that it may not, but that something went wrong there."""
+    """Another agent failed: it may do what it was asked for, but something went wrong there.
+
+    What to do: Ask the owner of that agent to look into ``problems.log`` in its folder of models.
+    """
 
 
 class NoConsentError(RefusedError):
-    """An agent's owner has not said whether a run is allowed; the initiator may ask for that."""
+    """The owner of an agent has not decided yet whether a run is allowed.
+
+    What to do: Nothing: ``train`` asks for consent by itself.
+    """
 
 
 class ConsentAwaitedError(AssistLearnError):
-    """Agents' owners have been asked whether a run is allowed, and have not answered yet; says who, and since when."""
+    """Owners were asked for consent and have not answered yet. The message says who, and since when.
+
+    What to do: Wait, and give the same command again; or add ``--wait MINUTES``.
+    """
 
 
 class RequestsError(AssistLearnError, ValueError):
-    """A request for consent is unknown at an agent, or its file has been changed or damaged."""
+    """A request for consent is unknown at an agent, or its file was changed or damaged.
+
+    What to do: List the requests: ``assistlearn requests FILE``.
+    """
 
 
 class SitsOutError(RefusedError):
-    """Another agent sits a turn out, as its owner has set limits; the run goes on."""
+    """Another agent sits out a turn because its owner has set limits. The run goes on.
+
+    What to do: Nothing, or ask its owner for higher limits.
+    """
 
 
 class CannotGoOnError(RefusedError):
-    """Turns of an earlier run cannot be taken again, for a reason that the initiator may know."""
+    """Turns of an earlier run cannot be taken again. The message says why.
+
+    What to do: Train anew without ``--from``; or leave out ``--require-kept``, so that this agent trains anew.
+    """
 
 
 class StartedAnewError(RefusedError):
-    """Another agent has started anew in the middle of something, and has forgotten what was not on its disk."""
+    """Another agent was started again in the middle of its work, and has lost what was not on its disk.
+
+    What to do: Give the command again, or resume the run.
+    """
 
 
 class UnreachableError(AssistLearnError, ConnectionError):
-    """An agent does not answer: its process ended, hangs, or cannot be reached."""
+    """An agent does not answer: its process has ended, hangs, or cannot be reached.
+
+    What to do: Check that it runs, then resume. For a slow learner, raise ``--timeout``.
+    """
 
 
 class AgentGoneError(UnreachableError):
-    """An agent cannot be reached, and the run goes on without it."""
+    """An agent cannot be reached, and the run goes on without it.
+
+    What to do: Nothing; set ``absent`` to "stop" if runs should stop instead.
+    """
 
     def __init__(self, agent: str, reason: str) -> None:
         super().__init__(f"Agent {agent!r} is gone: {reason}")
@@ -137,31 +228,52 @@ class AgentGoneError(UnreachableError):
 
 
 class DoubtedError(AgentGoneError):
-    """An agent is not believed, and the run goes on without it: nothing that it has said counts."""
+    """An agent sent something that cannot be true. The run goes on without it, and nothing that it said counts.
+
+    What to do: Talk to its owner before you work with it again.
+    """
 
 
 class NetworkError(AssistLearnError, ConnectionError):
-    """The network between organisations does not work: relay, certificates, kits, jobs."""
+    """The network between organisations does not work: the relay, a certificate, a kit or a job.
+
+    What to do: Run ``assistlearn site check`` at the organisation that the message names.
+    """
 
 
 class BusyError(AssistLearnError, BlockingIOError):
-    """More is asked for at once than can be answered soon."""
+    """More is asked for at the same time than can be answered soon.
+
+    What to do: Ask again later, or ask less at a time.
+    """
 
 
 class RunError(AssistLearnError, ValueError):
-    """A run's folder is missing, damaged, or of another run."""
+    """The folder of a run is missing, damaged, or belongs to another run.
+
+    What to do: Check the path. A damaged run cannot be resumed: bring it back from a backup, or train again.
+    """
 
 
 class DiskError(RunError, OSError):
-    """A file cannot be written: the disk is full, or refuses."""
+    """A file cannot be written: the disk is full, or writing is not allowed.
+
+    What to do: Make room or change the rights of the folder, then resume.
+    """
 
 
 class InterruptedRunError(RunError):
-    """A run was interrupted by whoever started it; says how to go on."""
+    """You have interrupted a run.
+
+    What to do: Resume it with the command that the message names.
+    """
 
 
 class LedgerError(AssistLearnError, ValueError):
-    """A ledger has been changed after it was written."""
+    """A ledger was changed after it was written.
+
+    What to do: Bring the ledger back from a backup, and ask who changed it.
+    """
 
 
 class AssistLearnWarning(UserWarning):

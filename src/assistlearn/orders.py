@@ -1,7 +1,7 @@
 """Whose turn it is: the order of the agents in a round.
 
 An order is a callable that says all turns of a round at once, or an :class:`Adaptive` one that is asked turn by turn
-and knows what has happened, or :data:`GREEDY`, which lets every agent try and takes the best.
+and knows what has happened, or ``GREEDY``, which lets every agent try and takes the best.
 """
 
 from __future__ import annotations

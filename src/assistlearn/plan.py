@@ -99,7 +99,7 @@ class Plan:
 
     purpose: str = setting(
         "",
-        "What the run is for, in words. Helpers are told.",
+        "What the run is for, in a few words. Every helper is told.",
         words,
         estimator=False,
         panel=RUN,
@@ -108,8 +108,8 @@ class Plan:
     )
     absent: Absent = choice(
         "stop",
-        "What happens when a helper cannot be reached in training: it stops, and can be resumed (stop); or it goes on "
-        "without the helper (go on).",
+        "What to do when a helper cannot be reached during training. stop: the run stops and can be resumed "
+        "later. go on: the run continues without this helper.",
         lambda: get_args(Absent),
         estimator=False,
         panel=RUN,
@@ -117,7 +117,9 @@ class Plan:
     )
     alignment: Alignment = choice(
         "hash",
-        "How ids are matched: by keyed hashes (hash) or private set intersection (psi).",
+        "How agents find the people that they share. hash: keyed hashes of the ids; fast, for agents that "
+        "trust each other with a shared secret. psi: private set intersection; slower, for agents that do "
+        "not.",
         lambda: get_args(Alignment),
         estimator=False,
         panel=SAMPLES,
@@ -127,8 +129,8 @@ class Plan:
     )
     overlap: Overlap = choice(
         "abstain",
-        "Use all of the initiator's samples, helpers abstain where they lack one (abstain); or only those that all "
-        "hold (intersection).",
+        "Which of the initiator's samples to train on. abstain: all of them; a helper says nothing about a "
+        "sample that it does not hold. intersection: only samples that every helper holds.",
         lambda: get_args(Overlap),
         estimator=False,
         panel=SAMPLES,
@@ -136,19 +138,20 @@ class Plan:
     )
     missing_agent: Literal["use", "abstain"] = choice(
         "use",
-        "What an agent does about a sample for which all its columns are missing: hands it to its learner like any "
-        "other (use); or abstains, in training and in prediction (abstain).",
+        "What an agent does with a sample of which all its columns are missing. use: its learner gets the "
+        "sample like any other. abstain: the agent says nothing about it, in training and in prediction.",
         lambda: ("use", "abstain"),
-        more="Its models then are fitted and weighed on the samples it holds.",
+        more='With "abstain" its models are fitted and weighed on the samples that it holds.',
         runs=False,
         panel=SAMPLES,
     )
     holdout: float | None = setting(
         None,
-        "Hold out a share of the samples, 0.2 say, to tell the accuracy and when to stop.",
+        "The share of the samples that are not trained on, 0.2 for example. They measure the accuracy, and "
+        "show when to stop.",
         share_or_none,
-        more="The paper's second stop rule: train on the others, stop when the error on these has not fallen for "
-        "``patience`` rounds, and cut the ensemble back to the best round.",
+        more="This is the paper's second stopping rule: training stops when the ``metric`` on these samples has "
+        "not improved for ``patience`` rounds, and the models after the best round are dropped.",
         default_of_runs=0.2,
         off="none",
         panel=SAMPLES,
@@ -156,47 +159,51 @@ class Plan:
     )
     patience: int = setting(
         3,
-        "With hold-out samples: stop after so many rounds without improvement.",
+        "With hold-out samples: stop after this many rounds without improvement.",
         whole(1),
         panel=SAMPLES,
         metavar="ROUNDS",
     )
     metric: Metric = choice(
         "accuracy",
-        "With hold-out samples: what is to improve.",
+        "With hold-out samples: the figure that must improve for training to go on. Choose "
+        "balanced_accuracy or average_precision if one class is rare, log_loss or brier if you need good "
+        "probabilities.",
         lambda: get_args(Metric),
         panel=SAMPLES,
         metavar="WHICH",
     )
     worse_agent: WorseAgent = choice(
         "leave out",
-        "With hold-out samples: what happens to a helper without whom the result is better, beyond chance. Its votes "
-        "are left out of the result (leave out), or count as any other's (keep); it is named either way.",
+        "With hold-out samples: what to do with a helper that makes the result worse, by more than chance "
+        "explains. leave out: its votes do not count. keep: they count. The helper is named in both cases.",
         lambda: get_args(WorseAgent),
         panel=SAMPLES,
     )
     class_weight: ClassWeight | Mapping[Any, float] | None = setting(
         None,
-        "Let every class count as much as any other from the first turn on, however rare it is (balanced).",
+        "balanced: every class counts the same in training, however rare it is. Use it if a rare class matters to you.",
         _class_weight,
         check_of_runs=_class_weight_of_runs,
         choices=lambda: get_args(ClassWeight),
-        more="A sample then begins with ``n / (K * n_k)`` times its weight, where ``n_k`` of the ``n`` samples to "
-        "train on are of its class, one of ``K``; weights are added up in place of counting. Or a dict, from class to "
-        "factor; 1 for a class that it does not name.",
+        more="A sample then begins with ``n / (K * n_k)`` times its weight: ``n_k`` of the ``n`` training "
+        "samples are of its class, one of ``K``. If samples have weights, weights are summed instead of "
+        "counted. A dict gives a factor for each class; classes that it does not name have 1.",
         panel=SAMPLES,
         metavar="HOW",
     )
     method: str = choice(
         "soft",
-        "How models are weighed and put together. What else is not said goes with it.",
+        "How the agents work together. soft: recommended. ascii: the paper's method. label-private: for "
+        "labels that helpers must not see. simple: the paper's ASCII-Simple. ensemble: without exchange, to "
+        "compare with. Settings that you leave out get the values that go with the method.",
         names,
         told=True,
         panel=TRAINING,
     )
     n_rounds: int = setting(
         20,
-        "Rounds at the most. In a round every agent has one turn.",
+        "The largest number of rounds. In a round every agent has one turn.",
         whole(1),
         panel=TRAINING,
         option="rounds",
@@ -204,40 +211,44 @@ class Plan:
     )
     order: str | Order = setting(
         "chain",
-        "Who is next in a round: the initiator, then helpers as they are given (chain); by chance (random); who had "
-        "the largest weight (strongest).",
+        "Who takes the next turn. chain: the initiator, then the helpers as you list them. random: another "
+        "random order in each round. strongest: first the agent whose last model had the largest weight.",
         wrong_with,
         check_of_runs=one_of(_orders_of_runs),
         choices=_orders_of_runs,
-        more='"random" is the paper\'s ASCII-Random: a fresh permutation each round. "greedy" gives every turn to the '
-        "agent that lowers the loss most, for M times the fits and answers of M agents. Or what "
-        "``order(round, names, rng)`` returns.",
+        more='"random" is the paper\'s ASCII-Random. "greedy" lets every agent try in each turn and keeps the '
+        "model that lowers the loss most; with M agents this costs M times the fits and answers. You can "
+        "also give a function: ``order(round, names, rng)`` returns the names.",
         panel=TRAINING,
     )
     weak_agent: WeakAgent = choice(
         "skip",
-        "What happens when a model is no better than chance: its agent sits the turn out (skip), or the run ends "
-        "(stop).",
+        "What to do when a model is no better than chance. skip: its agent sits this turn out. stop: the run ends.",
         lambda: get_args(WeakAgent),
-        more='"stop" is the paper\'s literal rule. With "skip" the run ends when a whole round has added nothing.',
+        more='"stop" is the rule in the paper\'s text. With "skip" the run ends when no agent could add a model '
+        "in a whole round.",
         panel=TRAINING,
     )
     reward: RewardKind = choice(
         None,
-        "Which samples tell where a model is right: those it was fitted to (in-sample); folds it was not fitted to "
-        "(out-of-fold); or the first until they tell nothing any more, then the second (auto).",
+        "How an agent finds out where its model is right. auto: on its training samples, and on other "
+        "samples as soon as the training samples say too little (recommended). in-sample: on its training "
+        "samples; fast, for weak learners such as small trees. out-of-fold: always on samples that the "
+        "model was not fitted to; slower, for learners that fit their training samples closely, such as "
+        "deep trees and networks.",
         lambda: get_args(RewardKind),
         goes_with_method="auto with soft, else in-sample",
-        more='"in-sample" is the paper\'s rule. "out-of-fold" costs ``cv`` more fits per turn, or none for a forest '
-        'that draws its samples (out-of-bag votes). In "auto" each agent changes for itself: when its model is right '
-        "on 95 % of the ignorance, or when a model that has not seen one fold is hardly better than chance on it (one "
-        "more fit per turn, none for such a forest).",
+        more='"in-sample" is the paper\'s rule. "out-of-fold" costs ``cv`` more fits per turn; a bagged forest '
+        'needs none, because its out-of-bag votes serve. With "auto" each agent changes by itself: when its '
+        "model is right on 95 % of the ignorance, or when a model fitted without one fold is hardly better "
+        "than chance on that fold (one more fit per turn, none for such a forest). A learned combination "
+        'always uses "out-of-fold".',
         told=True,
         panel=TRAINING,
     )
     cv: int = setting(
         3,
-        "Folds of out-of-fold rewards.",
+        "The number of folds for out-of-fold rewards. More folds cost more time.",
         whole(2, "folds"),
         applies=lambda plan: plan.reward != "in-sample",
         check_of_runs=at_most(MAX_FOLDS),
@@ -246,20 +257,25 @@ class Plan:
         metavar="NUMBER",
     )
     seed: int = setting(
-        0, "Where all chance comes from.", whole(0, most=2**32 - 1), estimator=False, panel=TRAINING, metavar="NUMBER"
+        0,
+        "The seed of all randomness. The same seed and the same tables give the same result.",
+        whole(0, most=2**32 - 1),
+        estimator=False,
+        panel=TRAINING,
+        metavar="NUMBER",
     )
     loss: Loss = choice(
         "logistic",
-        "What is made small.",
+        "What training minimises. logistic: recommended; wrong labels do little harm. exponential: as in AdaBoost.",
         lambda: get_args(Loss),
-        more="The logistic loss bounds the ignorance of a sample, so that wrong labels do less harm.",
+        more="The logistic loss limits the ignorance of a sample, so that wrong labels do less harm.",
         told=True,
         panel=SOFT,
         metavar="WHICH",
     )
     shrinkage: float = setting(
         0.5,
-        "What model weights are multiplied by. Smaller is slower and more robust.",
+        "The factor that every model weight is multiplied by. A smaller factor needs more rounds and is more robust.",
         positive_up_to_one,
         told=True,
         panel=SOFT,
@@ -267,61 +283,63 @@ class Plan:
     )
     models_per_turn: int = setting(
         None,
-        "Models that an agent may boost by itself in a turn, before it says anything. It takes as many as samples that "
-        "they have not seen find worth it.",
+        "The largest number of models that an agent may fit in one turn. It keeps as many as help on "
+        "samples that they have not seen. More models let small learners reach in one turn what else takes "
+        "many.",
         whole(1, "models"),
         check_of_runs=at_most(MAX_MODELS),
         goes_with_method="20 with soft, else 1",
-        more="Nothing more is said for it: small learners gain in one turn what else takes many. With soft and "
-        '``reward="in-sample"`` it is 1, as there are no such samples.',
+        more='It sends no more for it. With soft and ``reward="in-sample"`` it is 1, because no such samples exist.',
         told=True,
         panel=SOFT,
         metavar="NUMBER",
     )
     combine: Combine = choice(
         None,
-        "What becomes of the agents' votes: they are added up (sum); the initiator learns in private what to make of "
-        "them (learned), by trees over them and its own columns (stack), or by trees that start from their weighted "
-        "sum (offset); or its own folds decide, also between these and being alone (auto).",
+        "How the initiator combines the votes. auto: it tries several ways on its own folds and takes the "
+        "best; this may be its own model alone (recommended). sum: votes are added up, as in the paper. "
+        "learned: a model of the votes, learned in private. stack: trees over the votes and the initiator's "
+        "own columns. offset: trees that start from the weighted sum of the votes.",
         lambda: get_args(Combine),
         goes_with_method="auto with soft, else sum",
-        more='All but "sum" need ``method="soft"`` or ``"label-private"``, and honest rewards, which ``reward="auto"`` '
-        'then stands for. With soft and ``reward="in-sample"`` it is "sum". Nothing is sent for it. Training then '
-        "stops at the first round that lowers the loss of the combination, on samples that it has not seen, by less "
-        'than 1 %, and does not keep that round. With ``"label-private"`` something is always learned: "sum" stands '
-        'for "auto" there, which takes "stack" for two classes and "offset" for more, or stays alone.',
+        more='All but "sum" need ``method="soft"`` or ``"label-private"``, and rewards of unseen samples: '
+        '``reward="auto"`` then stands for "out-of-fold". With soft and ``reward="in-sample"`` it is "sum". '
+        "Nothing is sent for a combination. Training stops at the first round that lowers the loss of the "
+        'combination on unseen samples by less than 1 %; that round is not kept. With ``"label-private"`` '
+        'the initiator always learns: "sum" stands for "auto", which takes "stack" for two classes and '
+        '"offset" for more, or stays alone.',
         panel=SOFT,
     )
     calibrate: Calibrate | None = setting(
         "auto",
-        "Whether probabilities are calibrated by votes on samples that no model has seen (auto), or left as the "
-        "method's formula has them (none).",
+        "Whether to calibrate the probabilities. auto: yes, if there are samples that no model has seen. "
+        "none: leave them as the method's formula gives them. The predicted class never changes.",
         lambda value: None if value is None else one_of(lambda: get_args(Calibrate))(value),
         choices=lambda: get_args(Calibrate),
-        more='These are the hold-out samples, where ``holdout`` is set, or with ``method="soft"``, ``combine="sum"`` '
-        'and ``reward="out-of-fold"`` the training samples. Without either there is nothing to calibrate by. A '
-        "combination that is learned is fitted to such samples itself, and left as it is. The predicted class never "
-        'changes. None is the same as "none".',
+        more='Such samples are the hold-out samples, if ``holdout`` is set; or, with ``method="soft"``, '
+        '``combine="sum"`` and ``reward="out-of-fold"``, the training samples. A learned combination was '
+        'fitted to such samples, and is left as it is. None is the same as "none".',
         panel=TRAINING,
     )
     score_bits: int = setting(
         0,
-        "The bits in which an agent says a score: 2, 3, 4, 8, 16 or 32; 0 takes 8 for two classes, where it says one "
-        "score per sample, and 4 for more, where it says one for each class.",
+        "How many bits an agent uses for a score: 2, 3, 4, 8, 16 or 32. Fewer bits reveal less. 0 means 8 "
+        "for two classes (one score per sample) and 4 for more classes (one score per class).",
         one_of(lambda: get_args(ScoreBits)),
-        more='With ``method="label-private"`` 0 always takes 4.',
+        more='With ``method="label-private"`` 0 always means 4.',
         told=True,
         panel=SOFT,
         metavar="BITS",
     )
     epsilon: float = setting(
         1.0,
-        "How much a label that helpers are told may say about the true one: its odds change by a factor of "
-        "exp(epsilon) at the most. Smaller is more private.",
+        "How much the labels that helpers see may reveal about the true ones. Smaller is more private and "
+        "less accurate; above 3 a label is hardly protected. The odds of a label change by a factor of "
+        "exp(epsilon) at most.",
         positive,
         applies=lambda plan: plan.make_method().keeps_labels,
-        more="Labels are changed by chance once; what helpers hear beside follows from the changed ones. Above 3 a "
-        "label is hardly protected. ``inf`` changes none.",
+        more="Labels are changed at random once; everything else that helpers learn follows from the changed "
+        "labels. ``inf`` changes none.",
         told=True,
         panel=LABEL_PRIVATE,
         metavar="NUMBER",

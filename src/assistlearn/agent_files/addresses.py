@@ -34,12 +34,12 @@ def is_url(text: str) -> bool:
 
 
 def scheme_of(url: str) -> str:
-    """Return what a URL begins with, in small letters."""
+    """Return the scheme of a URL, in lower case."""
     return url.partition("://")[0].lower()
 
 
 def shown(url: str) -> str:
-    """Return a URL as it may be shown: what is behind ``?`` and ``#`` is nobody's business.
+    """Return a URL as it may be shown: without what follows ``?`` and ``#``, which may be private.
 
     >>> shown("https://lab.example/visits.csv?day=3")
     'https://lab.example/visits.csv'
@@ -48,7 +48,7 @@ def shown(url: str) -> str:
 
 
 def credentials_go_to(url: str) -> str:
-    """Return where the owner puts what a server wants to be shown."""
+    """Return where the owner puts the credentials for a server."""
     return _WHERE[scheme_of(url)]
 
 
@@ -67,7 +67,7 @@ def check_table_url(url: str) -> None:
     if not path.lower().endswith((*ENDINGS, "/")):
         raise WrongKeyError(
             "table",
-            f"the table {shown(url)!r} is of no known kind. It must end in one of {', '.join(ENDINGS)}, or in / for "
+            f"the format of the table {shown(url)!r} is not known. It must end in {', '.join(ENDINGS)}, or in / for "
             "all Parquet files below.",
         )
 
@@ -93,7 +93,9 @@ def _parts(url: str, key: str, known: tuple[str, ...]) -> SplitResult:
         if _SECRET.search(name):
             _refuse_secret(key, url, repr(name))
     if not parts.netloc and parts.scheme not in DATABASES:
-        raise WrongKeyError(key, f"{key} = {shown(url)!r} names no {'host' if parts.scheme in WEB else 'bucket'}.")
+        raise WrongKeyError(
+            key, f"{key} = {shown(url)!r} names no {'host' if parts.scheme in WEB else 'bucket'}. Add it."
+        )
     return parts
 
 

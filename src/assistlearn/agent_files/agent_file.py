@@ -35,7 +35,7 @@ class AgentDescription:
     label : str or None
         The column with the labels: the initiator's file names one, a helper's does not.
     weight : str or None
-        The column with the weights of the samples, in an initiator's file; None where all count alike.
+        The column with the weights of the samples, in an initiator's file; None where all count the same.
     features : FeatureChoice
         Which columns are features.
     learners : tuple of LearnerDescription
@@ -93,7 +93,7 @@ def load_description(path: str | PathLike[str]) -> AgentDescription:
     Parameters
     ----------
     path : path
-        A TOML file; ``docs/agent-files.md`` lists its keys.
+        A TOML file; ``docs/reference/agent-file.md`` lists its keys.
 
     Returns
     -------

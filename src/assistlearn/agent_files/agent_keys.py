@@ -1,4 +1,4 @@
-"""The keys of an agent's file, as its owner writes them; ``docs/agent-files.md`` says what they mean."""
+"""The keys of an agent's file, as its owner writes them; ``docs/reference/agent-file.md`` says what they mean."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ Separator = Annotated[str, Meta(pattern=r"\A[\x00-\x7f]\Z", description='one cha
 TablePlace = Annotated[str, Meta(pattern=r"\S", description="a path or a URL in quotes")]
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Name = Annotated[str, Meta(description="a text in quotes, not an empty one")]
-"""As ``Text``, where a list may stand as well: msgspec 0.22 crashes at the program's end over a pattern in such a
-choice, so that empty texts are found in ``__post_init__``."""
+"""As ``Text``, where a list may stand as well. msgspec 0.22 crashes when the program ends if such a choice has a
+pattern; so ``__post_init__`` finds empty texts."""
 LearnerName = Annotated[Name, Meta(examples=["sklearn.tree.DecisionTreeClassifier"])]
 
 
@@ -40,7 +40,7 @@ class FeatureChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     include : tuple of str or None
-        None: every column but the ids, the label and the weight. Empty: none, for an initiator with labels alone.
+        None: all columns but the ids, the label and the weight. Empty: no column, for an initiator with labels alone.
     exclude : tuple of str
         Taken away from those included.
     """
@@ -65,7 +65,7 @@ class LearnerDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 
 class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Every key that an agent's file may have; paths are those beside the file, but the table's."""
+    """Every key that an agent's file may have. Paths are relative to the file."""
 
     name: AgentName
     table: TablePlace | None = None
@@ -126,9 +126,8 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         if self.preprocessing != PreprocessingSettings(missing_values=self.preprocessing.missing_values):
             raise WrongKeyError(
                 "preprocessing",
-                "[preprocessing] says how features are prepared for the learner, and the file names no learner: an "
-                "initiator with labels alone has none to prepare. Remove it (all but missing_values, which goes for "
-                'the labels, too), or add: learner = "..."',
+                "[preprocessing] prepares features for a learner, and the file names no learner. Remove the table "
+                '(only missing_values may stay, which holds for labels as well), or add: learner = "..."',
             )
 
     def _check_weight(self) -> None:
@@ -165,7 +164,7 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         elif not self.table.lower().endswith((*ENDINGS, "/")):
             raise WrongKeyError(
                 "table",
-                f"the table {Path(self.table).name!r} is of no known kind. It must end in one of {', '.join(ENDINGS)}, "
+                f"the format of the table {Path(self.table).name!r} is not known. It must end in {', '.join(ENDINGS)}, "
                 "or in / for all Parquet files of a folder.",
             )
         if self.separator is not None and self.table.partition("?")[0].lower().endswith((".parquet", "/")):

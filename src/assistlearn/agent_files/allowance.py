@@ -46,11 +46,11 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     min_effective : int
         On how many people the ignorance must lie for the agent to take a turn: the effective sample size.
     proof : bool
-        Whether the agent says nothing of a model unless it is better than chance beyond doubt, on samples that it was
-        not fitted to.
+        Whether the agent says nothing about a model unless the model is clearly better than chance, on samples that it
+        was not fitted to.
     expires : datetime or None
-        From this moment on nothing is allowed; it has a time zone. None: never. A day given in its place is still
-        allowed, through its end.
+        From this moment on nothing is allowed. It has a time zone. A day may be given in its place; then it is the last
+        day that is allowed. None: it never expires.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return str(self.expires)
 
     def expired(self, now: dt.datetime) -> bool:
-        """Whether nothing is allowed any more at this moment, which must have a time zone."""
+        """Return whether the permission has expired at this moment, which must have a time zone."""
         return self.expires is not None and now >= self.expires
 
 

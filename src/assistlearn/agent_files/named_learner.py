@@ -1,7 +1,7 @@
 """From the name of a learner in an agent's file to the learner itself.
 
-Naming a module imports it, and importing runs it: an agent's file is its owner's own configuration, as a script would
-be, and is never taken from the network or from another agent.
+To name a module is to import it, and so to run it. An agent's file is like a script of its owner. It is never taken
+from the network or from another agent.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ class PreprocessingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=T
     Attributes
     ----------
     enabled : bool
-        False: the learner gets the numbers as they are, and does the rest itself.
+        False: the learner gets the numbers as they are, and must do the rest itself.
     categories : {"auto", "one-hot", "ordinal"}
         How text becomes numbers.
     max_categories : int
@@ -24,7 +24,7 @@ class PreprocessingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=T
     missing : {"auto", "impute", "keep"}
         Whether missing numbers are filled with the median, and marked, or left to the learner.
     missing_values : tuple of str
-        What stands for a missing value in a CSV file, besides nothing at all.
+        Words that stand for a missing value in a CSV file. An empty cell always does.
     scale : {"auto", "standard", "none"}
         Whether numbers are brought to mean zero and variance one.
     dates : {"days", "refuse"}

@@ -60,7 +60,7 @@ class PrivacyRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if self.methods == ():
-            raise WrongKeyError("methods", "privacy.methods names none. List some, or remove the line.")
+            raise WrongKeyError("methods", "privacy.methods names no method. List some, or remove the line.")
         if self.max_epsilon is not None and self.randomise is None:
             raise WrongKeyError(
                 "max_epsilon",
@@ -69,7 +69,7 @@ class PrivacyRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             )
 
     def check_methods(self) -> None:
-        """Raise for a method that is not known; one of a package's own is, once its package is imported."""
+        """Raise for a method that is not known. A method of another package is known once that package is imported."""
         for name in self.methods or ():
             if name not in names():
                 raise WrongKeyError(

@@ -37,7 +37,7 @@ class TableUrl:
     Attributes
     ----------
     url : str
-        Holds no secret. What is behind its path ends as a file does, or in ``/``.
+        Holds no secret. Its path ends as the name of a file does, or in ``/``.
     separator : str
         What stands between the values of a CSV file.
     """

@@ -27,6 +27,8 @@ T = TypeVar("T", bound=msgspec.Struct)
 Text = Annotated[str, Meta(pattern=r"\S", description="a text in quotes, not an empty one")]
 Count = Annotated[int, Meta(ge=1)]
 
+BACKSLASH = "write paths with /, as in table = \"tables/lab.csv\", or in single quotes: table = 'tables\\lab.csv'."
+
 
 def read_toml_file(file: Path, kind: type[T], what: str) -> tuple[T, Places]:
     """Read and check a TOML file.
@@ -85,9 +87,9 @@ def read_toml(file: Path, what: str) -> tuple[str, dict[str, Any]]:
     except FileNotFoundError:
         raise DescriptionError(f"There is no {what} {file}. Check the path, or write one.") from None
     except tomllib.TOMLDecodeError as error:
-        raise DescriptionError(
-            f'{file} is not valid TOML: {error}. Correct it; texts need quotes, as in name = "lab".'
-        ) from None
+        escape = "\\" in str(error) or "hex value" in str(error)
+        remedy = BACKSLASH if escape else 'texts need quotes, as in name = "lab".'
+        raise DescriptionError(f"{file} is not valid TOML: {error}. Correct it; {remedy}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DescriptionError(f"The {what} {file} cannot be read: {error}. It must be UTF-8 text.") from None
 

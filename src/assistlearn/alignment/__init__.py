@@ -1,4 +1,7 @@
-"""Alignment: which samples the agents share, in one order, without sending ids in clear. Bytes in, bytes out."""
+"""Alignment: the agents find out which samples they share, in one order, without sending ids in clear.
+
+Every step takes bytes or returns bytes. The caller carries them from one agent to the other.
+"""
 
 from assistlearn.alignment.asked import ids_asked
 from assistlearn.alignment.composite_id import join_ids, split_ids

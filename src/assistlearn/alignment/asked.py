@@ -1,4 +1,4 @@
-"""How many ids a request for alignment asks about, told before any of them is looked at."""
+"""How many ids a request for alignment asks about, counted before any of them is looked at."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 """Called with how many elements of a step are done, and how many there are."""
 
 PIECE = 2_000
-"""Elements in a piece: a fifth of a second of work. A list that is no longer stays in this process."""
+"""Elements in a piece: a fifth of a second of work. A list that is not longer is worked on in this process."""
 
 
 class Cipher:

@@ -1,4 +1,4 @@
-"""Ids that stand in several columns: their parts written one after another, so that two tables write them alike.
+"""Ids that stand in several columns: their parts are joined, in the same way in every table.
 
 Every part is text by the rule of :mod:`assistlearn.alignment.one_id`. Between two parts stands ``|``; inside a part a
 backslash stands before ``|`` and before a backslash, so that no two people get the same id.

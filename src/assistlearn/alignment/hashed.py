@@ -92,8 +92,8 @@ class HashHelper(Helper):
         key = keyed_hash.key_from(self._secret, message.token)
         if not secrets.compare_digest(message.same_secret, keyed_hash.key_check(key)):
             raise AlignmentError(
-                f"{self.ids.owner}: the initiator uses another shared secret. Both agents need the same bytes; look "
-                "for a line end that one of the two files has."
+                f"{self.ids.owner}: the initiator uses another shared secret. Both agents need the same bytes. Compare "
+                "the two; one of them may have a line end too many."
             )
         theirs = codes_from(message.digests, DIGEST_BYTES, "digests")
         if len(theirs) == 0:

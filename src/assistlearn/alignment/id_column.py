@@ -18,7 +18,7 @@ SHOWN = 3
 
 
 def normalise(values: Any, owner: str = "This table") -> pl.Series:
-    """Return the ids as text by the rule; duplicates are let through.
+    """Return the ids as text, by the rule. Duplicates are not refused here.
 
     >>> normalise(np.array([3, -4])).to_list()
     ['3', '-4']
@@ -27,7 +27,7 @@ def normalise(values: Any, owner: str = "This table") -> pl.Series:
     >>> normalise([1, 2.5])
     Traceback (most recent call last):
         ...
-    assistlearn.errors.IdsError: This table: row 1 has id 2.5, which is not a whole number. ...
+    assistlearn.errors.IdsError: This table: row 2 has id 2.5, which is not a whole number. ...
     """
     series = _as_series(values, owner)
     if series is None:
@@ -130,7 +130,7 @@ def _refuse(value: Any, row: int, count: int, owner: str) -> None:
         more = f" {count:,} rows have such ids." if count > 1 else ""
         shown = value.item() if isinstance(value, np.generic) else value
         raise IdsError(
-            f"{owner}: row {row} has id {shown!r}, {reason}.{more} Use whole numbers, text or dates."
+            f"{owner}: row {row + 1} has id {shown!r}, {reason}.{more} Use whole numbers, text or dates."
         ) from None
 
 
@@ -145,18 +145,19 @@ def _refuse_missing(series: pl.Series, owner: str) -> None:
         rows = missing.arg_true()[:SHOWN].to_list()
         raise IdsError(
             f"{owner}: {count:,} of {len(series):,} ids are missing or blank (first in {name_rows(rows)}). "
-            "Remove these rows or give them ids."
+            "Remove these rows, or give them ids."
         )
 
 
 def name_rows(rows: Sequence[int]) -> str:
-    """Return how an error message calls some rows.
+    """Return how an error message names some rows; the first row is row 1.
 
     >>> name_rows([3]), name_rows([0, 2]), name_rows([0, 2, 5, 7])
-    ('row 3', 'rows 0 and 2', 'rows 0, 2, 5, ...')
+    ('row 4', 'rows 1 and 3', 'rows 1, 3, 6, ...')
     """
-    if len(rows) == 1:
-        return f"row {rows[0]}"
-    if len(rows) > SHOWN:
-        return f"rows {', '.join(map(str, rows[:SHOWN]))}, ..."
-    return f"rows {', '.join(map(str, rows[:-1]))} and {rows[-1]}"
+    numbers = [str(row + 1) for row in rows]
+    if len(numbers) == 1:
+        return f"row {numbers[0]}"
+    if len(numbers) > SHOWN:
+        return f"rows {', '.join(numbers[:SHOWN])}, ..."
+    return f"rows {', '.join(numbers[:-1])} and {numbers[-1]}"

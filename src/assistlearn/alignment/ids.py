@@ -21,7 +21,7 @@ class Ids:
     values : polars Series, numpy array, pandas Series or sequence
         One id for each sample, of any type that the rule accepts (:mod:`assistlearn.alignment.one_id`).
     owner : str, default="This table"
-        How error messages call the table, for example ``"Agent 'lab', column 'patient'"``.
+        What error messages call the table, for example ``"Agent 'lab', column 'patient'"``.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Ids:
     >>> Ids(["a", "b", "a "], owner="Agent 'lab'")
     Traceback (most recent call last):
         ...
-    assistlearn.errors.IdsError: Agent 'lab': 1 id occurs more than once (first: 'a' in rows 0 and 2). Keep one row ...
+    assistlearn.errors.IdsError: Agent 'lab': 1 id occurs more than once (first: 'a' in rows 1 and 3). Keep one row ...
     """
 
     def __init__(self, values: Any, owner: str = "This table") -> None:
@@ -79,5 +79,5 @@ def _refuse_duplicates(texts: pl.Series, owner: str) -> None:
     what = "1 id occurs" if count == 1 else f"{count:,} ids occur"
     raise IdsError(
         f"{owner}: {what} more than once (first: {shown}). Keep one row for each id. Ids are compared as text without "
-        "the blanks around it, so that 17, 17.0 and ' 17' are the same id."
+        "blanks around it: 17, 17.0 and ' 17' are the same id."
     )

@@ -19,7 +19,7 @@ Rows: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 
 FEW = 16
-"""So many codes are looked for one after the other; more are joined."""
+"""Up to this many codes are looked up one after the other; more are joined as tables."""
 
 
 def codes_from(data: bytes, width: int, what: str) -> CodedIds:

@@ -1,4 +1,4 @@
-"""The samples of a run, in one order for all agents, and the check that they mean the same ones."""
+"""The samples of a run, in one order for all agents, and the check that all agents mean the same samples."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Overlap: TypeAlias = Literal["abstain", "intersection"]
 class Minimum:
     """How many samples two agents must share before anything is trained.
 
-    A tiny overlap is mostly a mistake (ids of another kind), and it tells much about few people.
+    A tiny overlap is usually a mistake (ids of different kinds), and a run on it would tell much about few people.
 
     Parameters
     ----------
@@ -134,5 +134,5 @@ def order_digest(ids: Ids, rows: Rows, key: bytes) -> bytes:
 
 
 def confirmation(order: bytes, key: bytes) -> bytes:
-    """Return a helper's answer to the initiator's digest, which only one who computed the same digest should give."""
+    """Return a helper's answer to the initiator's digest; a helper gives it only if it computed the same digest."""
     return hashlib.blake2b(order, key=key, digest_size=32, person=b"confirmed").digest()

@@ -37,55 +37,66 @@ def agent_toml(
 
 
 _HEAD = """\
-# An agent of assistlearn: what one organisation brings. Others are told its name, and nothing else of this file.
+# An agent file of assistlearn: what one organisation brings to a run.
+# Fill it in, and then check it: assistlearn check, with the path of this file.
+# The other organisations are told the name of the agent. They never see this file.
 name = "{name}"
 
-# Its table: a CSV or Parquet file, relative to this file (or: query = "select ...", database = "some.duckdb").
+# The table: a CSV or Parquet file. Its path is relative to this file. In place of it a database may answer:
+# query = "select ..." and database = "some.duckdb"
 table = "{table}"
 
-# The column that says whom a row is about. The agents match their rows by it, hashed or encrypted.
+# The column with the ids: whom is a row about? The agents find their common rows by it. Ids are never sent in clear.
 id = "patient"
 """
 
 _LABEL = """\
-# The column with the labels: this agent is the initiator, who wants help. Helpers' files have no such line.
-# Rows without a label are not trained on; they are the ones to predict.
+# The column with the labels: what is to be predicted. It makes this agent the initiator, who wants help.
+# A helper's file has no such line. Rows without a label are not trained on; they can be predicted.
 label = "diagnosis"
-# One that has labels alone, and nothing to learn from, has no [learner] below, and leaves other columns out:
-# [features] with include = []
-# weight = "cost"    # a column with what each row counts, from 0 on; without it all count alike. Helpers are told it.
+
+# A column that says how much each row counts in training, from 0 on. Helpers are told these weights.
+# Without this line all rows count the same.
+# weight = "cost"
 """
 
 _REST = """\
-# A file with a secret that all agents of a run share, to match ids by keyed hashes: openssl rand -hex 32 > shared.key
-# It is not needed for private set intersection (assistlearn simulate --align psi).
+# A file with a secret that all agents of a run share. Ids are hashed with it. To make one:
+# openssl rand -hex 32 > shared.key
+# Send it to the other organisations by secure means. It is not needed with private set intersection (--align psi).
 secret = "shared.key"
 
-# Where it keeps its models, its runs and its ledger.
+# The folder in which the agent keeps its models, its runs and its ledger.
 models = "{name}-models"
 
-# Its private learner: a classifier of scikit-learn's or another package's, or "module:function" of your own.
+# The learner, which nobody else sees: a classifier of scikit-learn or another package, or your own "module:function".
 [learner]
 kind = "{learner}"
 
 [learner.parameters]
 {parameters}
 
-# Which columns are features; by default all but the id and the label.
+# The columns that the learner uses. Without this table it uses all but those named above (id, label, weight).
 # [features]
 # exclude = ["name", "address*"]
 """
 
 _SECRECY = """\
-# How much helpers may be told of any one person's label, over all runs: labels that chance has changed
-# (assistlearn simulate --method label-private --epsilon 1). Runs that tell more are refused. By default any run may.
+# Do you have labels, but no columns to learn from? Remove [learner] and [learner.parameters], and write:
+# [features]
+# include = []
+
+# How much helpers may be told about any one person's label, over all runs. Smaller is more private.
+# With this limit, runs must change labels by chance: assistlearn simulate --method label-private --epsilon 1
+# Without this table any method may be used, also those that tell helpers the labels as they are.
 # [privacy]
 # max_label_epsilon = 1.0
 """
 
 _ALLOW = """\
-# Who may start a run with this agent, what for, until when, and how much may be asked; by default anyone, anything.
-# There are more limits, most of which hold by default where this table is: see "An agent's file" in the documentation.
+# Who may start a run with this agent, what for, until when, and how much may be asked.
+# Over a network, an agent without this table answers nobody. On one machine (assistlearn simulate) anybody may ask.
+# Most limits hold by default where this table is. All of them: "Agent file: limits" in the documentation.
 # [allow]
 # initiators = ["clinic"]
 # purpose = "a study of breast cancer"
@@ -95,12 +106,12 @@ _ALLOW = """\
 # min_people = 20
 # expires = 2030-12-31
 
-# What may be told of each person in the table, over all runs of one initiator; by default as much as runs need.
+# What one initiator may be told about each person, over all its runs. Without this table nothing is limited.
 # [privacy]
 # max_bits_per_sample = 100
 # max_rounds = 20
 # max_predictions = 10
 # min_samples = 20
 # methods = ["ascii", "soft"]
-# randomise = 1.0
+# randomise = 1.0            # answers are changed by chance; not possible with the method soft
 """

@@ -18,27 +18,28 @@ from assistlearn.errors import SettingsError
 if TYPE_CHECKING:
     from assistlearn.protocol.decision import Decision
 
-Number = Annotated[str, typer.Argument(metavar="REQUEST", help="The request's number, or how it begins.")]
+Number = Annotated[str, typer.Argument(metavar="REQUEST", help="The request's number, or its first letters.")]
 By = Annotated[
     str | None,
     typer.Option("--by", metavar="NAME", help="Who decides, for the ledger.", show_default="the user of this machine"),
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Ask nothing.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Do not ask for confirmation.")]
 
 
 def approve(
     agent: AgentFile,
     request: Number,
     until: Annotated[
-        str | None, typer.Option(metavar="DATE", help="The last day, UTC: 2030-12-31.", show_default="for good")
+        str | None,
+        typer.Option(metavar="DATE", help="The last day (UTC): 2030-12-31.", show_default="for good"),
     ] = None,
     by: By = None,
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Consent to runs of one initiator for one purpose. The ledger keeps who and when; it holds at once.
+    """Consent to runs of one initiator for one purpose. It holds at once; the ledger keeps who decided and when.
 
-    What such runs may ask for is limited by [allow] as for everybody. To take it back: assistlearn reject.
+    The limits of [allow] and [privacy] hold for these runs as for all others. To take it back: assistlearn reject.
     """
     last = None if until is None else _day(until)
     desk = desk_of(agent)
@@ -52,12 +53,12 @@ def approve(
 def reject(
     agent: AgentFile,
     request: Number,
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; the initiator is told.")],
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why. The initiator is told.")],
     by: By = None,
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Refuse a request, or take a consent back. The ledger keeps who, when and why; it holds at once."""
+    """Refuse a request, or take a consent back. It holds at once; the ledger keeps who decided, when and why."""
     desk = desk_of(agent)
     standing = desk.find(request)
     if not json:
@@ -70,14 +71,14 @@ def _tell(agent: Path, decision: Decision, as_json: bool) -> None:
     if as_json:
         say_json({"agent": str(agent)} | decision.to_dict())
     else:
-        say(f"Request {decision.request} is {decision.answer}, by {plain(decision.by)}. The ledger has it.")
+        say(f"Request {decision.request} is {decision.answer}, by {plain(decision.by)}. It is in the ledger.")
 
 
 def _day(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise SettingsError(f"--until {text!r} is no day. Write it like this: --until 2030-12-31") from None
+        raise SettingsError(f"--until {text!r} is not a date. Write it like this: --until 2030-12-31") from None
 
 
 def _user() -> str:
@@ -85,4 +86,4 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
-        return f"user {os.getuid()}"
+        return f"user {os.getuid()}" if hasattr(os, "getuid") else "an unknown user"

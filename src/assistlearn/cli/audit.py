@@ -28,7 +28,7 @@ def audit(
     run: Annotated[str, typer.Option(metavar="NAME", help="Only this run.", show_default="all runs")] = "",
     json: Json = False,
 ) -> None:
-    """Print what left this organisation, in words and bytes, and verify that the record of it is whole."""
+    """List what left this organisation, in words and bytes, and check that the ledger was not changed."""
     from assistlearn.protocol.ledger import followed, read
     from assistlearn.service.privacy.standing import told_at
     from assistlearn.service.privacy.told_book import ToldBook
@@ -94,14 +94,14 @@ def _show(facts: dict[str, Any], run: str) -> None:
         say_table(_view(facts["totals"], "sent", "What left this organisation", "to"))
         say_table(_view(facts["totals"], "received", "What came in", "from"))
         if any(row["direction"] == "refused" for row in facts["totals"]):
-            say_table(_view(facts["totals"], "refused", "What was turned away at the door", "from"))
+            say_table(_view(facts["totals"], "refused", "What was refused unread", "from"))
         runs = ", ".join(map(plain, facts["runs"])) or "none"
         say(f"Runs: {runs}. From {_moment(facts['first'])} to {_moment(facts['last'])}, UTC.")
     for decision in facts["decisions"]:
         say(decision_in_words(decision))
     for peer, counts in facts["counted"].items():
-        told = ", ".join(f"{n:,} {unit}" for unit, n in counts.items())
-        say(f"Counted for {plain(peer)}, for good: {told}.")
+        told = ", ".join(f"{n:,} {unit.removesuffix('s') if n == 1 else unit}" for unit, n in counts.items())
+        say(f"Counted for {plain(peer)}, since the first run: {told}.")
     for told in facts["told"]:
         say(told_in_words(told))
     if facts["entries"]:

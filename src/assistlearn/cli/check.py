@@ -18,18 +18,17 @@ if TYPE_CHECKING:
     from assistlearn.service.holdings import Holdings
     from assistlearn.tables import LoadedAgent
 
-NO_SECRET = (
-    "No secret is named, so that samples can be matched by private set intersection only (simulate --align psi)."  # noqa: S105
-)
+NO_SECRET = "The file names no secret. Ids can be matched by private set intersection only (simulate --align psi)."  # noqa: S105
 
 
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The agents' TOML files; one or more.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Agent files (TOML), one or more.")],
     json: Json = False,
 ) -> None:
-    """Check agents' files and tables, and show what would leave each of them. Nothing is sent or written.
+    """Check agent files and their tables, and show what would leave each organisation. Nothing is sent or written.
 
-    With several files, all of one run, it is checked whether they fit together as well.
+    With several files of one run it also checks whether they fit together: how many ids match, and whether a helper
+    holds the label.
     """
     checked = [_checked(file) for file in files]
     together = None if len(checked) == 1 else _together([agent for agent, _ in checked])
@@ -171,7 +170,9 @@ def _in_words(weights: dict[str, Any]) -> str:
 
 
 def _show_limits(limits: dict[str, Any]) -> None:
-    view = Table("initiator", "limit", "counts", title="What others may ask for, and have", title_justify="left")
+    view = Table(
+        "initiator", "limit", "counts", title="What others may ask for, and what they have used", title_justify="left"
+    )
     for title in ("used", "allowed", "left"):
         view.add_column(title, justify="right")
     for row in limits["used"]:
@@ -183,7 +184,13 @@ def _show_limits(limits: dict[str, Any]) -> None:
 
 
 def _show_privacy(privacy: dict[str, Any]) -> None:
-    view = Table("initiator", "limit", "counts", title="What may be told of each person, and was", title_justify="left")
+    view = Table(
+        "initiator",
+        "limit",
+        "counts",
+        title="What may be told about each person, and what was told",
+        title_justify="left",
+    )
     for title in ("spent", "allowed", "left"):
         view.add_column(title, justify="right")
     for row in privacy["limits"]:

@@ -20,13 +20,13 @@ PassphraseFile = Annotated[
     typer.Option(
         "--passphrase-file",
         metavar="FILE",
-        help=f"The passphrase of the authority's key; without, the variable {VARIABLE}, or it is asked for.",
+        help=f"A file with the passphrase. Without it, {VARIABLE} is read, or you are asked.",
     ),
 ]
 Fingerprint = Annotated[
-    str | None, typer.Option("--fingerprint", metavar="TEXT", help="What the fingerprint must be; nothing is asked.")
+    str | None, typer.Option("--fingerprint", metavar="TEXT", help="The expected fingerprint; then nothing is asked.")
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Take the fingerprint unseen; for tests.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Accept any fingerprint. For tests only.")]
 
 
 def passphrase(file: Path | None, new: bool = False) -> str:
@@ -53,7 +53,7 @@ def agreed(question: str, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise SettingsError("Nothing was done: nobody is here to be asked. Add --yes to go on without a question.")
+        raise SettingsError("Nothing was done: no question can be asked here. Add --yes to go on without one.")
     if not typer.confirm(question, err=True):
         raise SettingsError("Nothing was done: it was not confirmed.")
 
@@ -69,7 +69,7 @@ def confirm(what: str, shown: str, wanted: str | None, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise SettingsError(f"{what} Nobody is here to compare the fingerprint, {shown}. Give it with --fingerprint.")
+        raise SettingsError(f"{what} The fingerprint, {shown}, cannot be confirmed here. Give it with --fingerprint.")
     complaints().print(f"{plain(what)}\nFingerprint: [bold]{shown}[/]")
     if not typer.confirm("Is it the same as its owner reads to you, by telephone or face to face?", err=True):
         raise SettingsError("Nothing was done: the fingerprint was not confirmed.")

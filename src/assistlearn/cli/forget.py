@@ -12,14 +12,19 @@ from assistlearn.errors import RunError
 
 
 def forget(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's folder; with --agent, the run's name.")],
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="The folder of the run; with --agent, the name of the run.")
+    ],
     agent: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="Only at the agent of this TOML file, without asking others; repeatable."),
+        typer.Option(
+            metavar="FILE",
+            help="Forget only at the agent of this file, and ask no other agent. May be given several times.",
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Remove a run's models and records at every agent, or at some. Ledgers are kept: they say that it was there."""
+    """Remove the models and records of a run at every agent, or at some. Ledgers stay, as a proof that it existed."""
     removed, absent, others = _at_some(agent, run) if agent else _everywhere(Path(run))
     if json:
         say_json({"run": run, "removed": removed, "absent": absent, "lives_on": others})

@@ -20,8 +20,14 @@ def show_report(report: Mapping[str, Any], classes: Sequence[Any], rounds: str) 
     say(f"On {samples}, whose labels helpers were not told, after {rounds}: {_verdict(report)}")
     say_table(_metrics(report))
     for helper in report["worse"]:
-        done = "it was left out of it" if helper in report["left_out"] else 'it is in it, as worse_agent="keep" says so'
-        say(f"[yellow]{plain(helper)} makes the result worse on these samples, beyond chance:[/] {done}.")
+        done = (
+            "its votes were left out"
+            if helper in report["left_out"]
+            else 'its votes count, because worse_agent is "keep"'
+        )
+        say(
+            f"[yellow]{plain(helper)} makes the result worse on these samples, by more than chance explains:[/] {done}."
+        )
     if report["shares"] is not None:
         say_table(_shares(report["shares"]))
     say_table(_classes(report, classes))
@@ -40,7 +46,7 @@ def _verdict(report: Mapping[str, Any]) -> str:
         return f"{words}. Help was worth it: {between}."
     if found["high"] < 0.0:
         return f"{words}. [yellow]Help made it worse:[/] {between}."
-    return f"{words}. Whether help was worth it is not certain: {between}."
+    return f"{words}. It is not certain whether help was worth it: {between}."
 
 
 def _metrics(report: Mapping[str, Any]) -> Table:
@@ -56,8 +62,10 @@ def _metrics(report: Mapping[str, Any]) -> Table:
 
 
 def _shares(shares: Mapping[str, Any]) -> Table:
-    view = Table("helper", title="Who helped: what this result owes each helper's votes", title_justify="left")
-    for title in ("accuracy", "± 2 errors", "log loss lower by", "± 2 errors", "accuracy lost without it"):
+    view = Table(
+        "helper", title="Who helped: how much of the result is due to each helper's votes", title_justify="left"
+    )
+    for title in ("accuracy", "± 2 std. errors", "log loss lower by", "± 2 std. errors", "accuracy lost without it"):
         view.add_column(title, justify="right")
     for share in shares["helpers"]:
         accuracy, loss = share["accuracy"], share["loss"]
@@ -79,7 +87,7 @@ def _shares(shares: Mapping[str, Any]) -> Table:
 
 def _classes(report: Mapping[str, Any], classes: Sequence[Any]) -> Table:
     """Return which classes were found, and taken for which."""
-    view = Table("true class", title="Which class was answered", title_justify="left")
+    view = Table("true class", title="Which class was predicted", title_justify="left")
     few = len(classes) <= MOST_CLASSES
     for title in [plain(each) for each in classes] if few else []:
         view.add_column(title, justify="right")

@@ -13,14 +13,14 @@ from assistlearn.cli.output import Json, command, plain, say, say_json
 
 def init(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Where to write them.", show_default="this folder")
+        Path, typer.Argument(metavar="FOLDER", help="The folder to write into.", show_default="this folder")
     ] = Path(),
     example: Annotated[
-        bool, typer.Option("--example", metavar="", help="Three agents with small tables, ready to run.")
+        bool, typer.Option("--example", metavar="", help="Write three agents with small tables, ready to run.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Write commented files of an initiator and a helper to fill in; with --example, three agents ready to run."""
+    """Write agent files to start from: two commented files to fill in, or an example that runs."""
     written = _example(folder) if example else _blanks(folder)
     agents = [path for path in written if path.suffix == ".toml"]
     if json:

@@ -12,15 +12,18 @@ from assistlearn.errors import SettingsError
 
 
 def move(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder, where it is now.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of the run, where it is now.")],
     agent: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="An agent's TOML file, where it is now; repeatable.")
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="An agent file, where it is now. May be given several times."),
     ] = None,
-    site: Annotated[Path | None, typer.Option(metavar="KIT", help="The initiator's site kit, of a network.")] = None,
-    admin: Annotated[Path | None, typer.Option(metavar="KIT", help="The initiator's admin kit, of a network.")] = None,
+    site: Annotated[Path | None, typer.Option(metavar="KIT", help="Over a network: the initiator's site kit.")] = None,
+    admin: Annotated[
+        Path | None, typer.Option(metavar="KIT", help="Over a network: the initiator's admin kit.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Tell a run where its agents' files are now. A project that is moved or copied as a whole needs nothing."""
+    """Tell a run where its agent files are now. You do not need it if you move a project as a whole."""
     from assistlearn.agent_files import load_description
     from assistlearn.runs.folder import RunFolder
 

@@ -24,13 +24,13 @@ app.command("members")(network_members.members)
 @app.command("create")
 def create(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The network's TOML file.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the kits go.")] = Path("kits"),
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="A new folder for them.")] = Path("kits"),
     json: Json = False,
 ) -> None:
-    """Make all kits of a network at once, with everybody's private key: the quick way, to try it or for one owner.
+    """Make all kits of a network at once, with all private keys. Use it to try a network, or if you own all machines.
 
     Whoever runs this could act as any of the members. No authority is kept, so nobody can be added, renewed or revoked.
-    Among organisations use 'network found', where each makes its own key.
+    Between organisations use 'network found': there each makes its own key.
     """
     from assistlearn.reach.flare.provisioning.network_file import load_network
     from assistlearn.reach.flare.provisioning.provision import create_kits
@@ -44,19 +44,19 @@ def create(
     say(f"Network [bold]{plain(network.name)}[/]: {len(kits)} kits in {plain(out)}, valid for {days} days.")
     for name, path in kits.items():
         say(f"  {plain(path)}  for {_whose(name, network)}")
-    say("Each holds a private key: hand it to its owner alone, by a way that only the two of you can read.")
+    say("Each holds a private key. Hand it to its owner alone, over a channel that only the two of you can read.")
     say("Then, at the relay and at every organisation: " + command("site", "start", "KIT"))
 
 
 @app.command("demo")
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where everything goes.")] = Path(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="A new folder for all files.")] = Path(
         "network-demo"
     ),
-    rounds: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="Rounds at the most.")] = 5,
+    rounds: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="The largest number of rounds.")] = 5,
     json: Json = False,
 ) -> None:
-    """Try it on this machine: a relay and three sites with real certificates; train, predict, stop everything."""
+    """Try a network on this machine: start a relay and three sites, train, predict, and stop everything."""
     from assistlearn.cli.network_demo import run_demo
 
     run_demo(out, rounds, json)

@@ -19,19 +19,22 @@ if TYPE_CHECKING:
 Folder = Annotated[Path, typer.Argument(metavar="AUTHORITY", help="The authority's folder.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The organisation's name, or the relay's host name.")]
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where it goes.", show_default="NAME.member")
+    Path | None,
+    typer.Option("--out", "-o", metavar="FILE", help="The file to write, for the member.", show_default="NAME.member"),
 ]
 
 
 def found(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The network's TOML file.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="A new folder.")] = Path("authority"),
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="A new folder for the authority.")] = Path(
+        "authority"
+    ),
     passphrase_file: PassphraseFile = None,
     json: Json = False,
 ) -> None:
-    """Make the authority of a network, which certifies its members. Each member makes its own key.
+    """Found a network: make its authority, the key that signs the certificates of all members.
 
-    The authority's key is encrypted with a passphrase. Keep the folder offline, and a copy of it.
+    A passphrase encrypts the key. Keep the folder offline, and a copy in another place.
     """
     from assistlearn.reach.flare.provisioning.authority import found
     from assistlearn.reach.flare.provisioning.fingerprint import fingerprint
@@ -52,7 +55,7 @@ def sign(
     request: Annotated[Path, typer.Argument(metavar="REQUEST", help="The request that a member has sent (.csr).")],
     out: Out = None,
     renew: Annotated[
-        bool, typer.Option("--renew", metavar="", help="Another key may take a valid one's place.")
+        bool, typer.Option("--renew", metavar="", help="Sign a new key although the member has a valid certificate.")
     ] = False,
     fingerprint: Fingerprint = None,
     yes: Yes = False,
@@ -60,9 +63,9 @@ def sign(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Check a member's request and sign it. What is written holds no secret: send it back by any way.
+    """Check a member's request and sign it. The file that is written holds no secret: send it back by mail.
 
-    Compare the fingerprint with its sender, by telephone: whoever's key is signed is that organisation.
+    Compare the fingerprint with the sender by telephone first. Whoever has the signed key is that organisation.
     """
     from assistlearn.reach.flare.provisioning.admission import admitted
     from assistlearn.reach.flare.provisioning.authority import Authority
@@ -87,7 +90,7 @@ def renew(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Sign new certificates for the keys that a member has. The others notice nothing."""
+    """Sign new certificates for a member that keeps its keys, before the old ones end."""
     from assistlearn.reach.flare.provisioning.authority import Authority
 
     found = Authority(authority)
@@ -100,12 +103,12 @@ def revoke(
     authority: Folder,
     name: Name,
     replaced: Annotated[
-        bool, typer.Option("--replaced", metavar="", help="Only certificates that a newer one has replaced.")
+        bool, typer.Option("--replaced", metavar="", help="Revoke only those that a newer certificate has replaced.")
     ] = False,
     passphrase_file: PassphraseFile = None,
     json: Json = False,
 ) -> None:
-    """Revoke a member's certificates: a new list is made, which every site and the relay should get."""
+    """Revoke a member's certificates. Send the new list to the relay and to every site."""
     from assistlearn.reach.flare.provisioning.authority import Authority
 
     found = Authority(authority)

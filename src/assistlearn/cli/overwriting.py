@@ -16,7 +16,7 @@ from assistlearn.errors import AssistLearnError, SettingsError
 if TYPE_CHECKING:
     from assistlearn.agent_files import AgentDescription
 
-Force = Annotated[bool, typer.Option("--force", "-f", metavar="", help="Replace a file that is there already.")]
+Force = Annotated[bool, typer.Option("--force", "-f", metavar="", help="Replace an existing file without a question.")]
 
 
 def check_target(path: Path, needed: Mapping[Path, str], *, force: bool, quiet: bool, flag: str = "--out") -> None:

@@ -14,7 +14,7 @@ from assistlearn.errors import SettingsError
 from assistlearn.plan import DEFAULTS_OF_RUNS, SETTINGS, Plan
 from assistlearn.setting import Setting
 
-CHANGES = "With --from: settings that are not to be as they were"
+CHANGES = "With --from: settings that you want to change"
 """Where help has the options of a command that changes settings."""
 
 
@@ -101,7 +101,7 @@ def _option(name: str, known: Setting, changes: bool = False) -> inspect.Paramet
         metavar=known.metavar,
         help=_help(known),
         rich_help_panel=CHANGES if changes else known.panel,
-        show_default=False if changes else known.goes_with_method or ("none" if default == "" else True),
+        show_default="as before" if changes else known.goes_with_method or ("none" if default == "" else True),
         parser=_number_or(known) if known.off else None,
     )
     default = default if known.choices is None or default is None else kind(default)
@@ -112,9 +112,9 @@ def _option(name: str, known: Setting, changes: bool = False) -> inspect.Paramet
 def _help(known: Setting) -> str:
     """Return the explanation, with the choices where it does not name them, and how to do without."""
     choices = [] if known.choices is None else list(known.choices())
-    named = all(f"({choice})" in known.explanation for choice in choices)
+    named = all(f"{choice}: " in known.explanation for choice in choices)
     words = known.explanation if named else f"{known.explanation} One of: {', '.join(choices)}."
-    return f'{words} "{known.off}" does without.' if known.off else words
+    return f'{words} "{known.off}" switches this off.' if known.off else words
 
 
 def _number_or(known: Setting) -> Callable[[Any], float | None]:

@@ -30,23 +30,23 @@ BY_SHARES = "(shares of the labels)"
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of the run.")],
     ids: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="CSV or Parquet file with the ids to predict, in columns named as the initiator's id columns.",
-            show_default="the initiator's rows without a label, or else all",
+            help="A CSV or Parquet file with the ids to predict. Its id columns are named as those of the initiator.",
+            show_default="the initiator's rows without a label; all rows if every row has one",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="CSV file to write.")] = Path(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The CSV file to write.")] = Path(
         "predictions.csv"
     ),
     timeout: Annotated[
         float, typer.Option(min=1, max=A_YEAR, metavar="SECONDS", help="How long to wait for an answer of an agent.")
     ] = TIMEOUT,
     allow_absent: Annotated[
-        bool, typer.Option("--allow-absent", metavar="", help="Exit with 0 although an agent did not take part.")
+        bool, typer.Option("--allow-absent", metavar="", help="Exit with 0 even if an agent does not take part.")
     ] = False,
     require_all: Annotated[
         bool, typer.Option("--require-all", metavar="", help="Write nothing unless every agent takes part.")
@@ -54,10 +54,10 @@ def predict(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Predict: ask every agent for its votes on samples, add them up, and write a CSV file.
+    """Predict samples with a finished run, and write the answers to a CSV file.
 
-    Agents that do not take part, and samples that nobody knows, are reported; the others' votes count. The exit code is
-    3 if an agent's votes are missing.
+    Every agent votes on the samples that it knows. Agents that do not take part are named, and the exit code is then 3.
+    Samples that no agent knows get no answer.
     """
     needed = needed_by_run(run) | ({} if ids is None else {ids: "the file with the ids"})
     check_target(out, needed, force=force, quiet=json)
@@ -178,7 +178,7 @@ def show_predicted(facts: dict[str, Any]) -> None:
     if facts["by_label_shares"]:
         say(
             f"[yellow]{counted(facts['by_label_shares'], 'sample')} answered by the shares of the training labels:[/] "
-            "no helper says anything of them, and the initiator has labels alone."
+            "no helper knows them, and the initiator has labels but no columns."
         )
     if facts["trained_on"]:
         say(
@@ -188,4 +188,4 @@ def show_predicted(facts: dict[str, Any]) -> None:
     for name, why in facts["absent"].items():
         say(f"[yellow]{plain(name)} did not take part:[/] {plain(why)}")
     if facts["absent"] and facts["known"]:
-        say("The predictions are made of the others' votes alone.")
+        say("The predictions use only the votes of the other agents.")

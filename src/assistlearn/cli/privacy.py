@@ -21,12 +21,16 @@ if TYPE_CHECKING:
 def privacy(
     place: Annotated[
         Path,
-        typer.Argument(metavar="RUN|FILE", help="The run's folder, at the initiator; a helper's TOML file."),
+        typer.Argument(metavar="RUN|FILE", help="At the initiator: the run's folder. At a helper: its TOML file."),
     ],
     run: Annotated[str, typer.Option(metavar="NAME", help="Only this run of a helper.", show_default="all runs")] = "",
     attack: Annotated[
         bool,
-        typer.Option("--attack", metavar="", help="Try on this machine how well a helper's columns can be guessed."),
+        typer.Option(
+            "--attack",
+            metavar="",
+            help="Try here how well this helper's columns can be guessed.",
+        ),
     ] = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the attack's result: a .png, .svg or .pdf file.")
@@ -34,7 +38,7 @@ def privacy(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Show what was released about a sample, in bits, and what is left of the limits; attack it with --attack."""
+    """Show how many bits were told about a sample, and what is left of the limits. Try an attack with --attack."""
     helper = place.suffix == ".toml" or place.is_file()
     _check_options(place, helper, run, attack, plot)
     if plot is not None:
@@ -56,7 +60,7 @@ def _check_options(place: Path, helper: bool, run: str, attack: bool, plot: Path
             f"--attack needs a helper's own table, and {place} is not an agent's file. Name the helper's TOML file."
         )
     if run and not helper:
-        raise SettingsError(f"--run chooses among the runs of a helper; {place} is taken for the folder of one run.")
+        raise SettingsError(f"--run chooses among a helper's runs; {place} is the folder of one run. Leave --run out.")
     if plot is not None and not attack:
         raise SettingsError("--plot draws the result of an attack. Add --attack.")
 
@@ -129,7 +133,7 @@ def _attacks(agent: LoadedAgent, own: Holdings, initiators: dict[str, str], quie
     from assistlearn.service.own_transcript import transcript_of
 
     if not initiators:
-        raise SettingsError(f"Agent {own.name!r} remembers no run in which it has helped: there is nothing to attack.")
+        raise SettingsError(f"Agent {own.name!r} has helped in no run that it remembers: there is nothing to attack.")
     found = []
     with CountingBar(quiet, len(agent.table.schema.columns) * len(set(initiators.values()))) as bar:
         for initiator in sorted(set(initiators.values())):

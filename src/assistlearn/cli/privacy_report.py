@@ -11,8 +11,8 @@ from assistlearn.cli.output import counted, plain, say, say_table
 
 KINDS = (
     "Rewards (was a model right?) and scores (how sure was it?) are about training samples, hold-out answers about "
-    "hold-out samples. Votes are for prediction: so many bits each time a sample is asked for. Bits as sent are those "
-    "on the wire."
+    "hold-out samples. Votes are for prediction, and count each time a sample is asked about. 'Bits as sent' are "
+    "those after compression."
 )
 GUESSED = (
     "What is guessed: whether a number lies above the median, whether a category is the most frequent one, which of "
@@ -20,12 +20,12 @@ GUESSED = (
     "Rank is the rank correlation with the numbers, at the largest share. Shares of fewer than ten people are left out."
 )
 NO_EPSILON = (
-    "No epsilon bounds what is said of a helper's columns: its answers are not randomised. Try --attack, there."
+    "No epsilon bounds what answers say about a helper's columns: they are not randomised. Try --attack, there."
 )
-CLEAR = "The labels were told as they are."
+CLEAR = "Helpers were told the true labels, as numbers."
 BETTER = (
-    "An attacker that has columns of its own guesses better than shown here: only the labels, as they were told, and "
-    "what was released were used. Nothing has left this machine."
+    "This attack used only the labels, as they were told, and what was released. An attacker with columns of its own "
+    "guesses better. Nothing has left this machine."
 )
 
 
@@ -38,7 +38,7 @@ def show_run(facts: dict[str, Any], plot: Path | None = None) -> None:
             _add(view, (plain(agent),), release)
     say_table(view)
     say(KINDS)
-    say("What there is to know of a sample at a helper, only the helper can tell: assistlearn privacy FILE, there.")
+    say("A helper can compare this with what its columns hold: assistlearn privacy FILE, there.")
     if facts["epsilon"] is None:
         say(CLEAR)
     else:
@@ -70,7 +70,7 @@ def show_helper(facts: dict[str, Any], plot: Path | None = None) -> None:
                 say(f"In run {plain(run['run'])} chance had changed the labels that came: epsilon {run['epsilon']:g}.")
         _show_told(facts["told"])
     else:
-        say("It remembers no run in which it has helped.")
+        say("It has helped in no run that it remembers.")
     for run, bits in facts["forgotten"].items():
         say(f"Run {plain(run)} is forgotten here. Its answers were {bits:,} bits, about all samples together.")
     _show_limits(facts["limits"])
@@ -103,7 +103,7 @@ def _show_told(told: list[dict[str, Any]]) -> None:
         )
         if one["epsilon"]:
             delta = "" if one["epsilon_at_delta"] is None else f" ({one['epsilon_at_delta']:.2f} at a delta of 1e-6)"
-            say(f"Randomised answers to it have spent epsilon [bold]{one['epsilon']:g}[/] of one person{delta}.")
+            say(f"Randomised answers to it sum up to epsilon [bold]{one['epsilon']:g}[/] about one person{delta}.")
     if not any(one["epsilon"] for one in told):
         say(NO_EPSILON.replace("Try --attack, there.", "Try --attack."))
 

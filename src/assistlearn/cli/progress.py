@@ -180,7 +180,7 @@ class TrainingBar(AskingBar):
         """Say why an agent sits out, once for each agent."""
         if turn.why and turn.agent not in self._explained:
             self._explained.add(turn.agent)
-            self.say(f"{turn.agent} sits turn {turn.turn} out, and others like it. {turn.why}")
+            self.say(f"{turn.agent} sits out turn {turn.turn}, and may sit out others. {turn.why}")
 
     def _turning(self) -> TaskID:
         """Return the bar of the turns, which takes the place of the first."""
@@ -201,8 +201,8 @@ def _labels(event: LabelsTold) -> str:
     from assistlearn.methods.label_private import caution
 
     words = (
-        f"Helpers are told labels that chance has changed, epsilon {event.epsilon:g}: {event.n_drawn:,} of "
-        f"{event.n_samples:,} were drawn now, the others are told as before."
+        f"Helpers are told labels changed at random, epsilon {event.epsilon:g}. {event.n_drawn:,} of "
+        f"{event.n_samples:,} were drawn now; the others are as in earlier runs."
     )
     return f"{words} {caution(event.epsilon)}".strip()
 

@@ -16,19 +16,19 @@ from assistlearn.errors import SettingsError
 
 
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder; or an agent's TOML file, at a helper.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of the run; or, at a helper, its agent file.")],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where to write the page.", show_default="beside RUN, as RUN.html"),
+        typer.Option(metavar="FILE", help="The file to write.", show_default="beside RUN, as RUN.html"),
     ] = None,
     open_: Annotated[bool, typer.Option("--open", metavar="", help="Open the page in the browser.")] = False,
     class_names: Annotated[
-        bool, typer.Option("--class-names/--no-class-names", help="Whether classes have their names, or numbers.")
+        bool, typer.Option("--class-names/--no-class-names", help="Show the classes by name, or by number.")
     ] = True,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Write a run as one page: the answer first, then all it rests on. It needs nothing from outside."""
+    """Write a page about a run, to look at, print and send. The answer comes first, then all figures."""
     from assistlearn.pages.keeping_pages import is_page, keep_page
 
     facts, draw, lacks = _of_helper(run) if run.suffix == ".toml" else _of_run(run, class_names)
@@ -44,15 +44,18 @@ def report(
         for words in lacks:
             say(f"[yellow]Note:[/] {plain(words)}")
         if not open_:
-            say(f"Open it in any browser, or: {command('report', run, '--out', path, '--open')}")
+            place = () if out is None else ("--out", path)
+            say(f"Open it in any browser, or: {command('report', run, *place, '--open')}")
     if open_ and path is not None and not webbrowser.open(path.resolve().as_uri()):
         raise SettingsError(f"There is no browser to open {path} with. Open it by hand; the page is written.")
 
 
 def _beside(run: Path) -> Path:
-    """Return where the page of a run or an agent lies unless somebody says otherwise."""
+    """Return where the page of a run or an agent lies unless somebody says otherwise, as short as it can be said."""
     place = run.resolve()
-    return place.with_suffix(".html") if place.suffix == ".toml" else place.with_name(f"{place.name}.html")
+    page = place.with_suffix(".html") if place.suffix == ".toml" else place.with_name(f"{place.name}.html")
+    here = Path.cwd()
+    return page.relative_to(here) if not run.is_absolute() and page.is_relative_to(here) else page
 
 
 def _of_run(run: Path, class_names: bool) -> tuple[dict[str, Any], Callable[[], str], list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,26 +21,32 @@ COLOURS = {"holds": "green", "holds in part": "yellow", "does not hold": "red", 
 
 
 def reproduce(
-    figures: Annotated[list[str], typer.Argument(metavar="FIGURE...", help="fig1, fig3a, ... fig6b, or all.")],
+    figures: Annotated[
+        list[str], typer.Argument(metavar="FIGURE...", help="The figures: fig1, fig3a, ... fig6b, or all.")
+    ],
     replications: Annotated[
-        int | None, typer.Option(min=1, help="How many replications; by default what the figure's settings say.")
+        int | None, typer.Option(min=1, help="How many replications. The default is that of the figure.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="How many replications run side by side.")] = 1,
-    data: Annotated[Path | None, typer.Option(help="The data folder; else ASSISTLEARN_DATA, else OpenML.")] = None,
-    out: Annotated[Path, typer.Option(help="Where results go, and where finished replications are kept.")] = Path(
-        "reproduction"
-    ),
-    page: Annotated[Path | None, typer.Option(help="Also write the page that compares with the paper here.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="How many replications run at the same time.")] = 1,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="The folder with the data. Without it, the variable ASSISTLEARN_DATA counts, then OpenML."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder for results and finished replications.")] = Path("reproduction"),
+    page: Annotated[
+        Path | None, typer.Option(help="Also write a page that compares with the paper, to this file.")
+    ] = None,
     finished: Annotated[
-        bool, typer.Option("--finished", help="Run nothing: report on the replications that are finished.")
+        bool, typer.Option("--finished", help="Run nothing. Report on the finished replications.")
     ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, for a first look.")] = False,
     calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Show how the settings were chosen, by Single and Oracle alone.")
+        bool,
+        typer.Option("--calibrate", help="Show how the settings were chosen, with the curves Single and Oracle only."),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Run experiments of the paper again. An interrupted run goes on where it was; finished replications are kept."""
+    """Run the experiments of the paper again. After an interruption, the same command goes on where it stopped."""
     chosen = [_settings(name, replications, quick) for name in _named(figures)]
     folder = None if data is None else str(data)
     if calibrate:
@@ -53,7 +60,7 @@ def reproduce(
     if page is not None:
         from assistlearn.experiments.page import write_page
 
-        write_page(results, page, folder)
+        write_page(results, page, folder, made=datetime.now(UTC).date().isoformat())
         if not json:
             say(f"The page is {plain(page)}.")
 

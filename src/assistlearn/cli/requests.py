@@ -24,7 +24,7 @@ PROVED = {
 
 
 def requests(agent: AgentFile, json: Json = False) -> None:
-    """List who has asked this agent's owner for consent, and what was answered."""
+    """List who asks this agent's owner for consent, for what purpose, and what was answered."""
     found, damaged = desk_of(agent).requests()
     if json:
         say_json({"agent": str(agent), "requests": [asdict(each) for each in found], "damaged": damaged})

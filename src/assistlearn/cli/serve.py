@@ -30,38 +30,42 @@ STARTING = 90.0
 
 
 def serve(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of the run.")],
     port: Annotated[
-        int, typer.Option(min=0, max=65_535, metavar="PORT", help="The port to listen at; 0 is any that is free.")
+        int, typer.Option(min=0, max=65_535, metavar="PORT", help="The port. 0 takes any free port.")
     ] = 8080,
     host: Annotated[
         str,
-        typer.Option(metavar="ADDRESS", help="The address to listen at. By default only this machine reaches it."),
+        typer.Option(
+            metavar="ADDRESS", help="The address to listen at. The default is reached from this machine only."
+        ),
     ] = "127.0.0.1",
     token_file: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The file with the token that clients must send. One that is not there is made.",
+            help="The file with the token that clients must send. It is made if it does not exist.",
             show_default="serve.token in the run's folder",
         ),
     ] = None,
     no_token: Annotated[
-        bool, typer.Option("--no-token", metavar="", help="Answer whoever reaches the port, without a token.")
+        bool, typer.Option("--no-token", metavar="", help="Need no token: everybody who reaches the port gets answers.")
     ] = False,
     tls_cert: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The certificate, in PEM: answer over HTTPS.")
+        Path | None, typer.Option(metavar="FILE", help="A certificate in PEM format, to answer over HTTPS.")
     ] = None,
-    tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its private key, in PEM.")] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The private key of the certificate, in PEM format.")
+    ] = None,
     most_ids: Annotated[
-        int, typer.Option(min=1, max=100_000, metavar="IDS", help="How many ids one request may ask about.")
+        int, typer.Option(min=1, max=100_000, metavar="IDS", help="The largest number of ids in one request.")
     ] = 1_000,
     json: Json = False,
 ) -> None:
-    """Serve: answer requests for predictions over HTTP, until Ctrl-C.
+    """Answer other programs' requests for predictions over HTTP, until Ctrl-C.
 
-    The helpers are asked for every request, and the ways to them stay open meanwhile. One that cannot be reached, or
-    refuses, is named in the answer, which the others then make alone.
+    Every request is passed on to the helpers. If a helper cannot be reached or refuses, the answer names it and uses
+    the votes of the others.
     """
     from assistlearn.web import require_web
 

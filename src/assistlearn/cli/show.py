@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 def show(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of the run.")],
     json: Json = False,
 ) -> None:
-    """Show a run: who contributed what, why it stopped, how good it is, and how many bytes it took."""
+    """Show the result of a run: how good it is, who contributed what, why it stopped, what was exchanged."""
     from assistlearn.runs.folder import RunFolder
     from assistlearn.runs.pilot_terms import terms_of
 
@@ -69,7 +69,7 @@ def show_result(folder: RunFolder) -> None:
 
         say(f"Run [bold]{plain(settings.run)}[/] is not finished: {counted(folder.n_turns, 'turn')} taken.")
         if folder.lost_result:
-            say("[yellow]It was once:[/] its result.json is lost. To go on makes it again.")
+            say("[yellow]It was finished once:[/] its result.json is lost. Go on to make it again.")
         say("Go on with it: " + plain(resuming(folder)))
         return
     rounds, reason = counted(result["n_rounds"], "round"), StopReason[result["stop_reason"]]
@@ -79,7 +79,7 @@ def show_result(folder: RunFolder) -> None:
     counting = f"{result['n_rounds']} of {made} rounds count" if made > result["n_rounds"] else rounds
     say(f"{what}: {counting}; it stopped because: {reason}.")
     if not log_is_whole(folder):
-        say(f"[yellow]{plain(folder.events)} lacks the end of the run:[/] what it says of rounds and turns is not all.")
+        say(f"[yellow]{plain(folder.events)} lacks the end of the run:[/] rounds and turns may be missing here.")
     _show_goes_on(folder)
     for agent, left in result.get("left", {}).items():
         say(f"[yellow]The run went on without {plain(agent)} from turn {left['turn']} on:[/] {plain(left['reason'])}")
@@ -87,7 +87,7 @@ def show_result(folder: RunFolder) -> None:
         which = f"{counted(turns['turns'], 'turn')} out, the first of them turn {turns['first']}"
         say(f"[yellow]{plain(agent)} sat {which}:[/] {plain(turns['why'])}")
     if settings.label_only:
-        say(f"{plain(settings.initiator)} has labels alone: it took no turns, and the helpers' votes count.")
+        say(f"{plain(settings.initiator)} has labels but no columns: it took no turns, and the helpers' votes count.")
     say_table(_contributions(settings.turn_takers, result))
     best = dict(enumerate(accuracy_by_round(folder), start=1)).get(max(result["n_rounds"], 1))
     if result.get("evaluation") is not None:
@@ -98,7 +98,7 @@ def show_result(folder: RunFolder) -> None:
         say(f"[yellow]The accuracy on the hold-out samples is not known:[/] it is not in {plain(folder.events)}.")
     else:
         how = "simulate --holdout 0.2; in a task: holdout = 0.2 under [training]"
-        say(f"There are no hold-out samples to tell the accuracy of all together ({plain(how)}).")
+        say(f"The accuracy was not measured, because no samples were held out ({plain(how)}).")
     _show_labels(folder)
     say(f"Probabilities: {_probabilities(settings.plan, result)}.")
     _show_combination(folder, result)
@@ -136,9 +136,9 @@ def _show_labels(folder: RunFolder) -> None:
     if told is None:
         return
     say(
-        f"The labels stayed here: helpers were told such as chance has changed, epsilon [bold]{told['epsilon']:g}[/]. "
-        f"Since the first run of this kind, all runs together gave away epsilon {told['most_spent']:g} about any one "
-        f"person's {plain(repr(told['label']))}, at the most."
+        f"The true labels stayed here: helpers got labels changed at random, epsilon [bold]{told['epsilon']:g}[/]. "
+        f"All runs so far gave away at most epsilon {told['most_spent']:g} about any one person's "
+        f"{plain(repr(told['label']))}."
     )
     if caution(told["epsilon"]):
         say(f"[yellow]{plain(caution(told['epsilon']))}[/]")
@@ -159,10 +159,10 @@ def _show_combination(folder: RunFolder, result: dict[str, Any]) -> None:
         return
     losses = ", ".join(f"{plain(kind)} {loss:.3f}" for kind, loss in learned["losses"].items())
     what = combination_in_words(learned["kind"], folder.settings().label_only)
-    say(f"What became of the votes: [bold]{what}[/]. Loss on unseen samples: {losses}.")
+    say(f"How the votes are combined: [bold]{what}[/]. Loss on unseen samples: {losses}.")
     if learned["skipped"]:
         say(f"Trees were not tried: {plain(learned['skipped'])}.")
-    view = Table("round", title="What each round brought on unseen samples, and cost", title_justify="left")
+    view = Table("round", title="What each round gained on unseen samples, and what it cost", title_justify="left")
     for title in ("loss so far", "standard error", "bits per sample"):
         view.add_column(title, justify="right")
     for price in _prices(folder, result):

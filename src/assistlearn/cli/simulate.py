@@ -28,24 +28,35 @@ OF_THE_PROGRAM = {"resume", "timeout", "json"}
 @takes_plan
 def simulate(
     context: typer.Context,
-    files: Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="Two or more agents' TOML files.")] = None,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE", help="Two or more agent files. One of them, the initiator's, names a label."),
+    ] = None,
     out: Annotated[
-        Path | None, _run("--out", "-o", metavar="FOLDER", help="The run's folder.", show_default="runs/NAME")
+        Path | None, _run("--out", "-o", metavar="FOLDER", help="The folder for the run.", show_default="runs/NAME")
     ] = None,
     run: Annotated[
-        str, _run(metavar="NAME", help="The run's name.", show_default="run-, the time and four letters")
+        str, _run(metavar="NAME", help="The run's name.", show_default="run-, the time and four characters")
     ] = "",
-    resume: Annotated[Path | None, _run(metavar="FOLDER", help="Go on with the run in this folder.")] = None,
+    resume: Annotated[
+        Path | None, _run(metavar="FOLDER", help="Go on with the interrupted run in this folder.")
+    ] = None,
     timeout: Annotated[
-        float, _run(min=1, max=A_YEAR, metavar="SECONDS", help="How long to wait for an answer of an agent.")
+        float,
+        _run(
+            min=1,
+            max=A_YEAR,
+            metavar="SECONDS",
+            help="How long to wait for an answer of an agent. A slow learner needs more.",
+        ),
     ] = TIMEOUT,
     *,
     plan: Plan,
     json: Json = False,
 ) -> None:
-    """Train: every agent in a process of its own, with its own table, and nothing but messages between them.
+    """Train with all agents on this machine. Each has its own process and table; only messages pass between them.
 
-    One file, the initiator's, names a label column. Ctrl-C leaves a run that --resume goes on with.
+    Without options you get the recommended settings. After Ctrl-C, go on with --resume.
     """
     from assistlearn.reach.opening import check_command
     from assistlearn.runs.folder import RunFolder

@@ -37,7 +37,7 @@ def start(
     agent: AgentFile = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log to the file only, not to the screen.")] = False,
 ) -> None:
-    """Start a site or the relay, and stay until SIGTERM or Ctrl-C. The log is in KIT/site.log, too."""
+    """Start a site or the relay. It runs until SIGTERM or Ctrl-C. The log is also in KIT/site.log."""
     from assistlearn.agent_files import load_description
     from assistlearn.reach.flare.installed import require_flare
     from assistlearn.reach.flare.provisioning.kit import load_kit
@@ -65,7 +65,7 @@ def start(
 def check(kit: Folder = Path(), agent: AgentFile = None, json: Json = False) -> None:
     """Check a kit, its certificates, the relay, the clocks and the table. Nothing is shared.
 
-    What would leave the organisation is shown by: assistlearn check KIT/agent.toml
+    To see what would leave the organisation: assistlearn check KIT/agent.toml
     """
     from dataclasses import asdict
 
@@ -91,7 +91,7 @@ def check(kit: Folder = Path(), agent: AgentFile = None, json: Json = False) -> 
 
 @app.command("status")
 def status(kit: Folder = Path(), json: Json = False) -> None:
-    """Say whether a site or the relay runs with this kit, lives, and is connected. Exit code 0 if so, 3 if not."""
+    """Say whether the site or relay of this kit runs and is connected. Exit code 0 if so, 3 if not."""
     from assistlearn.reach.flare.provisioning.kit import load_kit
     from assistlearn.reach.flare.site.health import found
 

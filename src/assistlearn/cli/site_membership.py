@@ -20,7 +20,7 @@ def request(
     ),
     role: Annotated[
         Literal["member", "initiator", "relay"],
-        typer.Option("--role", metavar="ROLE", help="member, initiator (starts runs, too) or relay."),
+        typer.Option("--role", metavar="ROLE", help="member, initiator (starts runs) or relay."),
     ] = "member",
     json: Json = False,
 ) -> None:
@@ -36,7 +36,7 @@ def request(
     say(f"A private key was made in {plain(out)}. It never leaves this machine.")
     say(f"Send this file to the network's authority; it is no secret: [bold]{plain(file)}[/]")
     say(f"Fingerprint, to read to them by telephone: [bold]{fingerprint}[/]")
-    say("With what comes back: " + command("site", "join", out, f"{name}.member"))
+    say("When the answer has come: " + command("site", "join", out, f"{name}.member"))
 
 
 def join(
@@ -46,7 +46,7 @@ def join(
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Complete a kit with the certificates that the authority has signed; or renew those of a kit, even one in use."""
+    """Complete a kit with the certificates that the authority has signed, or renew them, also while the site runs."""
     from assistlearn.reach.flare.provisioning.completing import join as join_network
     from assistlearn.reach.flare.provisioning.completing import root_of
     from assistlearn.reach.flare.provisioning.fingerprint import fingerprint as fingerprint_of
@@ -69,7 +69,7 @@ def revoked(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The authority's list (revoked.crl).")],
     json: Json = False,
 ) -> None:
-    """Install the authority's list of revoked certificates. A running site or relay takes it up by itself."""
+    """Install the authority's list of revoked certificates. A running site or relay needs no restart."""
     from cryptography import x509
 
     from assistlearn.reach.flare.provisioning.kit import ADMIN, load_kit

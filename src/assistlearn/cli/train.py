@@ -29,38 +29,42 @@ Files = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="FILE",
-        help="The task's TOML file. With --from, of a run on this machine: the files of new helpers, if any.",
+        help="The task file. With --from, for a run on this machine: the agent files of new helpers, if any.",
     ),
 ]
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="The run's folder.", show_default="runs/NAME")
+    Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="The folder for the run.", show_default="runs/NAME")
 ]
 Run = Annotated[
     str | None, typer.Option(metavar="NAME", help="The run's name.", show_default="the task's, or the time")
 ]
-Resume = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Go on with the run in this folder.")]
+Resume = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Go on with the interrupted run in this folder.")]
 From = Annotated[
     Path | None,
     _from(
         "--from",
         metavar="RUN",
-        help="Train on from this finished run, with the rows and helpers that there are now; what it learned is kept "
+        help="Start from this finished run, with today's rows and helpers. What the agents have learned is kept "
         "where it still helps.",
     ),
 ]
 Without = Annotated[
-    list[str] | None, _from(metavar="HELPER", help="A helper that does not take part again; repeatable.")
+    list[str] | None, _from(metavar="HELPER", help="A helper that no longer takes part. May be given several times.")
 ]
 RequireKept = Annotated[
-    bool, _from("--require-kept", metavar="", help="Refuse where an agent no longer has what it learned.")
+    bool,
+    _from(
+        "--require-kept",
+        metavar="",
+        help="Stop if an agent no longer has its models. Without this option, that agent trains anew.",
+    ),
 ]
 KeptOnly = Annotated[
     bool,
     _from(
         "--kept-only",
         metavar="",
-        help="Take no round afresh. Nobody trains but new helpers, and nothing is sent about people who are as they "
-        "were.",
+        help="Add no new rounds. Only new helpers train, and nothing is sent about people whose data have not changed.",
     ),
 ]
 
@@ -68,11 +72,14 @@ KeptOnly = Annotated[
 Wait = Annotated[
     float | None,
     typer.Option(
-        min=0, max=LONGEST_WAIT, metavar="MINUTES", help="Ask again until helpers' owners have answered, so long."
+        min=0,
+        max=LONGEST_WAIT,
+        metavar="MINUTES",
+        help="How long to ask helpers' owners again and again for their consent.",
     ),
 ]
 Withdraw = Annotated[
-    bool, typer.Option("--withdraw", metavar="", help="Ask helpers' owners no longer for consent; train nothing.")
+    bool, typer.Option("--withdraw", metavar="", help="Take back the request for consent. Nothing is trained.")
 ]
 
 
@@ -93,11 +100,11 @@ def train(
     changes: dict[str, Any],
     json: Json = False,
 ) -> None:
-    """Train with other organisations, over the network. This organisation's site must be running.
+    """Train with other organisations over a network, or go on from an earlier run. Your site must be running.
 
-    With --from RUN, train on from an earlier run, wherever its agents are. Ctrl-C leaves a run that --resume goes on
-    with. Where the owner of a helper must consent first, the command says so and ends with exit code 6; give it again
-    to hear of the answer.
+    With --from RUN you go on from a finished run, on this machine or over a network. After Ctrl-C, go on with --resume.
+    If the owner of a helper must consent first, the command ends with exit code 6. Give it again later to see the
+    answer.
     """
     from assistlearn.reach.created_from import Onward, create_from
     from assistlearn.reach.opening import check_command

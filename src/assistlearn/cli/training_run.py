@@ -52,5 +52,5 @@ def report_run(folder: RunFolder, as_json: bool) -> None:
         say_json({"folder": str(folder.path), "run": folder.settings().run} | outcome(folder))
         return
     show_result(folder)
-    say(f"The run lives in {plain(folder.path)}.")
+    say(f"The run is in {plain(folder.path)}.")
     say("Next, predict: " + command("predict", folder.path, "--out", "predictions.csv"))

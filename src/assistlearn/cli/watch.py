@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def watch(
     what: Annotated[
-        Path, typer.Argument(metavar="RUN", help="The run's folder, which need not be there yet; or an agent's file.")
+        Path, typer.Argument(metavar="RUN", help="The folder of the run, which need not exist yet; or an agent file.")
     ],
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The port on this machine.", show_default="any free one")
@@ -28,9 +28,9 @@ def watch(
     open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
     json: Json = False,
 ) -> None:
-    """Watch a run in a browser while it goes on, or an agent that helps others. Stop with Ctrl-C.
+    """Watch a run, or an agent that helps others, live in a browser. Stop with Ctrl-C.
 
-    The page is for this machine only, and its address holds a token: who has the address sees the page.
+    Only this machine reaches the page, and only those who know its address: the address holds a token.
     """
     from assistlearn.web import require_web
 

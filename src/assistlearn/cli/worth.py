@@ -46,10 +46,11 @@ def worth(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Ask, before an agreement, whether others' data would help: yes, no or undecided, with an interval.
+    """Find out whether others' data would help you, before you agree on anything: yes, no or undecided.
 
-    Trains on a part of the samples, and opens others in random blocks until it is clear. One may look at any time: the
-    answer is wrong with the chance --alpha at the most. Ctrl-C leaves a pilot that --resume goes on with.
+    This pilot trains on a part of your labelled samples. It then tests on the others, block by block, until the answer
+    is clear. You may stop at any time: the answer is wrong with a chance of at most --alpha. After Ctrl-C, go on with
+    --resume.
     """
     from assistlearn.reach.opening import check_command
     from assistlearn.runs.folder import RunFolder
@@ -166,7 +167,7 @@ def report_pilot(folder: RunFolder, as_json: bool, plot: Path | None = None) -> 
         say_json({"folder": str(folder.path), "run": folder.settings().run} | facts)
         return
     show_worth(found)
-    say(f"The pilot lives in {plain(folder.path)}. To remove it everywhere: " + command("forget", folder.path))
+    say(f"The pilot is in {plain(folder.path)}. To remove it everywhere: " + command("forget", folder.path))
 
 
 def _draw(found: Worth, plot: Path) -> None:

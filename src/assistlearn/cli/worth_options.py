@@ -31,42 +31,70 @@ class AlignOption(StrEnum):
 
 Files = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="FILE", help="Two or more agents' TOML files; or one task's file, for a network."),
+    typer.Argument(
+        metavar="FILE", help="Two or more agent files, for a pilot on this machine; or one task file, for a network."
+    ),
 ]
 AtLeast = Annotated[
-    float, _asked(metavar="GAIN", help="How much lower the loss must be: 0.02 are 2 points of accuracy.")
+    float, _asked(metavar="GAIN", help="The smallest gain that is worth it to you; 0.02 is 2 points of accuracy.")
 ]
-Loss = Annotated[LossOption, _asked(metavar="WHICH", help="Wrong or right (zero-one); or log loss, clipped (log).")]
-Alpha = Annotated[float, _asked(metavar="CHANCE", help="Of a wrong answer, at the most; shared by all answers.")]
+Loss = Annotated[
+    LossOption,
+    _asked(
+        metavar="WHICH",
+        help="How answers are scored. zero-one: right or wrong. log: log loss, if you need probabilities; none counts "
+        "as less than 0.01.",
+    ),
+]
+Alpha = Annotated[float, _asked(metavar="CHANCE", help="The largest chance that any of the answers is wrong.")]
 EachHelper = Annotated[
-    bool, _asked("--each-helper", metavar="", help="Go on until there is an answer for every helper, too.")
+    bool, _asked("--each-helper", metavar="", help="Go on until there is also an answer for each helper by itself.")
 ]
-Rounds = Annotated[int, _run(min=1, metavar="NUMBER", help="Rounds of training.")]
+Rounds = Annotated[int, _run(min=1, metavar="NUMBER", help="The number of rounds of training.")]
 TrainShare = Annotated[
-    float, _run(metavar="SHARE", help="The share of the labelled samples to train on, at most 5,000.")
+    float,
+    _run(
+        metavar="SHARE",
+        help="The share of the labelled samples to train on, 5,000 at most. The others are for the test.",
+    ),
 ]
-Block = Annotated[int, _run(min=1, metavar="NUMBER", help="How many samples are opened at a time.")]
+Block = Annotated[int, _run(min=1, metavar="NUMBER", help="How many samples are tested at a time.")]
 Seed = Annotated[
-    int | None, _run(min=0, metavar="NUMBER", help="Where all chance comes from.", show_default="0, or the task's")
+    int | None, _run(min=0, metavar="NUMBER", help="The seed of all randomness.", show_default="0, or the task's")
 ]
 Align = Annotated[
     AlignOption | None,
     _run(
         metavar="WHICH",
-        help="How ids are matched: by keyed hashes (hash) or private set intersection (psi).",
+        help="How agents find the people that they share. hash: fast, for agents that trust each other with a shared "
+        "secret. psi: private set intersection; slower, for agents that do not.",
         show_default="hash, or the task's",
     ),
 ]
 Purpose = Annotated[
-    str | None, _run(metavar="WORDS", help="What helpers are told.", show_default="the task's, or that it is a pilot")
+    str | None,
+    _run(
+        metavar="WORDS",
+        help="What the pilot is for, in a few words. Every helper is told.",
+        show_default="the task's, or that it is a pilot",
+    ),
 ]
 Out = Annotated[
-    Path | None, _run("--out", "-o", metavar="FOLDER", help="The pilot's folder.", show_default="runs/NAME")
+    Path | None, _run("--out", "-o", metavar="FOLDER", help="The folder for the pilot.", show_default="runs/NAME")
 ]
-Run = Annotated[str, _run(metavar="NAME", help="The pilot's name.", show_default="pilot-, the time and four letters")]
-Resume = Annotated[Path | None, _run(metavar="FOLDER", help="Go on with the pilot in this folder.")]
-Plot = Annotated[Path | None, _run(metavar="FILE", help="Draw the interval against opened samples.")]
+Run = Annotated[
+    str, _run(metavar="NAME", help="The pilot's name.", show_default="pilot-, the time and four characters")
+]
+Resume = Annotated[Path | None, _run(metavar="FOLDER", help="Go on with the interrupted pilot in this folder.")]
+Plot = Annotated[
+    Path | None, _run(metavar="FILE", help="Draw how the answer became clear: a file that ends in .png, .svg or .pdf.")
+]
 Timeout = Annotated[
     float,
-    _run(min=1, max=A_YEAR, metavar="SECONDS", help="How long to wait for an answer of an agent on this machine."),
+    _run(
+        min=1,
+        max=A_YEAR,
+        metavar="SECONDS",
+        help="How long to wait for an answer of an agent on this machine. A slow learner needs more.",
+    ),
 ]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 WORDS = {
     "yes": "[bold green]Yes[/]: help is worth it",
     "no": "[bold red]No[/]: help is not worth it",
-    "undecided": "[bold yellow]Undecided[/]: the samples do not tell yet whether help is worth it",
+    "undecided": "[bold yellow]Undecided[/]: these samples cannot tell whether help is worth it",
 }
 
 
@@ -44,20 +44,20 @@ def show_worth(found: Worth) -> None:
     by_labels = f" ({alone_in_words(what)})" if found.alone_by_labels else ""
     say(
         f"The {what} is {found.loss_alone:.3f} alone{by_labels} and {found.loss_assisted:.3f} with help, on "
-        f"{counted(found.n_opened, 'opened sample')}; {found.n_closed:,} stayed closed. "
+        f"{counted(found.n_opened, 'opened sample')}. {counted(found.n_closed, 'sample')} stayed closed. "
         f"Trained on {found.n_training:,}."
     )
     say(
         f"The gain is {gain.mean:+.3f}. For samples like these it lies between {gain.lower:+.3f} and "
-        f"{gain.upper:+.3f}: these limits hold with {1 - gain.alpha:.1%}, whenever one stops."
+        f"{gain.upper:+.3f}. These limits are right with a chance of {1 - gain.alpha:.1%}, whenever you stop."
     )
     if found.answer == "undecided":
-        say("More labelled samples, or a pilot that trains on fewer of them (--train-share), may tell.")
+        say("For an answer, use more labelled samples, or train on fewer of them (--train-share).")
     say_table(_helpers(found))
 
 
 def _helpers(found: Worth) -> Table:
-    view = Table("helper", title="Each helper beside the initiator, the others absent", title_justify="left")
+    view = Table("helper", title="Each helper alone with the initiator", title_justify="left")
     for title in ("worth it", "gain", "from", "to", "holds with", "exchanged"):
         view.add_column(title, justify="right")
     for name, gain in found.helpers.items():

@@ -1,4 +1,4 @@
-"""What the initiator makes of the agents' scores, on its own machine: a sum, or a combination that it learns."""
+"""How the initiator combines the agents' scores, on its own machine: by their sum, or by a model that it learns."""
 
 from assistlearn.combination.combination import Combination
 from assistlearn.combination.fitting import KINDS, fit

@@ -1,8 +1,8 @@
 """Combinations for samples that some agents do not hold: one for each set of agents that is likely to be there.
 
-To leave an agent's scores at zero in a combination that was fitted with all is not enough: the others' scores then
-count as if it had spoken. With a helper gone, that cost up to .16 of accuracy in linear combinations, and up to .15 in
-boosted ones, against a combination of those that are there.
+It is not enough to set a missing agent's scores to zero in a combination that was fitted with all agents: the others'
+scores then count as if it had spoken. With a helper gone, that cost up to .16 of accuracy in linear combinations, and
+up to .15 in boosted ones, against a combination of those that are there.
 
 With many agents there are too many sets. For all others there is one combination that was fitted to samples from which
 helpers were left out at random, with a chance of a half. On digits in eight agents with 30 % of the helpers' samples

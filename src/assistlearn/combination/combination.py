@@ -1,4 +1,4 @@
-"""A combination: what the initiator makes of the agents' scores."""
+"""A combination: how the initiator turns the agents' scores into a decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learning a combination: every way that may serve is tried on folds, and one of them is taken."""
+"""Learning a combination: every suitable way is tried on folds, and the best is taken."""
 
 from __future__ import annotations
 

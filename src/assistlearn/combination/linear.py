@@ -61,7 +61,7 @@ def plain_sum(agents: tuple[str, ...], n_classes: int) -> Linear:
 
 
 def prior(evidence: Evidence) -> Linear:
-    """Return the combination that listens to nobody: its decision stands for how often each class occurs."""
+    """Return the combination that ignores all scores: its decision is how often each class occurs."""
     counts = np.bincount(evidence.codes, evidence.weights, minlength=evidence.n_classes)
     often = (counts * len(evidence.codes) + 1.0) / (len(evidence.codes) + evidence.n_classes)
     n_outputs = evidence.n_classes if evidence.n_classes > 2 else 1
@@ -69,12 +69,12 @@ def prior(evidence: Evidence) -> Linear:
 
 
 def outputs(scores: Floats) -> Floats:
-    """Return the columns of scores that say all: all of them, or that of class 1 where there are two."""
+    """Return the columns of scores that are needed: all of them, or with two classes that of class 1."""
     return scores if scores.shape[-1] > 2 else scores[..., 1:]
 
 
 def whole(columns: Floats) -> Floats:
-    """Return scores of all classes from the columns that say all: the inverse of :func:`outputs`."""
+    """Return the scores of all classes from the columns that are needed: the inverse of :func:`outputs`."""
     return columns if columns.shape[-1] > 1 else np.concatenate([-columns, columns], axis=-1)
 
 

@@ -1,4 +1,4 @@
-"""The shares of the classes among the labels: what is known of a sample of which nobody says anything."""
+"""The shares of the classes among the labels: the answer for a sample that no agent says anything about."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def class_shares(codes: Codes, n_classes: int, weights: Floats | None = None) ->
 
 
 def silent(scores: Collection[Floats], n_samples: int) -> Bools:
-    """Return the samples of which none of some agents says anything: all their scores are zero.
+    """Return the samples about which these agents say nothing: all their scores are zero.
 
     >>> silent([np.array([[1.0, -1.0], [0.0, 0.0]]), np.zeros((2, 2))], 2)
     array([False,  True])

@@ -4,7 +4,7 @@ With probabilities :math:`p` a model votes :math:`h_k = \frac{K}{K-1}(\log p_k -
 sample sum to zero, like those of the label code, and a vote of weight one stands for :math:`p` itself
 (:func:`assistlearn.core.votes.probabilities`).
 
-With two classes, the others hear of it one number per sample, its log-odds for the true class :math:`y`, against
+With two classes, the others are told one number per sample: the log-odds of the true class :math:`y`, against
 chance:
 
 .. math:: s = \log \frac{p_y}{1 - p_y} + \log(K - 1).
@@ -12,8 +12,8 @@ chance:
 A label is a special case. A model without probabilities votes with the label code and says :math:`s = h_y`: 1 where it
 is right and :math:`-1/(K-1)` where it is wrong.
 
-With more classes no single number tells what the vote will be: they hear all of :math:`h`, as heights above the least
-probability that is told apart.
+With more classes no single number says what the vote will be. The others are told all of :math:`h`, as heights above
+the smallest probability that is distinguished.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ def confidences(said: Said, n_classes: int) -> Floats:
 
 
 def heights(said: Said, n_classes: int) -> Floats:
-    """Return how far each class lies above the least that a model is taken to say, in logarithms, ``n x K``.
+    """Return how far the log-probability of each class lies above the smallest one allowed, ``n x K``.
 
-    The votes of weight one are these, centred, times ``K / (K - 1)``. Of a label, its class lies one above the others.
+    The votes of weight one are these, centred, times ``K / (K - 1)``. For a label, its class lies one above the others.
 
     >>> heights(np.array([[0.9, 0.1, 0.0]]), 3).round(3)
     array([[4.5  , 2.303, 0.   ]])

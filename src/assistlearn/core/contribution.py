@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Contribution:
-    """One kept model, as everybody may know it: who, when, and how loud; never the model itself.
+    """One kept model, as everybody may know it: whose, when, and its weight; never the model itself.
 
     Attributes
     ----------
     turn : int
-        Counts every agent's step from 1, those of agents that sat out included.
+        The number of the turn, from 1. Turns that an agent sat out count, too.
     round : int
-        Counts from 1; in a round every agent has its turn.
+        The number of the round, from 1. In a round every agent has one turn.
     agent : str
         Whose model it is.
     model_weight : float
@@ -24,7 +24,7 @@ class Contribution:
     accuracy : float
         The share of the samples on which the model is right.
     perfect : bool
-        The model is right wherever there is ignorance; its weight is capped.
+        The model is right about every sample that needs help; its weight is limited.
     """
 
     turn: int

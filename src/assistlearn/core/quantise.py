@@ -1,4 +1,4 @@
-"""Scores in a few bits: what an agent says of its confidence, and what everybody, the agent included, takes it for."""
+"""Scores in a few bits. Every agent computes with the rounded scores, also the one that made them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class SoftReward:
     bits: int
 
     def values(self) -> Floats:
-        """Return the scores that the levels stand for: the only ones that anybody computes with."""
+        """Return the scores that the levels stand for. All agents compute with these."""
         return self.levels * np.float64(self.scale)
 
     def loudest(self) -> float:
@@ -74,9 +74,9 @@ class SoftReward:
 class ScoreVectors(SoftReward):
     """How likely a model finds every class of each sample, in whole levels, ``n x K``: what is said with K > 2.
 
-    A level counts from the least probability that is told apart, which stands for all that are smaller: the lowest
-    level. So the many classes that a model has ruled out cost next to nothing where levels are entropy-coded. A row
-    whose levels are all equal says nothing; where its agent abstains, they are all zero.
+    A level counts from the smallest probability that is distinguished. This one, and all that are smaller, have the
+    lowest level. So the many classes that a model has ruled out cost next to nothing once levels are entropy-coded.
+    A row of equal levels says nothing. Where the agent abstains, all levels are zero.
 
     Examples
     --------
@@ -148,11 +148,11 @@ def quantise(values: Floats, bits: int) -> SoftReward:
 
 
 def quantise_all_spoken(values: Floats, bits: int, held: Bools | None = None) -> SoftReward:
-    """Return scores in whole levels of which none is zero: zero is kept for samples that the agent does not hold.
+    """Return scores in whole levels, none of them zero: zero means that the agent does not hold the sample.
 
-    Levels are rounded away from zero, which gives them equal widths. In a few bits :func:`quantise` says zero about
-    many samples, and whoever combines scores takes that for silence. The loudest scores, one in a hundred, are said as
-    loud as the next: a few outliers do not make all others coarse.
+    Levels are rounded away from zero, which gives them equal widths. With few bits :func:`quantise` would round
+    many scores to zero, and a combination would read that as silence. The largest one per cent of the scores are cut
+    to the next largest, so that a few outliers do not make all others coarse.
 
     Parameters
     ----------
@@ -205,10 +205,10 @@ def quantise_vectors(heights: Floats, bits: int, held: Bools | None = None) -> S
 
 
 def quantise_votes(votes: Floats, loudest: float, bits: int) -> SoftReward:
-    """Return an agent's votes (n x K) in whole levels, of a scale that does not depend on them.
+    """Return an agent's votes (n x K) in whole levels. The scale does not depend on the votes.
 
-    So a sample's votes are the same whoever else is asked about. With two classes one number tells both: the votes of a
-    sample sum to zero. It keeps its sign, however small it is.
+    So a sample's votes are the same whichever other samples are asked about. With two classes one number tells both:
+    the votes of a sample sum to zero. It keeps its sign, however small it is.
 
     Parameters
     ----------

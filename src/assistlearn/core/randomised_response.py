@@ -1,13 +1,13 @@
-"""Randomised response: labels that chance has changed once, and what they can say about the true ones.
+"""Randomised response: labels that are changed at random once, and what they reveal about the true ones.
 
 A label is kept with some probability, and else replaced by one that is drawn evenly from all K classes. No answer is
 more than ``exp(epsilon)`` times as likely for one true label as for another: that is differential privacy of the label.
 
-The same label may be wanted at several values of epsilon over time, and fresh chance would add up. But a label changed
-for a small epsilon can be had from one that was changed for a larger epsilon, by changing it further. So all answers
-about a label are drawn as links of one chain, from the true label down to the smallest epsilon, whatever the order in
-which they are wanted: a link is drawn given its neighbours. Whoever has all of them knows no more than from the link
-with the largest epsilon alone.
+The same label may be asked for at several values of epsilon over time. Independent draws would then add up and reveal
+it. But a label for a small epsilon can be made from one for a larger epsilon, by changing it further. So all answers
+about a label are links of one chain, from the true label down to the smallest epsilon. A new link is drawn given its
+neighbours, in whatever order links are asked for. All links together reveal no more than the one with the largest
+epsilon.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from assistlearn.core.votes import Codes
 
 
 def kept_share(epsilon: float, n_classes: int) -> float:
-    """Return how often a label is kept for its own sake; else it is drawn evenly from all classes.
+    """Return the probability that a label is kept. Otherwise it is drawn evenly from all classes, its own included.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def draw(
     n_classes : int
         The number of classes.
     uniform : ndarray of shape (n,)
-        Chance, between zero and one.
+        Random numbers between zero and one.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def draw(
 
 
 def chances(labels: Codes, kept: float, n_classes: int) -> Floats:
-    """Return how likely each class comes of a label that is kept so often, or leads to it: it is the same, n x K.
+    """Return how likely each class results from a label (n x K). It is also how likely each class leads to that label.
 
     >>> chances(np.array([1]), kept=0.4, n_classes=3).round(2)
     array([[0.2, 0.6, 0.2]])

@@ -18,7 +18,7 @@ from assistlearn.core.votes import Codes
 
 @dataclass
 class SoftState:
-    """Each sample's score of the truth, of which its ignorance is a function.
+    """Each sample's score of the true class. Its ignorance follows from it.
 
     A pure function of the initial weights and of the rewards and model weights applied so far: two parties that apply
     the same ones hold the same state, bit for bit.

@@ -37,11 +37,11 @@ class Verdict:
 
     @property
     def useless(self) -> bool:
-        """No better than chance: its model weight is not positive, but for rounding."""
+        """Whether it is no better than chance: its model weight is not positive, up to rounding."""
         return self.model_weight <= weight.NEGLIGIBLE
 
     def trusted(self, share: float) -> Verdict:
-        """Return the verdict where only a share of the model's advantage is believed in.
+        """Return the verdict if only a share of the model's advantage is trusted.
 
         >>> Verdict(1.0, 0.8, False, gain=0.2).trusted(0.5)
         Verdict(model_weight=0.5, mean_reward=0.8, perfect=False, gain=0.1)

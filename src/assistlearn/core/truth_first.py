@@ -1,4 +1,4 @@
-"""Score vectors with the truth first: then a state needs no labels, and the same rule holds for every sample."""
+"""Score vectors that begin with the true class. So a state needs no labels, and one rule holds for every sample."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Number = TypeVar("Number", bound=np.generic)
 
 
 def truth_first(vectors: NDArray[Number], codes: Codes) -> NDArray[Number]:
-    """Return each row turned so that it begins with the true class; the others follow in their order, round about.
+    """Return each row rotated so that it begins with the true class. The other classes follow in cyclic order.
 
     >>> truth_first(np.array([[10, 11, 12], [20, 21, 22]]), np.array([1, 0]))
     array([[11, 12, 10],

@@ -20,7 +20,7 @@ from assistlearn.core.votes import Codes
 
 @dataclass
 class VectorState:
-    """Each sample's votes for all classes, the truth first, of which its ignorance is a function.
+    """Each sample's votes for all classes, the true class first. Its ignorance follows from them.
 
     A pure function of the initial weights and of the rewards and model weights applied so far: two parties that apply
     the same ones hold the same state, bit for bit. It knows no labels: every reward has the truth in its first column

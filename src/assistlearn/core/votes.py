@@ -76,11 +76,11 @@ def scores_of(probabilities: Floats) -> Floats:
 
 
 def majority_votes(scores: Mapping[str, Floats], total_weights: Mapping[str, float]) -> dict[str, Floats]:
-    """Return each agent's share of a majority vote: a full vote for its own winner, and a whisper of its confidence.
+    """Return each agent's share of a majority vote: a full vote for its winner, plus a small part of its confidence.
 
     ``scores`` are the agents' own weighted votes and ``total_weights`` the sums of their model weights; an agent
-    without any model does not vote, nor one whose votes on a sample are all zero. The whispers are the agents' own
-    votes, scaled so that all of them together are at most half a vote: they can break a tie but never overturn a
+    without any model does not vote, nor one whose votes on a sample are all zero. The small parts are the agents'
+    own votes, scaled so that together they are at most half a vote. They can break a tie, but never overturn a
     majority.
 
     >>> votes = majority_votes({"a": np.array([[1.0, -1.0]]), "b": np.array([[-2.0, 2.0]])}, {"a": 2.0, "b": 2.0})

@@ -25,17 +25,17 @@ SIZE = (12.5, 3.8)  # inches: three panels side by side, legible across a page
 class AssistanceDisplay:
     """Three panels about a fitted :class:`~assistlearn.AssistedClassifier`.
 
-    The first shows the accuracy against the rounds, beside the two baselines; the second how loud every agent's model
-    was in each round; the third how the ignorance is spread over the training samples after the last turn. Make one
-    with :meth:`from_estimator` or :meth:`from_fit`.
+    The first panel shows the accuracy after each round, beside the two baselines. The second shows the model weight of
+    every agent in each round. The third shows how much help the training samples still need after the last turn. Make
+    one with :meth:`from_estimator` or :meth:`from_fit`.
 
     Parameters
     ----------
     accuracies : mapping of str to ndarray of shape (n_rounds,)
-        The accuracy after each round, from round 1. The curves may differ in length: a model whose training ended
-        earlier stays as it is.
+        The accuracy after each round, from round 1. Curves may differ in length: a model whose training ended earlier
+        stays as it is.
     model_weights : mapping of str to ndarray of shape (n_rounds,)
-        Each agent's model weight in each round; not a number where it kept no model.
+        Each agent's model weight in each round; NaN if it kept no model.
     ignorance : ndarray of shape (n_samples,)
         How much help each training sample still needs.
 
@@ -97,8 +97,8 @@ class AssistanceDisplay:
         y_test : array-like of shape (n_samples,)
             Their labels.
         single, oracle : classifier, default=None
-            Fitted baselines, such as ``clf.alone("clinic")`` and ``clf.pooled()``. Any other classifier will do: where
-            it has no ``staged_score`` (a random forest, say) its accuracy is a level line.
+            Fitted baselines, such as ``clf.alone("clinic")`` and ``clf.pooled()``, or any other classifier. One without
+            ``staged_score``, a random forest for example, is drawn as a horizontal line.
         ax : Axes or sequence of three Axes, default=None
             Where to draw. One is divided in three; None makes a new figure.
 

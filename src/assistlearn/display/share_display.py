@@ -26,7 +26,7 @@ MOST_LETTERS = 24
 class SharesDisplay:
     """Two panels about who helped: each helper's share of the lower log loss, and of the higher accuracy.
 
-    A filled mark is a share, with its 95 % interval; a hollow one is what is lost if this helper alone is dropped. Make
+    A filled mark is a share, with its 95 % interval. A hollow mark is what is lost if only this helper is dropped. Make
     one with :meth:`from_estimator`.
 
     Parameters

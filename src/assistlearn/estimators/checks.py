@@ -21,7 +21,7 @@ from assistlearn.methods.label_private import caution
 
 ALWAYS_RIGHT = (
     "Every agent's model was right about every training sample, so that the agents had nothing to tell each other. "
-    "If their learners know the training samples by heart, pass reward='out-of-fold' (or 'auto')."
+    "If their learners memorise the training samples, pass reward='out-of-fold' (or 'auto')."
 )
 """Said through ``logging``, not as a warning: on an easy problem it is as it should be."""
 
@@ -39,12 +39,13 @@ def check_agents(agents: Any) -> list[AgentSpec]:
         if not (isinstance(item, tuple | list) and len(item) == 3 and isinstance(item[0], str)):
             raise SettingsError(f"agents must be a list of (name, estimator, columns), but it holds {item!r}.")
         if not item[0].strip() or not item[0].isprintable():
-            raise SettingsError(f"An agent's name is a word to print; {item[0]!r} is none.")
+            raise SettingsError(f"An agent's name must be a text that can be printed; {item[0]!r} is not.")
         if item[1] is None and item is agents[0]:
             _check_label_only(item[0], item[2], n_helpers=len(agents) - 1)
         elif isinstance(item[1], type) or not hasattr(item[1], "fit") or not is_classifier(item[1]):
             raise SettingsError(
-                f"Agent {item[0]!r}: {item[1]!r} is not a classifier. Pass an instance, DecisionTreeClassifier() say."
+                f"Agent {item[0]!r}: {item[1]!r} is not a classifier. Pass an instance, for example "
+                "DecisionTreeClassifier()."
             )
     if not agents:
         raise SettingsError("agents is empty: at least one agent, the initiator, is needed.")
@@ -64,9 +65,8 @@ def _check_label_only(name: str, columns: Any, n_helpers: int) -> None:
     """Refuse an initiator without an estimator unless it has no columns, and somebody to help it."""
     if not (isinstance(columns, Sized) and not isinstance(columns, str) and len(columns) == 0):
         raise SettingsError(
-            f"Agent {name!r}: None is not a classifier. Pass an instance, DecisionTreeClassifier() say, for its "
-            f"columns {columns!r}; or, for an initiator that has labels alone and takes no turns, none: "
-            f"({name!r}, None, [])."
+            f"Agent {name!r}: None is not a classifier. Pass an instance, for example DecisionTreeClassifier(), for "
+            f"its columns {columns!r}. An initiator that has labels alone, and takes no turns, is ({name!r}, None, [])."
         )
     if n_helpers == 0:
         raise SettingsError(f"Agent {name!r} has labels alone, and there is nobody to help it. Name a helper, too.")

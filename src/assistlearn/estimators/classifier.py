@@ -65,33 +65,34 @@ logger = logging.getLogger("assistlearn")
 class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
     """Classify with the help of agents who each know some of the columns.
 
-    Every agent fits its own private estimator to its own columns, under an *ignorance* that says how much help each
-    sample still needs; it raises the ignorance where it was wrong and passes it on. Afterwards all fitted models
-    vote. This is ASCII (assisted classification with ignorance interchange).
+    Agents take turns. In its turn an agent fits its own private estimator to its own columns. A weight for each
+    sample, the *ignorance*, says how much help the sample still needs. The agent raises the ignorance where its model
+    is wrong, and passes it on. To predict, all fitted models vote. This is ASCII (assisted classification with
+    ignorance interchange).
 
-    Without settings agents say how sure they are, about samples that their models have not seen; the initiator learns
-    in private what to make of it, and training stops when another round is no longer worth its bits. The paper's own
-    method is ``method="ascii"``; with one agent it is AdaBoost-SAMME.
+    The default settings are the recommended ones. Agents say how sure they are, about samples that their models have
+    not seen. The initiator learns in private how to combine what they say. Training stops when another round hardly
+    improves the result. The paper's own method is ``method="ascii"``; with one agent it is AdaBoost-SAMME.
 
     Parameters
     ----------
     agents : list of (name, estimator, columns), default=None
-        The first is the initiator, who wants help. ``estimator`` is any classifier; ``columns`` are names, positions,
-        a slice, a boolean mask, or a callable that is given ``X``, as in :class:`~sklearn.compose.ColumnTransformer`.
-        Two agents may know the same column. An initiator that has labels alone is ``(name, None, [])``: it takes no
-        turns, and the helpers' votes alone are added up. None means one agent that knows all columns and boosts trees
-        of depth one.
+        The first agent is the initiator: it has the labels and wants help. ``estimator`` is any classifier.
+        ``columns`` are names, positions, a slice, a boolean mask, or a function of ``X``, as in
+        :class:`~sklearn.compose.ColumnTransformer`. Two agents may know the same column. An initiator that has labels
+        but no columns is ``(name, None, [])``: it takes no turns, and only the helpers vote. None means one agent that
+        knows all columns and boosts trees of depth one.
     {plan}
     preprocess : {"auto", "always", "never"}, default="auto"
-        When an agent's columns are prepared for its learner, as on the command line
-        (:class:`~assistlearn.TablePreprocessor`): where it cannot take them as they are (text, dates, categories,
-        gaps); wherever it has no pipeline of its own, numbers alone included; or never.
+        When to prepare an agent's columns for its learner, by :class:`~assistlearn.TablePreprocessor` as on the command
+        line. auto: if the learner cannot take them as they are (text, dates, categories, gaps). always: unless the
+        agent has a pipeline of its own. never: the learner gets the columns as they are.
     random_state : int, RandomState instance or None, default=None
-        All chance comes from it: the order, the hold-out samples, resampling, and every ``random_state`` of the agents'
-        estimators.
+        The seed of everything random: the order, the hold-out samples, resampling, and every ``random_state`` of the
+        agents' estimators. Give a number to get the same result again.
     n_jobs : int, default=None
-        How many folds (honest rewards) or agents (greedy order, or ``method="ensemble"``) are fitted side by side, in
-        threads.
+        How many threads fit at the same time: folds (out-of-fold rewards) or agents (greedy order, or
+        ``method="ensemble"``).
     verbose : bool, default=False
         Show a progress bar.
 
@@ -104,9 +105,9 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, where they are all strings.
     contributions_ : tuple of Contribution
-        A record of every kept model in the order in which they were made.
+        A record of every model that was kept, in the order in which they were made.
     n_rounds_ : int
-        The number of rounds that the ensemble is made of.
+        The number of rounds whose models vote.
     stop_reason_ : StopReason
         Why training ended.
     ignorance_ : ndarray of shape (n_samples,)
@@ -117,34 +118,34 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     holdout_metrics_ : list of float or None
         The ``metric`` on the hold-out samples after each round; None where it is not defined.
     report_ : Report or None
-        What the hold-out samples say of the result: every metric with help and alone, with the differences and their
-        95 % intervals, the confusion matrix, and who helped how much; None without ``holdout``.
+        How good the result is on the hold-out samples: every metric with help and alone, the differences with their
+        95 % intervals, the confusion matrix, and how much each helper helped. None without ``holdout``.
         :func:`assistlearn.save_report` writes it as a page.
     left_ : dict of str to str
-        Agents that the run went on without, as the hold-out samples contradicted what they said, and why.
+        Agents whose answers the hold-out samples contradicted, and why. The run went on without them.
     combination_ : Combination or None
-        What was learned to make of the agents' votes; None where they are added up.
+        The learned combination of the agents' votes; None if votes are added up.
     calibration_ : ScoreCalibration or None
-        What makes probabilities of the votes, and how many samples it was fitted to; None where it is the method's
-        formula, or what the learned combination says.
+        What turns votes into probabilities, and how many samples it was fitted to. None if the method's formula or the
+        learned combination does this.
     round_losses_ : list of float
         The log loss of the combination after each round, on samples that it has not seen; empty for ``combine="sum"``.
     agents_ : dict of str to Agent
-        The agents with the models they keep; an initiator with labels alone has none.
+        The agents with their models; an initiator without columns has none.
     columns_ : dict of str to ndarray of int
         The positions of the columns each agent knows.
     kinds_ : dict of str to dict of str to str
-        What the columns of the agents are whose columns are prepared, by name: ``"number"``, ``"boolean"``, ``"date"``
-        or ``"category"``. Columns that had no value in any row are not among them.
+        For agents whose columns are prepared: what each column is, ``"number"``, ``"boolean"``, ``"date"`` or
+        ``"category"``. Columns without any value are left out.
     class_prior_ : ndarray of shape (n_classes,)
         The share of each class in the training samples, by ``sample_weight``.
 
     Notes
     -----
-    The weights that a learner sees are the ignorance times the power of two nearest to the number of samples, so that
-    they average about one. (``AdaBoostClassifier`` passes weights that sum to one. Learners that do not care about
-    the scale, such as trees, behave the same to the bit; a penalty like ``C`` of ``LogisticRegression`` keeps its
-    usual meaning here.)
+    A learner sees the ignorance times a factor, so that its sample weights average about one. The factor is the power
+    of two nearest to the number of samples. So a penalty like ``C`` of ``LogisticRegression`` keeps its usual meaning.
+    (``AdaBoostClassifier`` passes weights that sum to one. Trees do not depend on the scale, and behave exactly the
+    same.)
 
     A pipeline's transformers are fitted once, on the training rows; its last step is fitted anew in every turn.
 
@@ -224,17 +225,17 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     # --------------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train: every agent has its turn in every round, until there is a reason to stop.
+        """Train: in every round every agent has one turn, until there is a reason to stop.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_columns)
-            All agents' columns. NumPy, SciPy, pandas and polars are understood; each agent's learner is given its own
-            columns in the same form, or prepared where it cannot take them so (``preprocess``).
+            The columns of all agents: NumPy, SciPy, pandas or polars. Each agent's learner gets its own columns in the
+            same form, or prepared if it cannot take them (``preprocess``).
         y : array-like of shape (n_samples,)
             The labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            The initial ignorance, up to a factor; ``class_weight`` multiplies it.
+            How much each sample counts: the ignorance at the beginning, up to a factor. ``class_weight`` multiplies it.
 
         Returns
         -------
@@ -441,8 +442,8 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         Returns
         -------
         model : AssistedClassifier
-            Fitted; it shares the agents' models and the calibration. It takes the same table, of which the absent
-            agents' columns do not matter.
+            Fitted; it shares the agents' models and the calibration. It takes the same table, and ignores the columns
+            of absent agents.
         """
         check_is_fitted(self)
         names = [names] if isinstance(names, str) else list(names)
@@ -456,7 +457,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         return part
 
     def alone(self, name: str) -> AssistedClassifier | DummyClassifier:
-        """Return the paper's *Single*: an unfitted estimator of one agent that boosts alone, with the same settings.
+        """Return the baseline *alone* (the paper's *Single*): one agent without help, with the same settings, unfitted.
 
         Parameters
         ----------
@@ -466,8 +467,8 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         Returns
         -------
         single : AssistedClassifier
-            Unfitted. It is fitted to the same table, of which it sees the agent's columns. An initiator that has
-            labels alone answers the most frequent class: it is a ``DummyClassifier(strategy="prior")``.
+            Unfitted. Fit it to the same table; it uses the agent's columns. For an initiator without columns it is a
+            ``DummyClassifier(strategy="prior")``, which predicts the most frequent class.
         """
         for agent in check_agents(self.agents):
             if agent[0] == name:
@@ -476,12 +477,12 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         raise SettingsError(f"There is no agent {name!r}. The agents are {names}.")
 
     def pooled(self, estimator: Any = None) -> AssistedClassifier:
-        """Return the paper's *Oracle*: one agent that knows every agent's columns, with the same settings.
+        """Return the baseline *pooled* (the paper's *Oracle*): one agent with all columns and the same settings.
 
         Parameters
         ----------
         estimator : classifier, default=None
-            What it boosts; by default what the initiator does, or the first helper where that has labels alone.
+            What it boosts. The default is the initiator's estimator, or the first helper's if the initiator has none.
 
         Returns
         -------

@@ -27,7 +27,7 @@ def _entry(name: str) -> str:
 
     >>> print(_entry("patience"))
     patience : int, default=3
-        With hold-out samples: stop after so many rounds without improvement.
+        With hold-out samples: stop after this many rounds without improvement.
     <BLANKLINE>
     >>> " ".join(_entry("combine").split()).partition(" None ")[2]
     'stands for what goes with the method: auto with soft, else sum.'
@@ -62,9 +62,8 @@ def _type(name: str, annotation: Any) -> str:
 def _methods() -> list[str]:
     lines: list[str] = []
     for name in names():
-        end = "." if name == names()[-1] else ";"
         lines += textwrap.wrap(
-            f"{_shown(name)}: {method_class(name).summary}{end}", WIDTH, initial_indent="- ", subsequent_indent="  "
+            f"{_shown(name)}: {method_class(name).summary}.", WIDTH, initial_indent="- ", subsequent_indent="  "
         )
     return lines
 

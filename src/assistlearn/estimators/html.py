@@ -59,7 +59,7 @@ def answer_block(report: Report) -> str:
         cells.append(("difference (95 % interval)", f"{100 * found.value:+.1f} points ({ends})"))
     if report.shares is not None:
         cells += [
-            (f"owed to {share.helper}", f"{100 * share.accuracy.value:+.1f} ± {200 * share.accuracy.error:.1f} points")
+            (f"due to {share.helper}", f"{100 * share.accuracy.value:+.1f} ± {200 * share.accuracy.error:.1f} points")
             for share in report.shares.helpers
         ]
     words += [f"{name} made it worse." for name in report.worse]
@@ -69,5 +69,5 @@ def answer_block(report: Report) -> str:
 
 def _verdict(found: Difference | None) -> str:
     if found is None or found.low <= 0.0 <= found.high:
-        return "Whether help was worth it is not certain."
+        return "It is not certain whether help was worth it."
     return "Help was worth it." if found.low > 0.0 else "Help made it worse."

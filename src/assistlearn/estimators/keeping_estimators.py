@@ -39,6 +39,7 @@ OWN_TYPES = (
     "assistlearn.tables.table_preprocessor.TablePreprocessor",
     *MODEL_TYPES,
     "assistlearn.events.facts.StopReason",
+    "builtins.range",
 )
 
 
@@ -48,15 +49,15 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     Parameters
     ----------
     model : AssistedClassifier
-        Everything in it must have a name that another process can import: no lambda, no function or class that was
-        made inside a function.
+        Another process must be able to import everything in it: no lambda, and no function or class that was made
+        inside a function.
     path : path
-        Where; an existing file is replaced, once the new one is whole.
+        The file. An existing file is replaced as soon as the new one is complete.
 
     Raises
     ------
     UntrustedFileError
-        The model holds something that :func:`load` could never read. Nothing is written then.
+        The model holds something that :func:`load` could not read. Nothing is written.
     """
     for name, _, columns in getattr(model, "agents", None) or ():
         if _nameless(getattr(columns, "__qualname__", "")):
@@ -83,16 +84,16 @@ def _nameless(name: str) -> bool:
 def load(path: str | PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     """Read a model from a file that :func:`save` wrote.
 
-    Nothing in the file is constructed before every type in it is known to be harmless: those that skops lists (most of
-    numpy's and scikit-learn's), assistlearn's own, and those named in ``trusted``. Trees are looked into before they
-    are returned, because a crafted one could crash the process when it predicts.
+    Loading runs no code from the file. First every type in the file is checked. Trusted are types that skops lists
+    (most of numpy's and scikit-learn's), assistlearn's own, and those that you name in ``trusted``. Trees are also
+    checked, because a manipulated tree could crash the process when it predicts.
 
     Parameters
     ----------
     path : path
         The file.
     trusted : sequence of str, default=()
-        Further types to trust, by their full names (``"mypackage.MyClassifier"``).
+        Full names of further types to trust, such as ``"mypackage.MyClassifier"``.
 
     Returns
     -------
@@ -102,6 +103,6 @@ def load(path: str | PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     Raises
     ------
     UntrustedFileError
-        The file holds types that nobody said to trust, or it is damaged, or no such file at all.
+        The file holds types that are not trusted, is damaged, or is not a saved model.
     """
     return load_trusted(path, (*OWN_TYPES, *trusted))

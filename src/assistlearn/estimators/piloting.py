@@ -37,37 +37,37 @@ def assistance_gain(
     each_helper: bool = False,
     random_state: int | np.random.RandomState | None = None,
 ) -> Worth:
-    """Return how much lower the first agent's loss is with the others' help, as a pilot finds it.
+    """Find out whether the other agents' columns help the first agent, and how much: yes, no or undecided.
 
-    A part of the samples is trained on: with all agents, and by the first one alone on its own columns. The others are
-    opened in random blocks until it is clear whether help gains as much as is asked for. The answer is wrong with a
-    chance of ``alpha`` at the most, however often one looks.
+    This pilot trains on a part of the samples, once with all agents and once with the first agent alone. The other
+    samples test both. They are opened in random blocks, until it is clear whether the gain is as large as you ask for.
+    The answer is wrong with a chance of at most ``alpha``, however often you look.
 
     Parameters
     ----------
     clf : AssistedClassifier
-        Two agents or more, with the settings of the pilot; the first agent is who asks. Never changed: clones are
-        fitted. Alone, the first agent has as many turns as all have together; one that has labels alone answers the
-        most frequent class.
+        Two agents or more, with the settings of the pilot. The first agent wants help. The estimator itself is not
+        changed: clones are fitted. Alone, the first agent has as many turns as all agents have together; without
+        columns, it predicts the most frequent class.
     X : table of shape (n_samples, n_columns)
         All agents' columns.
     y : array-like of shape (n_samples,)
         The labels.
     at_least : float, default=0.0
-        How much lower the loss must be to be worth it. 0.02 of the 0/1 loss are 2 points of accuracy.
+        The smallest gain that is worth it to you. With the zero-one loss 0.02 is 2 points of accuracy.
     alpha : float, default=0.05
-        The chance of a wrong answer, at the most. With several helpers half of it is for all together, the other half
-        is shared by the answers about each.
+        The largest chance that any answer is wrong. With several helpers, half of it is for the answer about all
+        together; the answers about each helper share the other half.
     loss : {"zero-one", "log"}, default="zero-one"
-        Which. Probabilities are clipped at 0.01 for the second.
+        How answers are scored: right or wrong; or by the log loss, in which no probability counts as less than 0.01.
     block : int, default=50
         How many samples are opened at a time.
     train_size : float or int, default=0.5
-        The share of the samples that are trained on, at most 5,000; or their number.
+        The share of the samples to train on, 5,000 at most; or their number.
     each_helper : bool, default=False
-        Whether to go on until there is an answer for every helper, not just for all together.
+        Go on until there is also an answer for each helper by itself.
     random_state : int, RandomState instance or None, default=None
-        Who is trained on, and in which order the others are opened.
+        The seed that decides which samples are trained on, and in which order the others are opened.
 
     Returns
     -------

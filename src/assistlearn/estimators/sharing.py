@@ -18,7 +18,7 @@ from assistlearn.evaluation.shares import GainShares, shares_of_decisions, share
 
 
 class SharesMixin(VotesMixin):
-    """What a fitted ensemble owes to each of its helpers."""
+    """How much each helper adds to a fitted ensemble."""
 
     def subset(self, names: Sequence[str]) -> Self:
         """Return this fitted model with some of its agents."""
@@ -27,10 +27,10 @@ class SharesMixin(VotesMixin):
     def shares(self, X: Any, y: Any, sample_weight: Any = None) -> GainShares:
         """Return every helper's share of the gain over the initiator alone.
 
-        The value of a set of helpers is what :meth:`subset` of the initiator and these would answer: its log loss and
-        its accuracy on these samples. A helper's share is its Shapley value, what it adds in the mean of all orders in
-        which helpers may join; up to 12 helpers it is exact. The shares sum to the gain of all together. They tell of
-        this trained ensemble, not of what would have become of it had a helper never been there.
+        A helper's share is its Shapley value: what it adds, averaged over all orders in which the helpers could have
+        joined. It is exact for up to 12 helpers. A set of helpers is judged by the log loss and the accuracy of
+        :meth:`subset` of the initiator and these helpers on the samples. The shares sum to the gain of all together.
+        They describe this trained ensemble. They do not say how good a training without the helper would have been.
 
         Parameters
         ----------

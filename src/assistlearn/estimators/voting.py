@@ -67,10 +67,11 @@ class VotesMixin:
     def predict_proba(self, X: Any) -> Floats:
         """Return class probabilities.
 
-        With ``calibration_`` they are calibrated: what is said to be sure is as often right, and the likeliest class is
-        the predicted one. Without it they are the softmax of ``(K - 1) / K`` times the scores, under which one model
-        that is right with probability q answers q, and with ``method="ensemble"`` the shares of the vote. Of votes that
-        are added up, many make them extreme then: set ``holdout``.
+        With ``calibration_`` they are calibrated: of answers with a probability of 80 %, about 80 % are right. The
+        likeliest class is the predicted one. A learned combination gives probabilities of its own. Otherwise they are
+        the softmax of ``(K - 1) / K`` times the scores, so that a single model that is right with probability q answers
+        q; with ``method="ensemble"`` they are the shares of the vote. If many votes are added up without calibration,
+        probabilities become extreme: set ``holdout``.
 
         Parameters
         ----------
@@ -104,10 +105,10 @@ class VotesMixin:
         return self._shown(_sum(self.agent_scores(X)))
 
     def agent_scores(self, X: Any) -> dict[str, Floats]:
-        """Return what each agent alone would answer: its own votes; or its share of the decision that was learned.
+        """Return each agent's own votes; with a learned combination, its part of the decision.
 
-        The votes of all agents but the first are rounded as they are where they travel: in 16 bits, in 8 with
-        ``method="soft"`` (:meth:`assistlearn.methods.method.Method.told_votes`).
+        The votes of all agents but the first are rounded as in messages: to 16 bits, or 8 with ``method="soft"``
+        (:meth:`assistlearn.methods.method.Method.told_votes`).
 
         Parameters
         ----------
@@ -125,7 +126,7 @@ class VotesMixin:
         return self._decided(self._votes_on(X), self._present(X), self._own_numbers_of(X))
 
     def taking_part(self, X: Any) -> dict[str, Bools]:
-        """Return who answers for which samples.
+        """Return which agents vote on which samples.
 
         Parameters
         ----------

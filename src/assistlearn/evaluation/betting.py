@@ -1,4 +1,4 @@
-r"""An interval for a mean that holds whenever one stops to look, by betting.
+r"""An interval for a mean that holds at any time you stop to look, by betting.
 
 Somebody bets against a candidate mean :math:`m` of variables in [0, 1]: before every value a share :math:`l` of the
 capital is put on "it will be above", at odds that are fair if :math:`m` is the mean. After the values

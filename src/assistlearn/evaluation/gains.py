@@ -40,11 +40,11 @@ class Gain:
     mean : float
         How much lower the loss was with their help, on average over the opened samples.
     lower, upper : float
-        Limits of what it is for samples like these, which hold at all times together.
+        The limits of the gain for samples like these. They hold at all times together.
     alpha : float
-        The chance that they do not, at the most.
+        The largest chance that the limits do not hold.
     path : tuple of Look
-        How it stood after each block.
+        The gain and its limits after each block.
     """
 
     helpers: tuple[str, ...]
@@ -73,13 +73,13 @@ class Worth:
     Attributes
     ----------
     together : Gain
-        Of all helpers together: the answer.
+        The gain of all helpers together: the answer.
     helpers : mapping of str to Gain
-        Of each helper beside the initiator, the others absent.
+        The gain of each helper alone with the initiator.
     terms : Terms
-        What was asked.
+        The question.
     n_training, n_opened, n_closed : int
-        Samples that were trained on, that were opened, and that stayed closed.
+        How many samples were trained on, were opened, and stayed closed.
     loss_alone, loss_assisted : float
         The mean loss on the opened samples.
     n_bytes : mapping of str to int, or None

@@ -1,4 +1,4 @@
-"""Shares of several runs, averaged: what one run owes to the chance of who spoke first evens out."""
+"""Shares averaged over several runs, so that the chance of who spoke first evens out."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ NORMAL = float(stats.norm.ppf(0.975))
 
 
 def mean_shares(runs: Iterable[GainShares]) -> GainShares:
-    """Return the mean shares of runs that differ by chance alone, with errors that know of it.
+    """Return the mean shares of several runs that differ only by chance, with errors that include this chance.
 
-    Under ``order="random"`` one of two helpers who know the same is first in the rounds that count most, and its share
-    is larger. No single run tells by how much. Several runs with other seeds do.
+    If two helpers know the same, the one that comes first gets the larger share. With ``order="random"`` this is chance
+    alone, and a single run cannot show how large its influence is. Several runs with different seeds can.
 
     Parameters
     ----------
     runs : iterable of GainShares
-        Of the same helpers on the same samples, by models that were fitted with different ``random_state``. Two at the
-        least.
+        Two or more, of the same helpers on the same samples, by models fitted with different ``random_state``.
 
     Returns
     -------
     shares : GainShares
-        The means. The standard errors have two parts: that of the samples, which all runs have in common, and that of
-        the runs. The second is widened where runs are few, so that 1.96 errors still make an interval of about 95 %.
+        The means. The standard errors include the chance of the samples, which all runs share, and the chance of the
+        runs. The second is larger if there are few runs, so that 1.96 errors still make an interval of about 95 %.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How good answers are: the metrics by name, computed by scikit-learn from class codes and class probabilities."""
+"""Metrics of how good answers are, by name; scikit-learn computes them from class codes and class probabilities."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ STREAM = 5
 def drawn(terms: Terms, labels: Codes, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the positions of the samples to train on, and of those that may be opened, in the order of opening.
 
-    Chance alone decides, not the labels: what is opened later must be as likely as what was seen before.
+    The draw does not look at labels: samples that are opened later must be like those opened before.
 
     Parameters
     ----------

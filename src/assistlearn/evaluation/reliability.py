@@ -1,4 +1,4 @@
-"""Whether probabilities can be taken at their word: how sure answers are said to be, and how often they are right."""
+"""Whether probabilities can be trusted: how sure answers claim to be, and how often they are right."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Reliability:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Between what the share that is right lies, for samples like these: Wilson's 95 % interval.
+        """Wilson's 95 % interval of the share that is right.
 
         >>> low, high = Reliability(20, 0.9, 0.9).interval
         >>> round(low, 3), round(high, 3)

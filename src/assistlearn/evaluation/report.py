@@ -21,27 +21,27 @@ class Report:
     Attributes
     ----------
     n_samples : int
-        On how many hold-out samples this was seen.
+        The number of hold-out samples.
     assisted, alone : dict of str to float or None
         Every metric, with the helpers and of the initiator alone; None where it is not defined.
     differences : dict of str to Difference or None
         Assisted minus alone, with 95 % intervals.
     models_alone : int
-        How many models the initiator was given when it was alone: as many as all agents have together; 0 where it has
-        labels alone.
+        How many models the initiator had for *alone*: as many as all agents have together; 0 if it has no columns.
     confusion : list of list of float
-        How often each true class (rows) was answered as each class (columns), with help.
+        How often each true class (rows) was predicted as each class (columns), with help.
     recalls, recalls_alone : list of float or None
-        Which share of each class was answered right, with help and alone.
+        Which share of each class was predicted right, with help and alone.
     shares : GainShares or None
-        Who helped, and how much; None where there are too few samples to say.
+        How much each helper helped; None if there are too few samples to tell.
     worse : list of str
-        Helpers without whom the result is better, beyond chance.
+        Helpers that make the result worse, by more than chance explains.
     left_out : list of str
-        Who was left out of the result: those of them, as the plan has it, and agents that were not believed.
+        Agents whose votes do not count: those that make the result worse, if the plan says so, and those whose answers
+        the hold-out samples contradict.
     reliability, reliability_alone : tuple of Reliability
-        How sure answers were said to be, and how often they were right, with help and alone; empty in reports of
-        older releases.
+        How sure the answers were, and how often they were right, with help and alone; empty in reports of older
+        releases.
     alone_by_labels : bool
         Whether the initiator has labels and no features: alone it answers the most frequent class, with the shares of
         the labels as probabilities.
@@ -66,8 +66,8 @@ class Report:
 class Decided(NamedTuple):
     """What is decided about samples: total scores and class probabilities, each ``n x K``.
 
-    ``calibrated`` are probabilities that other samples have calibrated, where there are such. They go by several
-    calibrations, so that samples are not ranked by them.
+    ``calibrated`` are probabilities that were calibrated on other samples, if there are any. They come from several
+    calibrations, so samples must not be ranked by them.
     """
 
     total: Floats

@@ -1,4 +1,4 @@
-r"""Probabilities one can use: scores are rescaled so that what is said to be sure is as often right.
+r"""Calibrated probabilities: scores are rescaled so that they are right as often as they say.
 
 Each class has a factor and an offset, :math:`p \propto \exp(a_k f_k + b_k)`, fitted to scores of samples that no model
 has seen. With more than two classes :mod:`assistlearn.evaluation.sureness` then puts right how sure the winner is. The
@@ -213,17 +213,19 @@ def in_words(calibration: ScoreCalibration | None, *, wanted: bool, learned: boo
     >>> in_words(ScoreCalibration((0.5, 0.5), (0.0, 0.0), HOLDOUT, 85), wanted=True, learned=False)
     'calibrated by the votes on 85 hold-out samples'
     >>> in_words(None, wanted=True, learned=False)
-    'not calibrated, as there are no votes on samples that no model has seen; hold some out'
+    'not calibrated, because no samples are left that no model has seen; hold some out'
+    >>> in_words(None, wanted=True, learned=True)  # the plain sum may be what was chosen: then nothing was fitted
+    'those of the combination, which was chosen by its loss on samples that no model has seen'
     """
     if calibration is not None and calibration.fitted_to == HOLDOUT:
         return f"calibrated by the votes on {calibration.n_samples} hold-out samples"
     if calibration is not None:
         return f"calibrated by the out-of-fold votes on {calibration.n_samples} training samples"
     if learned:
-        return "those of the learned combination, which was fitted to votes on samples that no model has seen"
+        return "those of the combination, which was chosen by its loss on samples that no model has seen"
     if not wanted:
-        return "not calibrated, as was asked for"
-    return "not calibrated, as there are no votes on samples that no model has seen; hold some out"
+        return "not calibrated, as you asked"
+    return "not calibrated, because no samples are left that no model has seen; hold some out"
 
 
 def _folds(codes: Codes, n_folds: int = 5) -> Iterator[Bools]:

@@ -33,8 +33,7 @@ class Estimate:
     value : float
         The mean.
     error : float
-        Its standard error. About 95 % of intervals of 1.96 errors to either side hold the mean over all samples that
-        there might be.
+        Its standard error. The mean plus or minus 1.96 errors is about a 95 % interval.
     """
 
     value: float
@@ -79,9 +78,9 @@ class GainShares:
     helpers : tuple of GainShare
         In the order of the agents.
     n_samples : int
-        On how many samples this was seen.
+        The number of samples.
     n_orders : int or None
-        How many orders of joining were drawn; None where all sets were looked at.
+        How many orders of joining were drawn; None if all sets of helpers were tried.
     """
 
     loss: Estimate

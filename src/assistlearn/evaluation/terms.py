@@ -16,7 +16,7 @@ CLIP = 0.01
 
 
 def greatest(loss: SampleLoss) -> float:
-    """Return the loss of a sample at the most; the least is 0.
+    """Return the largest possible loss of a sample; the smallest is 0.
 
     >>> greatest("zero-one"), round(greatest("log"), 3)
     (1.0, 4.605)
@@ -33,18 +33,17 @@ class Terms:
     Attributes
     ----------
     at_least : float
-        How much lower the mean loss must be for assistance to be worth it. 0.02 of the 0/1 loss are 2 points of
-        accuracy.
+        The smallest gain that is worth it. With the zero-one loss 0.02 is 2 points of accuracy.
     alpha : float
-        The chance that any of the answers is wrong, at the most, however often one looks.
+        The largest chance that any of the answers is wrong, however often you look.
     loss : {"zero-one", "log"}
-        What is compared.
+        How answers are scored.
     block : int
         How many samples are opened at a time.
     train_size : float or int
         The share of the labelled samples that are trained on, at most 5,000; or their number.
     each_helper : bool
-        Whether to go on until there is an answer for every helper, not just for all together.
+        Whether to go on until there is also an answer for each helper by itself.
 
     Examples
     --------

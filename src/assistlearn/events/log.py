@@ -6,7 +6,6 @@ not read, and the next one to be appended takes its place.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ import msgspec
 
 from assistlearn.errors import RunError
 from assistlearn.events.facts import Event, TroubleMet, UnknownEvent
+from assistlearn.storage.file_locks import wait_for
 from assistlearn.storage.growing_file import GrowingFile
 
 
@@ -127,7 +127,7 @@ def recorded_on(line: bytes, where: str, strict: bool = True) -> Recorded:
 def _write(path: Path, line: bytes) -> None:
     """Append a line; several processes may do so, and wait for each other."""
     with path.open("a+b") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        wait_for(file)
         _drop_torn_line(file)
         file.write(line)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
+import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -23,15 +25,24 @@ from assistlearn.experiments.results import FigureResult
 PICTURES = Path("_static") / "reproduction"
 MARKS = {verdict: f"**{verdict.value}**" for verdict in ClaimVerdict}
 
+COUNTED = {
+    ClaimVerdict.HOLDS: "hold",
+    ClaimVerdict.IN_PART: "hold in part",
+    ClaimVerdict.NOT: "do not hold",
+    ClaimVerdict.OPEN: "cannot be told",
+}
+WIDTH = 100
+"""Of a line of prose."""
+COMMAND = "assistlearn reproduce all --page docs/evidence/reproduction.md"
 INTRODUCTION = "page_introduction.md"
 DEMO = (
-    "**This is not the paper's data.** The paper uses 15,000 patients of MIMIC-III, which is given to persons only. "
-    "What is shown is the open demo of 100 patients, of which 30 are tested on: it shows that the pipeline works, and "
-    "says nothing for or against the claims. With the files at hand, the same command uses them."
+    "**This is not the paper's data.** The paper uses 15,000 patients of MIMIC-III. Only persons who have signed its "
+    "agreement get these. What is shown is the open demo of 100 patients, of which 30 are tested on. It shows that the "
+    "program works, and says nothing for or against the claims. With the files at hand, the same command uses them."
 )
 
 
-def write_page(results: Sequence[FigureResult], path: Path, data: str | None = None) -> None:
+def write_page(results: Sequence[FigureResult], path: Path, data: str | None = None, made: str = "") -> None:
     """Write the page and its pictures.
 
     Parameters
@@ -42,9 +53,12 @@ def write_page(results: Sequence[FigureResult], path: Path, data: str | None = N
         The page, in Markdown. Pictures go to ``_static/reproduction`` beside it.
     data : str, optional
         The data folder, for figures that show samples.
+    made : str, optional
+        The day on which the page is written.
     """
     introduction = files(__package__).joinpath(INTRODUCTION).read_text(encoding="utf-8")
-    parts = [introduction.format(level=LEVEL, near=NEAR, few=FEW_ROUNDS), _machine(results), _summary(results)]
+    numbers = {"level": LEVEL, "near": NEAR, "few": FEW_ROUNDS}
+    parts = [introduction.format(summary=_summary(results), machine=_machine(results, made), **numbers), _all(results)]
     for result in results:
         picture = PICTURES / f"{result.settings.name}.png"
         save_picture(result, path.parent / picture, data=data)
@@ -53,19 +67,41 @@ def write_page(results: Sequence[FigureResult], path: Path, data: str | None = N
     path.write_text("\n".join(part.rstrip() + "\n" for part in parts), encoding="utf-8")
 
 
-def _machine(results: Sequence[FigureResult]) -> str:
+def _summary(results: Sequence[FigureResult]) -> str:
+    """Return what became of the claims, in a few lines."""
+    found = [(result.settings.figure, each) for result in results for each in checked_claims(result)]
+    counts = Counter(each.verdict for _, each in found)
+    listed = ", ".join(f"{counts[verdict]} {words}" for verdict, words in COUNTED.items() if counts[verdict])
+    missed: dict[str, list[str]] = {}
+    for figure, each in found:
+        if each.verdict is ClaimVerdict.NOT:
+            missed.setdefault(each.claim.removeprefix("(ours) "), []).append(figure)
+    said = f"**Summary.** Of {len(found)} claims and checks, {listed}."
+    if missed:
+        listed = "; ".join(f"{claim} ({', '.join(where)})" for claim, where in missed.items())
+        said += f" Those that do not hold: {listed}."
+    return _wrapped(f"{said} [The table](#all-claims) has them all.")
+
+
+def _machine(results: Sequence[FigureResult], made: str) -> str:
     minutes = {result.settings.figure: result.cpu_seconds / 60 for result in results}
     rest = sum(each for figure, each in minutes.items() if figure != "4b")
     spent = f"All figures but 4b took {rest:.1f} minutes of one processor core together"
     if "4b" in minutes:
         spent += f", Figure 4b {minutes['4b']:.1f} minutes"
-    return (
-        f"{spent}. Run with assistlearn {__version__}, Python {platform.python_version()}, scikit-learn "
-        f"{sklearn.__version__} and NumPy {np.__version__} on a machine with {os.cpu_count()} cores.\n"
+    when = f" on {made}" if made else ""
+    return _wrapped(
+        f"Written by `{COMMAND}`{when}, with assistlearn {__version__}, Python {platform.python_version()}, "
+        f"scikit-learn {sklearn.__version__} and NumPy {np.__version__} on a machine with {os.cpu_count()} cores. "
+        f"{spent}."
     )
 
 
-def _summary(results: Sequence[FigureResult]) -> str:
+def _wrapped(text: str) -> str:
+    return textwrap.fill(" ".join(text.split()), WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _all(results: Sequence[FigureResult]) -> str:
     lines = ["## All claims", "", "| figure | claim | verdict |", "| --- | --- | --- |"]
     for result in results:
         name = _link(result) + (" (demo)" if result.demo else "")
@@ -82,10 +118,12 @@ def _section(result: FigureResult, picture: Path) -> Iterator[str]:
     settings = result.settings
     yield f"## Figure {settings.figure}"
     yield ""
-    yield f"{settings.title}. {_data(result)} {len(result.replications)} replications, {settings.rounds} rounds."
+    yield _wrapped(
+        f"{settings.title}. {_data(result)} {len(result.replications)} replications, {settings.rounds} rounds."
+    )
     yield ""
     if result.demo:
-        yield DEMO
+        yield _wrapped(DEMO)
         yield ""
     yield f"![Test accuracy against rounds, ours and published, Figure {settings.figure}]({picture.as_posix()})"
     yield ""
@@ -93,10 +131,10 @@ def _section(result: FigureResult, picture: Path) -> Iterator[str]:
     yield ""
     yield from _claims(result)
     yield from _transmission(result)
-    yield f"*FigureSettings.* {_learner(result)}. {' '.join(settings.choice.split())}"
+    yield _wrapped(f"*Settings.* {_learner(result)}. {settings.choice}")
     yield ""
     if settings.remark:
-        yield f"*Remark.* {' '.join(settings.remark.split())}"
+        yield _wrapped(f"*Remark.* {settings.remark}")
         yield ""
 
 
@@ -183,7 +221,7 @@ def _transmission(result: FigureResult) -> Iterator[str]:
             yield f"| {words} | {bits[key]:,.0f} | {bits[key] / n:,.2f} |"
     yield ""
     if sent["round"] is not None:
-        yield _ratios(sent)
+        yield _wrapped(_ratios(sent))
         yield ""
 
 

@@ -75,7 +75,7 @@ class FigureResult:
         return (1.0 - data.train) / data.train if isinstance(data, Shared | Patients) else 0.0
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield a row for each method and round, as in :data:`HEADER`."""
+        """Yield a row for each method and round, as in ``HEADER``."""
         for method in self.settings.methods:
             pairs = zip(self.mean(method), self.standard_error(method), strict=True)
             for round, (mean, error) in enumerate(pairs, start=1):

@@ -1,7 +1,7 @@
 """A bagged model: trees that each have drawn their samples, made by an agent in one turn, and that vote as one.
 
-A tree that is grown to the end knows its samples by heart. It has nothing left to boost, but many of them, each with
-other samples, are far better than one; and what a tree says about samples that it has not drawn is honest for nothing.
+A fully grown tree memorises its samples, so there is nothing left to boost. But many such trees, each fitted to another
+draw of the samples, are far better than one. What a tree says about samples outside its draw is honest at no cost.
 """
 
 from __future__ import annotations

@@ -18,16 +18,16 @@ MOST_UNKNOWN = 0.05
 
 
 def has_bags(estimator: Any) -> bool:
-    """Whether an estimator is a forest that draws its samples, so that some trees have not seen each of them."""
+    """Whether an estimator is a forest whose trees draw samples, so that some trees have not seen a given sample."""
     return isinstance(estimator, FORESTS) and bool(estimator.bootstrap)
 
 
 def out_of_bag(estimator: Any, n_classes: int | None) -> Said | None:
     """Return the out-of-bag answers of a forest and remove them from it; None where too many samples are in every bag.
 
-    They are votes over the training samples, which a kept model must not carry along. About a sample that is in every
-    bag the forest has nothing honest to say: all classes are equally likely (or what it answers most often, where
-    labels are asked for).
+    They are removed because a kept model must not carry votes on the training samples. About a sample that is in every
+    bag the forest has nothing honest to say. It then answers that all classes are equally likely (or, for labels, the
+    class that it answers most often).
     """
     votes: Floats = estimator.oob_decision_function_
     del estimator.oob_decision_function_, estimator.oob_score_

@@ -23,7 +23,7 @@ from assistlearn.plan import Plan
 class BestOf(ClassifierMixin, BaseEstimator):
     """Takes the one of several classifiers with the least log loss out of fold, and fits it to all samples.
 
-    A classifier without probabilities counts as surely as it is right out of fold.
+    For a classifier without probabilities, how often it is right out of fold is taken as its probability.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class BestOf(ClassifierMixin, BaseEstimator):
         return model, right, float(-weights @ np.log(chances[np.arange(len(codes)), codes]))
 
     def _probabilities(self, said: Said, right: float) -> Floats:
-        """Return probabilities, n x K; those of labels are as sure as the classifier is right."""
+        """Return probabilities, n x K; for labels, they say how often the classifier is right."""
         if said.ndim == 2:
             return np.asarray(said, dtype=np.float64)
         n_classes = len(self.classes_)

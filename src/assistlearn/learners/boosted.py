@@ -20,9 +20,9 @@ from assistlearn.learners.model import Model
 class Boosted:
     """The weighted models of one turn, behind the same transformers.
 
-    Together they say their mean vote, not its sum: the weight of the turn is found by whoever judges it, and the sum of
-    many would be surer than any model is taken to be (:data:`assistlearn.core.confidence.LEAST`), which would cut off
-    what they have to say about all other classes.
+    Together they say their mean vote, not the sum. The weight of the turn is found later, when it is judged. The sum of
+    many votes would be surer than any model may be (:data:`assistlearn.core.confidence.LEAST`), and that would cut off
+    what the models say about all other classes.
 
     Attributes
     ----------

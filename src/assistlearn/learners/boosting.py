@@ -2,7 +2,7 @@
 
 It takes a copy of the state of the samples that it learns from, and boosts in it as a session with no other agent
 would: fit under the ignorance, judge the answers for the samples that the model has seen, take the model into account.
-Nobody hears of it but by the one answer that the models give together.
+The others only hear the one answer that the models give together.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Fits(Protocol):
 
 @dataclass(frozen=True)
 class Private:
-    """What the models of one turn are made for, and by chance of which seed.
+    """What the models of one turn are made from: the state, the method, and the seed of the turn.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Step:
 
 @dataclass
 class Together:
-    """What models say together about one set of samples (see :class:`Boosted`), or what a single one says itself."""
+    """What models say together about one set of samples (:class:`~.boosted.Boosted`), or what one says by itself."""
 
     n_classes: int
     steps: list[Step] = field(default_factory=list)
@@ -176,7 +176,7 @@ class Gains:
         self._n = 0
 
     def goes_on(self, gain: float) -> bool:
-        """Whether another model is worth trying, after one that has brought the gain to this."""
+        """Whether another model is worth trying, given the gain so far."""
         self._n += 1
         if gain > self._gain:
             self.best, self._gain = self._n, gain

@@ -1,4 +1,4 @@
-"""Histogram boosting of scikit-learn's looks for its bins under the sample weights in every fit; coarsen a table once.
+"""scikit-learn's histogram boosting looks for its bins in every fit, under the weights. Make a table coarse once.
 
 With weights, finding the bins of a column takes hundreds of passes over it, far longer than growing the trees. A column
 with no more different values than there are bins is done with at once. So values are put into as many bins of equal

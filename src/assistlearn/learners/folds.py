@@ -68,7 +68,7 @@ class Folds:
     def one(self, ignorance: Floats, seed: int, when: str, n_classes: int | None) -> tuple[int, Said]:
         """Return a fold, and what its copy answers for it.
 
-        Which one, the turn's seed says: a count of the turns so far would be lost when the agent is started again.
+        The turn's seed decides which one: a count of the turns would be lost when the agent is started again.
         """
         fold = seed % len(self._copies)
         self._copies[fold].prepare(self._seed)

@@ -1,9 +1,9 @@
 """Honest rewards: what a model answers for samples that it has not seen.
 
 A learner that fits its training samples perfectly is always right about them, and its reward tells the others nothing.
-Out-of-fold answers do: the samples are dealt to folds once, and in every turn each fold is answered by a copy of the
-model that was fitted, under the same ignorance, to the other folds. A bagged forest has such answers for nothing, by
-the trees that did not draw a sample.
+Out-of-fold answers do. The samples are divided into folds once. In every turn each fold is answered by a copy of the
+model that was fitted, under the same ignorance, to the other folds. A bagged forest has such answers at no cost: a
+sample is answered by the trees that did not draw it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-r"""Learning from labels that chance has changed (:mod:`assistlearn.core.randomised_response`).
+r"""Learning from labels that were changed at random (:mod:`assistlearn.core.randomised_response`).
 
-With two classes nothing special is due: the order in which probabilities of changed labels put the samples is that of
-probabilities of true ones, and whoever combines them finds the scale. Left as they are, they say more in a few bits.
+With two classes nothing special is needed. Probabilities of changed labels put the samples in the same order as those
+of true ones, and the combination finds the scale. Left as they are, they say more in a few bits.
 
 With more classes most labels are wrong even where privacy is modest, and further passes pay. In the first, models
 answer for samples that they have not seen. What a sample's label probably was follows from these answers and the
@@ -15,8 +15,8 @@ Several models in a pass, each made for what the last ones lack, serve small tre
 place of .757 at epsilon 1) and neither serve nor harm a logistic regression.
 
 No model is asked about a sample that it was fitted to. But the likeliest labels of other samples come from models that
-have seen the changed label of this one; so a little of it comes back, most by learners that know their samples by
-heart. It does next to no harm: with two passes, of which the first was made inside each fold of the second, so that
+have seen the changed label of this one; so a little of it comes back, most with learners that memorise their
+samples. It does next to no harm: with two passes, of which the first was made inside each fold of the second, so that
 nothing came back, for twice as many fits, combinations were as accurate to within .003 with nearest neighbours, trees,
 naive Bayes and logistic regressions, and .007 more accurate with forests on two splits; with four passes within .002.
 """
@@ -63,7 +63,7 @@ def fit_to_noisy_labels(
         The number of classes.
     method : Method, optional
         Of the run. With it, a learner that may boost by itself makes several models in either pass
-        (:meth:`Learner.fit_boosted`); without, always one.
+        (:meth:`~.Learner.fit_boosted`); without, always one.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def of_labels(said: Said, labels: Codes, n_classes: int) -> Floats:
 def true_probabilities(changed: Floats, epsilon: float) -> Floats:
     """Return the probabilities of true labels that those of changed ones come from, n x K.
 
-    Chance takes away what it has added, and what is negative then is taken for zero.
+    The expected effect of the noise is subtracted; what becomes negative is set to zero.
 
     >>> true_probabilities(np.array([[0.576, 0.212, 0.212], [0.4, 0.4, 0.2]]), 1.0).round(2)
     array([[1. , 0. , 0. ],

@@ -1,4 +1,4 @@
-"""How a learner hears the ignorance: as sample weights where it takes them, by resampling where it does not."""
+"""How a learner uses the ignorance: as sample weights if its ``fit`` takes them, and by resampling otherwise."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ class Ensemble(Hard):
     """The paper's baseline."""
 
     summary: ClassVar[str] = (
-        "no interchange: every agent boosts alone, and the agents' answers are put to a majority vote "
-        "(Ensemble-AdaBoost). Ties are broken by the agents' confidence"
+        "agents exchange nothing. Every agent boosts alone, and the majority of their answers counts "
+        "(Ensemble-AdaBoost); the agents' confidence decides ties. Use it to compare with"
     )
     adds_up: ClassVar[bool] = False
     shares_state: ClassVar[bool] = False

@@ -97,7 +97,8 @@ class Ascii(Hard):
     """ASCII: equation 13 of the paper."""
 
     summary: ClassVar[str] = (
-        "a model's weight takes into account what was wrong earlier in the same round (equation 13 of the paper)"
+        "the paper's method. Agents only say where they are right. A model's weight also depends on what was wrong "
+        "earlier in the same round (equation 13 of the paper)"
     )
     interchange: ClassVar[bool] = True
 
@@ -107,5 +108,6 @@ class Simple(Hard):
     """ASCII-Simple: the weight of AdaBoost."""
 
     summary: ClassVar[str] = (
-        "it looks at the ignorance alone (ASCII-Simple), the exact stage-wise minimiser of the exponential loss"
+        "the paper's ASCII-Simple. As ascii, but a model's weight depends on the ignorance alone: the exact stage-wise "
+        "minimiser of the exponential loss"
     )

@@ -1,4 +1,4 @@
-"""The label-private method: helpers are told labels that chance has changed, and answer once."""
+"""The label-private method: helpers get labels that were changed at random, and answer once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LARGE = 3.0
 
 
 def caution(epsilon: float) -> str:
-    """Return what whoever asks for a large epsilon should know; nothing for a small one.
+    """Return a warning for a large epsilon; an empty text for a small one.
 
     >>> caution(1.0)
     ''
@@ -41,7 +41,7 @@ def caution(epsilon: float) -> str:
 
 @dataclass(frozen=True)
 class LabelPrivate(Soft):
-    """Every agent makes one model by itself and says its scores once; what to make of them the initiator learns alone.
+    """Every agent makes one model by itself and tells its scores once. The initiator alone learns how to combine them.
 
     Attributes
     ----------
@@ -50,8 +50,8 @@ class LabelPrivate(Soft):
     """
 
     summary: ClassVar[str] = (
-        "helpers never see the true labels, but such as chance has changed (``epsilon``). Each says its scores once, "
-        "and the initiator learns in private what to make of them"
+        "helpers never see the true labels. They see labels that were changed at random (``epsilon``). Each helper "
+        "says its scores once, and the initiator learns in private how to combine them"
     )
     shares_state: ClassVar[bool] = False
     keeps_labels: ClassVar[bool] = True

@@ -81,7 +81,7 @@ class Method(ABC):
 
     @property
     def label_epsilon(self) -> float:
-        """By how much chance has changed the labels that an agent is told; infinity where it has not."""
+        """The epsilon of the labels that an agent is told; infinity if they are the true ones."""
         return math.inf
 
     # -- the reward
@@ -117,17 +117,17 @@ class Method(ABC):
 
     @property
     def boosts_strong_learners(self) -> bool:
-        """Whether a learner that knows its samples by heart is boosted, too, and the better of two models taken."""
+        """Whether a learner that memorises its samples is boosted, too, and the better of the two models is taken."""
         return False
 
     @abstractmethod
     def judge_afresh(
         self, state: RunState, reward: Reward, held: Bools | None, boosted: Verdict | None
     ) -> Verdict | None:
-        """Return what a model is worth that was fitted as if nobody had spoken; None where the boosted one is better.
+        """Return what a model is worth that was fitted under the initial weights; None if the boosted one is better.
 
-        It is asked about a forest that knows its samples by heart. Such a one errs on little but mislabelled samples
-        and those that its columns cannot tell; to boost it on these makes it worse.
+        It is asked about a forest that memorises its samples. Such a forest is wrong mostly on samples that are
+        mislabelled or that its columns cannot separate. Boosting it on these makes it worse.
         """
 
     # -- hold-out samples
@@ -154,7 +154,7 @@ class Method(ABC):
 
     @abstractmethod
     def loss_of_guessing(self, n_classes: int) -> float:
-        """Return what a model loses that knows nothing."""
+        """Return the loss of a model that guesses."""
 
     # -- the answer
 

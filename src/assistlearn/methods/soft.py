@@ -40,8 +40,8 @@ class Soft(Method):
     """
 
     summary: ClassVar[str] = (
-        "agents say how sure they are, not just where they are right, and vote with their probabilities (with their "
-        "labels, where their learner has none)"
+        "recommended. Agents say how sure they are, not only where they are right. They vote with probabilities, or "
+        "with labels if their learner gives no probabilities"
     )
     wants_probabilities: ClassVar[bool] = True
     advised: ClassVar[Mapping[str, Any]] = {"reward": "auto", "models_per_turn": 20, "combine": "auto"}
@@ -75,7 +75,7 @@ class Soft(Method):
         return self.score_bits or (BITS_OF_TWO if n_classes == 2 else BITS_OF_MORE)
 
     def in_private(self) -> Soft:
-        """Return the method with its finest scores: bits cost nothing where nothing is said."""
+        """Return the method with its finest scores: nothing is sent, so bits cost nothing."""
         return replace(self, score_bits=FINEST_BITS)
 
     def check_reward(self, reward: Reward, n_classes: int) -> None:
@@ -86,7 +86,7 @@ class Soft(Method):
 
     @property
     def boosts_strong_learners(self) -> bool:
-        """They are: the loss tells which of the two models is better."""
+        """True: the loss shows which of the two models is better."""
         return True
 
     def judge_afresh(
@@ -151,7 +151,7 @@ class Soft(Method):
         return math.log(n_classes)
 
     def vote_range(self, n_classes: int) -> tuple[float, float]:
-        """Return what a model says that is as sure as one is ever taken to be; its votes have the logarithms' range.
+        """Return the votes of the surest model that is allowed; their range is that of the logarithms.
 
         >>> round(Soft("logistic", 0.5, 8).vote_range(3)[1], 3)
         4.605

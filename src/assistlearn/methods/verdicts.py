@@ -1,4 +1,4 @@
-"""Whether a verdict follows from the reward that it came with: arithmetic that everybody can do who has the state."""
+"""Check that a verdict follows from the reward that came with it. Everybody who has the state can compute that."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Standpoint:
-    """What whoever checks a verdict knows of the agent that gives it.
+    """What is known about the agent whose verdict is checked.
 
     Attributes
     ----------

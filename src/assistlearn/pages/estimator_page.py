@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 def save_report(
     model: AssistedClassifier, path: str | PathLike[str], *, class_names: bool = True, force: bool = False
 ) -> Path:
-    """Write what a fitted model says of itself as one page: the answer first, then all it rests on.
+    """Write a page about a fitted model: first whether help was worth it, then all figures.
 
-    The page needs nothing from outside, and holds no values and no names of columns. Fit with ``holdout``, so that
-    there is an answer.
+    The page loads nothing from the internet, and holds no values and no names of columns. Fit with ``holdout``: only
+    then is there an answer.
 
     Parameters
     ----------
     model : AssistedClassifier
         Fitted.
     path : path
-        Where; an older page is replaced.
+        The file to write. An older page is replaced.
     class_names : bool, default=True
-        Whether classes have their names, or numbers.
+        Whether to show classes by name, or by number.
     force : bool, default=False
-        Whether a file that is no such page is replaced, too.
+        Whether to replace also a file that is not such a page.
 
     Returns
     -------

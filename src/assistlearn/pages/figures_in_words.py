@@ -20,9 +20,9 @@ COMBINATIONS = {
     "boosted": "small trees over all agents' scores and the initiator's own columns",
     "stack": "small trees over all agents' scores and the initiator's own columns",
     "offset": "a weighted sum of all agents' scores, and small trees over the initiator's own columns after it",
-    "offset alone": "small trees over the initiator's own scores and columns, as the others did not help",
-    "alone": "the initiator's alone count, as the others did not help",
-    "linear alone": "a linear model of the initiator's own scores, as the others did not help",
+    "offset alone": "small trees over the initiator's own scores and columns, because the others did not help",
+    "alone": "only the initiator's votes count, because the others did not help",
+    "linear alone": "a linear model of the initiator's own scores, because the others did not help",
 }
 """What a combination is, in words."""
 
@@ -35,12 +35,12 @@ def combination_in_words(kind: str, label_only: bool = False) -> str:
     """Return what a combination is; an initiator with labels alone has no scores and no columns of its own.
 
     >>> combination_in_words("linear alone", label_only=True)
-    'the shares of the labels, as the helpers did not help'
+    'the shares of the labels, because the helpers did not help'
     """
     if not label_only:
         return COMBINATIONS.get(kind, kind)
     if kind in ("alone", "linear alone", "offset alone"):
-        return f"{LABEL_SHARES}, as the helpers did not help"
+        return f"{LABEL_SHARES}, because the helpers did not help"
     said = {"boosted": "small trees over the helpers' scores", "offset": "a weighted sum of the helpers' scores"}
     return (said | {"stack": said["boosted"]}).get(kind, COMBINATIONS.get(kind, kind))
 

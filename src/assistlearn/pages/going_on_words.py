@@ -18,13 +18,13 @@ def changes_in_words(event: RunGoesOn) -> list[str]:
     >>> for words in changes_in_words(RunGoesOn("spring", 40, 60, 2, 1, again={"lab": 2}, anew={"shop": "it is lost"})):
     ...     print(words)
     Going on from run spring: 40 people are as they were, 60 are new, 2 are gone, and 1 have another label.
-    Taken again, without training: 2 turns of lab.
-    The turns of shop are taken anew: it is lost.
-    As many people are new as were known, or more: a run that starts anew is likely to be better.
+    Kept without new training: 2 turns of lab.
+    shop trains anew: it is lost.
+    At least half of the people are new: a run from the beginning is likely to be better.
     """
     words = [people_in_words(event), *_agents(event), *_settings(event.settings)]
     if event.n_new >= event.n_same:
-        words.append("As many people are new as were known, or more: a run that starts anew is likely to be better.")
+        words.append("At least half of the people are new: a run from the beginning is likely to be better.")
     return words
 
 
@@ -39,9 +39,9 @@ def people_in_words(event: RunGoesOn) -> str:
 def _agents(event: RunGoesOn) -> Iterator[str]:
     if event.again:
         kept = ", ".join(f"{counted(n, 'turn')} of {name}" for name, n in event.again.items())
-        yield f"Taken again, without training: {kept}."
+        yield f"Kept without new training: {kept}."
     for name, why in event.anew.items():
-        yield f"The turns of {name} are taken anew: {why}."
+        yield f"{name} trains anew: {why}."
     for names, words in ((event.new_agents, "New"), (event.lost_agents, "No longer there")):
         if names:
             yield f"{words}: {', '.join(names)}."

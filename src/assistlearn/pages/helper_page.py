@@ -42,7 +42,7 @@ def helper_sections(view: HelperView) -> list[Section]:
 
 def _asked(view: HelperView) -> Section:
     if not view.runs:
-        return Section("asked", "Who asked", (f"{view.agent} remembers no run in which it has helped.",))
+        return Section("asked", "Who asked", (f"{view.agent} has no record of a run in which it helped.",))
     initiators = sorted({run.initiator for run in view.runs})
     turns, votes = sum(len(run.weights) for run in view.runs), sum(run.votes for run in view.runs)
     words = (
@@ -119,7 +119,7 @@ def _weights(view: HelperView) -> Section | None:
         for turn in range(most)
     )
     names = tuple(run.run for run in runs)
-    words = ("How loud the votes of its models are, turn by turn.",)
+    words = ("How much the votes of its models count, turn by turn.",)
     label = "Curves of the model weights against the agent's own turns. " + " ".join(
         f"Run {run.run}: {counted(len(run.weights), 'turn')}." for run in runs
     )
@@ -162,5 +162,5 @@ def _exchange(view: HelperView) -> Section | None:
 def _ledger(view: HelperView) -> Section:
     words = [f"All of this is in the ledger, which is whole: {view.entries:,} entries, none changed or removed."]
     if view.refused:
-        words.append(f"{counted(view.refused, 'message')} were turned away at the door.")
+        words.append(f"{counted(view.refused, 'message')} were refused before they were read.")
     return Section("ledger", "The record", tuple(words))

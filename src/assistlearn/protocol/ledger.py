@@ -13,7 +13,6 @@ from the start. What the entries add up to, agent by agent, is its tally (:mod:`
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 from collections.abc import Callable, Iterator
@@ -36,6 +35,7 @@ from assistlearn.protocol.checkpoint import (
 from assistlearn.protocol.decision import Decision
 from assistlearn.protocol.entries import FIRST, Chain, Direction, Entry, entry_on, line_of, made
 from assistlearn.protocol.tally import Claim, Tally
+from assistlearn.storage.file_locks import wait_for
 
 __all__ = ["FIRST", "Direction", "Entry", "Ledger", "counted", "followed", "read", "verify"]
 
@@ -168,7 +168,7 @@ class Ledger:
     @contextmanager
     def _locked(self) -> Iterator[BinaryIO]:
         with self.path.open("a+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            wait_for(file)
             yield file
 
     def _catch_up(self, file: BinaryIO) -> None:
@@ -228,7 +228,7 @@ def followed(path: Path) -> Chain:
         if not path.exists():
             raise
         with path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH)
+            wait_for(file, alone=False)
             return _followed(path)
 
 

@@ -2,7 +2,7 @@
 
 A run that an older release has begun or finished is kept as it was: ``begin.msg``, requests and replies in an agent's
 store, answers in the run's folder. :func:`assistlearn.protocol.codec.decode_kept` reads them, with the types of their
-version. A type that has changed stays here as it was, and says what it is :meth:`now`. Up to version 3 every field
+version. A type that has changed stays here as it was, and says what it is ``now``. Up to version 3 every field
 travelled with its name, and the header had 20 bytes: the length of the body and the number of values, too.
 """
 

@@ -15,6 +15,7 @@ from assistlearn.runs.creating import check_matching, check_new, write_run
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.going_on import KEPT_ONLY, REQUIRE
 from assistlearn.runs.settings import RunSettings
+from assistlearn.runs.taking_over import check_same_terms
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ def create_from(folder: Path, run: str, earlier: RunFolder, onward: Onward) -> R
         What is to be different.
     """
     settings = earlier.settings()
+    check_same_terms(settings, onward.settings)
     strangers = [name for name in onward.without if name not in settings.helpers]
     if strangers:
         raise SettingsError(f"--without {strangers[0]}: the helpers of run {settings.run!r} are {settings.helpers}.")
@@ -82,7 +84,7 @@ def _with_task(folder: Path, run: str, onward: Onward, more: dict[str, Any]) -> 
     from assistlearn.reach.flare.task_file import load_task
 
     if len(onward.files) > 1 or onward.without:
-        raise SettingsError("Over a network one task's file names all helpers: name one file, and leave --without out.")
+        raise SettingsError("Over a network the task file names all helpers. Give one file, and leave out --without.")
     [file] = onward.files
     return create_run(folder, run, file, _plan(load_task(file).plan, onward), **more)
 

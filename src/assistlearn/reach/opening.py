@@ -132,19 +132,19 @@ def follow(run: OpenRun, events: Iterator[Event] | None = None) -> Iterator[Even
         raise
     except OSError as error:  # of a disk: that of the run's folder is named by itself, the ledger's is not
         why = f"{error.filename or run.ledger_path} cannot be written: {error.strerror or error}."
-        full = DiskError(f"{why} Make room on its disk, or put its rights right; then go on.")
+        full = DiskError(f"{why} Make room on its disk, or correct its permissions; then go on.")
         full.add_note(_going_on(folder))
         raise full from error
 
 
 def _nothing_kept(error: AssistLearnError) -> str:
     if isinstance(error, ConsentAwaitedError):
-        return "Nothing was trained, and nothing of the run is kept. Give the same command again to hear of the answer."
-    return "Nothing was trained, and nothing of the run is kept: put this right and start again."
+        return "Nothing was trained, and nothing of the run is kept. Give the same command again later for the answer."
+    return "Nothing was trained, and nothing of the run is kept. Correct this and start again."
 
 
 def _going_on(folder: RunFolder) -> str:
-    return f"The run is kept in {folder.path}. Put this right, then go on: {resuming(folder)}"
+    return f"The run is kept in {folder.path}. Correct this, then go on: {resuming(folder)}"
 
 
 def new_folder(path: Path) -> RunFolder:

@@ -137,7 +137,7 @@ def result_of(run: OpenRun) -> Mapping[str, Any]:
     """Return the result of a run, which must be finished."""
     result = run.folder.result()
     if result is None:
-        lost = " It was once: its result.json is lost." if run.folder.lost_result else ""
+        lost = " It was finished once: its result.json is lost." if run.folder.lost_result else ""
         raise RunError(f"Run {run.name!r} is not finished.{lost} Finish it first, with --resume.")
     return result
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,9 @@ from assistlearn.runs.settings import RunSettings
 from assistlearn.service.store import RunStore, run_folder
 
 ANEW = "Start a new run without --from."
+
+SAME_TERMS = ("method", "loss", "score_bits")
+"""The settings that decide what an answer means: a run that goes on has those of the earlier one."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +71,28 @@ def check_can_go_on(earlier: RunFolder, initiator: str, classes: Sequence[Any], 
             f"Method {plan.method!r} tells labels once, as chance has changed them, and each helper answers once: no "
             f"turn of an earlier run can be taken again. {ANEW}"
         )
-    for name in ("method", "loss", "score_bits"):
-        before, now = getattr(settings.plan, name), getattr(plan, name)
+    check_same_terms(settings, {name: getattr(plan, name) for name in SAME_TERMS})
+    return settings
+
+
+def check_same_terms(earlier: RunSettings, given: Mapping[str, Any]) -> None:
+    """Refuse another value for a setting that decides what the turns of the earlier run mean.
+
+    Parameters
+    ----------
+    earlier : RunSettings
+        Those of the run that is gone on from.
+    given : mapping
+        Settings of the new run, by name; some or all.
+    """
+    for name in SAME_TERMS:
+        before = getattr(earlier.plan, name)
+        now = given.get(name, before)
         if before != now:
             raise SettingsError(
-                f"Run {settings.run!r} has {name}={before!r}, and what was said in its turns means nothing with "
-                f"{name}={now!r}. Leave it as it was, or start a new run without --from."
+                f"Run {earlier.run!r} was trained with {name}={before!r}. A run with {name}={now!r} cannot use its "
+                f"turns. Leave {name} as it was, or start a new run without --from."
             )
-    return settings
 
 
 def take_over(new: RunFolder, earlier: RunFolder, own: OwnSide) -> None:

@@ -147,8 +147,8 @@ class OwnerLimits:
         """Raise if a run would train on too few of the agent's rows; how many they are is not said."""
         if self._min_people is not None and n_people < self._min_people:
             raise RefusedError(
-                f"Agent {self._agent!r} trains on {self._min_people:,} people or more that it knows; these are fewer. "
-                "Its owner may lower min_people, under [allow] in the agent's file."
+                f"Agent {self._agent!r} trains on {self._min_people:,} people or more that it knows; this run has "
+                "fewer. Its owner may lower min_people, under [allow] in the agent's file."
             )
 
     def standing(self, peer: str, count: PeerCount, day: str) -> list[dict[str, Any]]:

@@ -104,7 +104,7 @@ class OwnersDesk:
             raise SettingsError(f"--until {until} is too far away. Leave it out to consent for good.")
         ends = None if until is None else datetime.combine(until + timedelta(days=1), time(), tzinfo=UTC)
         if ends is not None and ends <= self._clock():
-            raise SettingsError(f"--until {until} is over. Name a day that is not.")
+            raise SettingsError(f"--until {until} is in the past. Name a later day.")
         if standing.state == "withdrawn":
             raise RequestsError(f"Request {standing.request} was withdrawn: {standing.initiator!r} asks no longer.")
         return self._decide(standing, "approved", by, "" if ends is None else ends.isoformat(), "")
@@ -112,7 +112,7 @@ class OwnersDesk:
     def reject(self, standing: RequestStanding, by: str, reason: str) -> Decision:
         """Say no, or take a yes back; return what the ledger has now."""
         if not reason.strip():
-            raise SettingsError("--reason says nothing. The initiator is told why: a few words are enough.")
+            raise SettingsError("--reason is empty. The initiator is told the reason: a few words are enough.")
         _check_words("--reason", reason, LONGEST_REASON)
         answer: OwnersAnswer = "taken back" if standing.state in ("approved", "ended", "taken back") else "rejected"
         return self._decide(standing, answer, by, "", reason)

@@ -101,8 +101,8 @@ class AgentService:
             logger.error("The ledger cannot be written", exc_info=error)
             why = (isinstance(error, OSError) and error.strerror) or type(error).__name__
             text = (
-                f"Agent {self._own.name!r} cannot write its ledger ({why}), and says nothing that is not recorded "
-                "there. Its owner must make room, or put it right; then go on."
+                f"Agent {self._own.name!r} cannot write its ledger ({why}), and sends nothing that is not recorded "
+                "there. Its owner must make room, or correct the error; then go on."
             )
             return encode(m.Problem(run="", kind="failed", text=text))
 
@@ -244,7 +244,7 @@ class AgentService:
         initiator = self._initiator(message)
         if asker is not None and initiator not in (None, asker):
             raise RefusedError(
-                f"Agent {self._own.name!r}: run {message.run!r} is one of {initiator!r}; {asker!r} has no part in it."
+                f"Agent {self._own.name!r}: run {message.run!r} belongs to {initiator!r}; {asker!r} has no part in it."
             )
 
     def _record(
@@ -285,8 +285,8 @@ class AgentService:
         if isinstance(error, DiskError):  # problems.log may be on the same disk
             why = getattr(error.__cause__, "strerror", None) or "it refuses"
             text = (
-                f"Agent {self._own.name!r} cannot write to its disk ({why}). Its owner must make room there, or put it "
-                "right; then go on. Nothing is lost."
+                f"Agent {self._own.name!r} cannot write to its disk ({why}). Its owner must make room there, or "
+                "correct the error; then go on. Nothing is lost."
             )
         return m.Problem(run=_name(message), kind="failed", text=text)
 

@@ -1,4 +1,4 @@
-"""What the probabilities of a run are calibrated by: its decision on samples that no model has seen."""
+"""What the probabilities of a run are calibrated on: its decision on samples that no model has seen."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class HonestScores:
 
 
 class Calibrating(Protocol):
-    """Takes note of what is said in a run, and tells the honest scores in the end."""
+    """Collects what agents say in a run, and returns the honest scores at the end."""
 
     def add(self, told: Told) -> None:
         """Take a kept model into account."""
@@ -111,8 +111,8 @@ class ByOutOfFold:
     weights : array of shape (n_samples,) or None
         The initial weights of the samples.
     label_only : bool, default=False
-        Whether the initiator has labels alone. Samples of which no helper says anything do not count then: votes are
-        not what decides about such.
+        Whether the initiator has labels alone. Then samples about which no helper says anything do not
+        count: their decision does not come from votes.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What the initiator learns to make of the agents' scores, round by round, and whether another round is worth it."""
+"""How the initiator learns to combine the agents' scores after every round, and whether another round is worth it."""
 
 from __future__ import annotations
 

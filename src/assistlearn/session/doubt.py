@@ -1,4 +1,4 @@
-"""Whether the hold-out samples bear out what an agent says of the training samples, whose labels it was told.
+"""Whether the hold-out samples confirm what an agent says about the training samples, whose labels it was told.
 
 An agent knows the labels of training samples, and so could claim to be right about all of them. It does not know those
 of hold-out samples. Where rewards are honest, they come from samples that the model was not fitted to: it should do as

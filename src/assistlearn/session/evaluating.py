@@ -1,4 +1,4 @@
-"""What the hold-out samples say in the end: with help and alone, who helped, and who did harm."""
+"""What the hold-out samples show at the end: the result with help and alone, who helped, and who made it worse."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ class Evaluating:
     calibrates: bool = False
 
     def report(self, n_rounds: int, n_models: int, learned: Combination | None, doubted: Sequence[str] = ()) -> Report:
-        """Return what the hold-out samples say of the first ``n_rounds`` rounds, which have so many models.
+        """Return what the hold-out samples show about the first ``n_rounds`` rounds, which have so many models.
 
-        Nothing that an agent has said counts which they contradict.
+        An agent that they contradict does not count.
         """
         heard = self.holdout.votes_of(n_rounds, learned)
         worse, left_out = self._worse(heard, doubted)

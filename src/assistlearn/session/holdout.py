@@ -1,4 +1,4 @@
-"""Samples kept aside, whose labels the initiator tells nobody: they say when to stop, and how good the result is."""
+"""Samples kept aside, whose labels only the initiator knows. They show when to stop, and how good the result is."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ class HoldOut:
     own : ndarray of shape (n_holdout, n_columns), optional
         The initiator's own columns, as numbers, where a combination may look at them.
     calibrates : bool, default=False
-        Whether probabilities will be calibrated on these samples. A metric of probabilities then goes by such as other
-        hold-out samples than their own have calibrated.
+        Whether probabilities will be calibrated on these samples. A metric of probabilities then uses probabilities
+        that were calibrated on other hold-out samples than the one that is judged.
     prior : ndarray of shape (n_classes,), optional
         The shares of the classes, where the initiator has labels alone: what it knows of a sample of which nobody says
         anything.
@@ -116,7 +116,7 @@ class HoldOut:
     def finish_round(self, learned: Combination | None = None) -> tuple[float, float | None]:
         """Return the accuracy and the metric after this round, of the votes or of what was learned to make of them.
 
-        A metric that is not defined, as a class does not occur, is None, and never better than another.
+        A metric that is not defined, because a class does not occur, is None. It is never better than another.
         """
         self._round += 1
         heard = HoldoutVotes(self._scores, self._model_weights, self._method, learned, self._own, self.prior)

@@ -13,7 +13,7 @@ from assistlearn.methods.method import Method
 
 @dataclass(frozen=True)
 class LocalParticipant:
-    """An agent that shares its state with the session, so that it need not be told what happened.
+    """An agent that shares its state with the session. So it does not need to be told what others did.
 
     Attributes
     ----------

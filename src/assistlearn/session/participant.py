@@ -9,7 +9,7 @@ from assistlearn.core import Contribution
 
 
 class Participant(Protocol):
-    """A name, a turn, and ears."""
+    """An agent that can take a turn, and can be told what others did."""
 
     @property
     def name(self) -> str:
@@ -29,7 +29,7 @@ class Participant(Protocol):
     def hear(self, contribution: Contribution, answer: Answer, step: float) -> None:
         """Take note of a contribution that was accepted, its own included: only then is its model kept.
 
-        ``step`` is what the reward counts for in the state: the model weight but after a turn apart, when it is what
-        the model is worth beside those that were made at the same time.
+        ``step`` is what the reward counts for in the state. It is the model weight, except in a first round in which
+        agents learn apart. There it is what the model is worth beside those made at the same time.
         """
         ...

@@ -1,4 +1,4 @@
-"""One round: turn after turn, each to one agent, or to the best of several who try."""
+"""One round: turn after turn. A turn goes to one agent, or to the best of several that try."""
 
 from __future__ import annotations
 

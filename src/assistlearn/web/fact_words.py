@@ -86,9 +86,9 @@ def _of_the_run(event: Event) -> str:
         case RunGoesOn():
             return people_in_words(event)
         case LabelsTold():
-            return f"Helpers are told {event.n_samples:,} labels that chance has changed, epsilon {event.epsilon:g}."
+            return f"Helpers are told {event.n_samples:,} labels changed at random, epsilon {event.epsilon:g}."
         case CombinationLearned():
-            return f"What to make of {event.n_rounds} rounds' scores is learned: {event.kind}."
+            return f"How to combine the scores of {event.n_rounds} rounds is learned: {event.kind}."
         case AloneBegan():
             return "The initiator trains alone, to compare."
         case ResultJudged():

@@ -67,7 +67,7 @@ class HistBoostClassifier(HistClassifier):
     Notes
     -----
     With more than two classes every step grows a tree for each class. One tree for all of them, as in
-    :class:`HistTreeClassifier`, takes as long here and is less accurate.
+    :class:`~.tree.HistTreeClassifier`, takes as long here and is less accurate.
 
     Examples
     --------

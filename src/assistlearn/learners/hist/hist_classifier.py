@@ -25,7 +25,7 @@ from assistlearn.learners.weighting import take_rows
 
 
 class HistClassifier(PredictingTrees):
-    """A classifier made of XGBoost's histogram trees, which can prepare its table once (:class:`Prepares`)."""
+    """A classifier of XGBoost's histogram trees, which can prepare its table once (:class:`~.learner.Prepares`)."""
 
     feature_types: list[str] | None
     random_state: int | np.random.RandomState | None
@@ -70,7 +70,7 @@ class HistClassifier(PredictingTrees):
         Returns
         -------
         table : BinnedTable
-            To be passed to :meth:`fit`, :meth:`predict` and :meth:`predict_proba` in place of ``X``, of this estimator
+            To be passed to ``fit``, ``predict`` and ``predict_proba`` in place of ``X``, of this estimator
             and of its clones.
         """
         fresh: Self = clone(self)  # self is not changed

@@ -19,7 +19,7 @@ _VERDICTS = {
     "yes": "Help was worth it.",
     "no": "No: help is not worth it.",
     "worse": "Help made it worse.",
-    "undecided": "Whether help is worth it is not certain.",
+    "undecided": "It is not certain whether help is worth it.",
 }
 
 
@@ -63,7 +63,7 @@ def _difference(found: Headline, between: Between) -> str:
         return f"The difference is {value}{unit}; its 95\N{NO-BREAK SPACE}% interval goes from {low} to {high}."
     return (
         f"The gain, by which it is lower, is {value}{unit}. For samples like these it lies between {low} and {high}: "
-        "limits that hold whenever one stops."
+        "these limits hold whenever you stop."
     )
 
 
@@ -86,7 +86,7 @@ def _without(view: View) -> str:
     if told is not None:
         return (
             f"With help the accuracy is {percent(told)} on the hold-out samples. How good {view.subject.initiator} is "
-            "alone was not found out in this run."
+            "alone was not measured in this run."
         )
     if len(view.subject.classes) == 1:
         return f"There is nothing to answer: {view.stop_reason}."
@@ -100,10 +100,14 @@ def _doubts(view: View) -> tuple[str, ...]:
     """Return what whoever reads the answer should know beside."""
     said = []
     for helper in view.worse:
-        done = "It was left out of the result." if helper in view.left_out else "It is in the result, as was asked for."
-        said.append(f"{helper} makes the result worse on these samples, beyond chance. {done}")
+        done = (
+            "Its votes were left out of the result."
+            if helper in view.left_out
+            else "Its votes count all the same, as the settings say."
+        )
+        said.append(f"{helper} makes the result worse on these samples, by more than chance explains. {done}")
     said += [
-        f"What {name} said was not believed, as the hold-out samples contradict it; nothing it said counts."
+        f"The hold-out samples contradict what {name} said. So nothing that it said counts."
         for name in view.left_out
         if name not in view.worse
     ]

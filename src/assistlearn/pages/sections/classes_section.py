@@ -1,4 +1,4 @@
-"""Which class was answered for which."""
+"""Which class was predicted for which."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def classes(view: View) -> Section | None:
         rows.append((name, *pairs, percent(with_help), percent(alone)))
     answered = names if len(names) <= MOST_COUNTED else ()
     columns = ("true class", *(f"answered {name}" for name in answered), "found with help", "found alone")
-    label = "Which class was answered for which, as shares of the true class. Found: " + "; ".join(
+    label = "Which class was predicted for which, as shares of the true class. Found: " + "; ".join(
         f"{name} {percent(share)}" for name, share in list(zip(names, found.found, strict=True))[:MOST_DRAWN]
     )
     picture = PagePicture(label, partial(drawn.confusion, found, names)) if len(names) <= MOST_DRAWN else None
     words = (
-        "A row for each true class of the hold-out samples: how often each class was answered, with help. The names of "
-        f"the classes are those of {view.subject.initiator}.",
+        "A row for each true class of the hold-out samples: how often each class was predicted, with help. The names "
+        f"of the classes are those of {view.subject.initiator}.",
     )
-    table = PageTable("Which class was answered", columns, tuple(rows))
+    table = PageTable("Which class was predicted", columns, tuple(rows))
     return Section("classes", "Which classes are found", words, picture=picture, tables=(table,))

@@ -16,8 +16,9 @@ def helpers(view: View) -> Section | None:
         return None
     best = max(view.shares, key=lambda row: row.accuracy)
     words = (
-        "What the result owes to each helper: how much more often it is right, averaged over all orders in which the "
-        "helpers could have joined. The shares add up to the whole. An interval that holds zero may be chance.",
+        "The share of each helper in the result: how much more often it is right, averaged over all orders in which "
+        "the helpers could have joined. The shares add up to the whole. A share whose interval contains zero may be "
+        "chance.",
         _without_help(view),
         f"The largest share is that of {best.helper}: {points(best.accuracy)} percentage points of accuracy.",
     )
@@ -26,7 +27,14 @@ def helpers(view: View) -> Section | None:
         for row in view.shares
     )
     rows = tuple(map(_row, (*view.shares, *([view.together] if view.together else []))))
-    columns = ("helper", "accuracy (points)", "± 2 errors", "log loss lower by", "± 2 errors", "points lost without it")
+    columns = (
+        "helper",
+        "accuracy (points)",
+        "± 2 std. errors",
+        "log loss lower by",
+        "± 2 std. errors",
+        "points lost without it",
+    )
     table = PageTable("The share of each helper", columns, rows)
     return Section(
         "helpers", "Who helped", words, picture=PagePicture(label, partial(drawn.shares, view.shares)), tables=(table,)

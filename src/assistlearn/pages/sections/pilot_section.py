@@ -26,7 +26,7 @@ def pilot(view: View) -> Section | None:
         ),
     )
     helpers = PageTable(
-        "Each helper beside the initiator, the others absent",
+        "Each helper alone with the initiator",
         ("helper", "worth it", "loss lower by", "from", "to", "holds with"),
         tuple(
             (

@@ -20,7 +20,7 @@ def rounds(view: View) -> Section | None:
     words = [_words(view)]
     if view.combination is not None:
         became = combination_in_words(view.combination, view.subject.label_only)
-        words.append(f"What became of the votes in the end: {became}.")
+        words.append(f"How the votes are combined in the end: {became}.")
     return Section("rounds", "Round by round", tuple(words), picture=picture, tables=(_table(view, measure),))
 
 

@@ -14,7 +14,7 @@ def settings(view: View) -> Section:
     words = [f"{counted(len(subject.agents), 'agent')}, {classes}."]
     if view.troubles:
         met = counted(view.troubles, "trouble")
-        words.append(f"{met} on the way, after which it went on; the words are in the log of the run.")
+        words.append(f"{met} on the way, after which the run went on. The log of the run has the details.")
     tables = [
         PageTable(
             "Settings",

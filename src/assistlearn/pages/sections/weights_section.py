@@ -16,7 +16,7 @@ def weights(view: View) -> Section | None:
         return None
     agents = view.subject.agents
     words = (
-        "In its turn an agent fits a model to its own columns. The model weight says how loud the model's votes are. "
+        "In its turn an agent fits a model to its own columns. The model weight says how much the model's votes count. "
         "An agent whose model is no better than chance sits the turn out.",
     )
     summed = PageTable(

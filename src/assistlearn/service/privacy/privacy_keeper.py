@@ -94,8 +94,8 @@ class PrivacyKeeper:
         """Raise if a run would train on too few of the agent's rows; how many they are is not said."""
         if self.rules.min_samples is not None and n_people * SLACK < self.rules.min_samples:
             raise RefusedError(
-                f"Agent {self._agent!r} trains on {self.rules.min_samples:,} people or more that it knows; these are "
-                "fewer. Its owner may lower min_samples, under [privacy] in the agent's file."
+                f"Agent {self._agent!r} trains on {self.rules.min_samples:,} people or more that it knows; this run "
+                "has fewer. Its owner may lower min_samples, under [privacy] in the agent's file."
             )
 
     def check_classes(self, codes: Codes, weights: Floats | None) -> None:
@@ -111,16 +111,16 @@ class PrivacyKeeper:
         for code in np.unique(codes):
             if effective_size(counts[codes == code]) * SLACK < self.rules.min_samples:
                 raise RefusedError(
-                    f"Agent {self._agent!r} trains on {self.rules.min_samples:,} people or more of each class; of one "
-                    "class these are fewer, which could single them out. Its owner may lower min_samples, under "
-                    "[privacy] in the agent's file."
+                    f"Agent {self._agent!r} trains on {self.rules.min_samples:,} people or more of each class. Of "
+                    "one class this run has fewer, so that it could single people out. Its owner may lower "
+                    "min_samples, under [privacy] in the agent's file."
                 )
 
     def check_rounds(self, n_told: int) -> None:
         """Raise if a run has had all its turns that tell something of samples."""
         if self.rules.max_rounds is not None and n_told >= self.rules.max_rounds:
             raise SitsOutError(
-                f"Agent {self._agent!r} tells something of its samples in {self.rules.max_rounds:,} turns of one run: "
+                f"Agent {self._agent!r} answers about its samples in {self.rules.max_rounds:,} turns of one run: "
                 f"{n_told:,} are used, 0 are left. Its owner may raise max_rounds, under [privacy] in the agent's file."
             )
 
@@ -162,9 +162,9 @@ class PrivacyKeeper:
                     top = float(spent.max())
                     raise refusal(
                         f"Agent {self._agent!r} tells {told.initiator!r} {most:,g} {unit} of one person in all: "
-                        f"{top:,g} are used of the one it told most of, {max(most - top, 0):,g} are left, {more:,g} "
-                        f"more are asked for; {over:,} of {len(release.people):,} people would pass the limit. Leave "
-                        f"them out, or ask its owner, who may raise {key}, under [privacy] in the agent's file."
+                        f"{top:,g} are used for the person it has told most about, {max(most - top, 0):,g} are left, "
+                        f"{more:,g} more are asked for. {over:,} of {len(release.people):,} people would pass the "
+                        f"limit. Leave them out, or ask its owner to raise {key}, under [privacy] in the agent's file."
                     )
 
 

@@ -7,7 +7,6 @@ changes nothing here.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import io
 import zipfile
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from assistlearn import storage
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import RunError
+from assistlearn.storage.file_locks import wait_for
 
 People = NDArray[np.uint64]
 
@@ -191,7 +191,7 @@ class ToldBook:
         with storage.writing(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
         with (self._folder / "lock").open("a") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            wait_for(file)
             yield
 
     def keep(self, told: PeopleTold) -> None:

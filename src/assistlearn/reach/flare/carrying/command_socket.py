@@ -111,7 +111,7 @@ class CommandSocket:
                     return
         except OSError:
             pass
-        raise JobGoneError("The job that carries the messages has ended: some organisation's part in it has died.")
+        raise JobGoneError("The job that carries the messages has ended: its process at one organisation has stopped.")
 
     def close(self) -> None:
         """Hang up; the job ends."""

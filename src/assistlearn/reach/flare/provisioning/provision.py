@@ -179,8 +179,8 @@ def _write_json(path: Path, values: Mapping[str, Any]) -> None:
 
 def _readme(network: Network) -> str:
     lines = [
-        f"Startup kits of the network {network.name!r}. Each holds a private key: hand it to its owner alone, by a way",
-        "that only the two of you can read, and remove it here afterwards.",
+        f"Startup kits of the network {network.name!r}. Each holds a private key. Hand it to its owner alone, over",
+        "a channel that only the two of you can read, and remove it here afterwards.",
         "",
         f"{RELAY:16} the machine {network.relay}, port {network.port}:  assistlearn site start {RELAY}",
     ]

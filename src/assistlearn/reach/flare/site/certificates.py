@@ -19,7 +19,7 @@ SOON = timedelta(days=30)
 NEW_KIT = "Get a new kit, or a new certificate to join with, from whoever made the network."
 """What to do about a kit that cannot be used."""
 
-RENEW = "Have it renewed by the network's authority ('assistlearn network renew'), and join with what it sends."
+RENEW = "Ask the network's authority to renew it ('assistlearn network renew'). Then: assistlearn site join KIT FILE"
 """What to do about a certificate that has ended."""
 
 

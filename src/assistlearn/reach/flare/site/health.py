@@ -98,7 +98,7 @@ def found(kit: Kit, now: datetime | None = None) -> tuple[bool, str, Health | No
         return False, f"is being started, as process {pid}", None
     age = ((now or datetime.now(UTC)) - health.said).total_seconds()
     if age > OLD:
-        words = f"process {pid} has not said for {age:.0f} s how it is: it hangs, or the disk of {kit.folder} is full"
+        words = f"process {pid} has not reported for {age:.0f} s: it hangs, or the disk of {kit.folder} is full"
         return False, words, health
     return health.lives and health.connected, health.words, health
 

@@ -73,11 +73,11 @@ class PolledWork:
         own = self._last.pop(asker, None)
         if own is not None and not own.done.is_set():
             self._last[asker] = own
-            raise NetworkError(f"What {asker!r} asked for last is still being worked at; ask for it, or again later.")
+            raise NetworkError(f"The last request of {asker!r} is still being answered. Ask for its answer, or wait.")
         if len(self._last) >= self._most:
             done = next((other for other, work in self._last.items() if work.done.is_set()), None)
             if done is None:
-                raise NetworkError(f"{len(self._last)} others are being answered; ask again later.")
+                raise NetworkError(f"{len(self._last)} other members are being answered. Ask again later.")
             del self._last[done]
 
     def _do(self, work: _Work, asker: str, request: bytes) -> None:

@@ -15,7 +15,7 @@ REACH = 10.0
 """Seconds to reach the relay."""
 
 APART = 60.0
-"""Seconds that two clocks may differ: certificates and permissions end at a moment."""
+"""Seconds that two clocks may differ: certificates and permissions end at a fixed time."""
 
 
 def knock(kit: Kit) -> str:
@@ -74,6 +74,6 @@ def compare_clocks(date: str) -> str:
     if abs(apart) > APART:
         raise NetworkError(
             f"This machine's clock is {abs(apart):.0f} seconds {'ahead of' if apart > 0 else 'behind'} the relay's. "
-            "Set both by a time server (NTP): certificates and permissions end at a moment."
+            "Set both by a time server (NTP): certificates and permissions end at a fixed time."
         )
     return f"within {max(abs(apart), 1):.0f} s of the relay's"

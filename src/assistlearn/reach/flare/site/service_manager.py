@@ -15,14 +15,15 @@ class ServiceManager:
     Parameters
     ----------
     environment : mapping, optional
-        Where ``NOTIFY_SOCKET`` and ``WATCHDOG_USEC`` are.
+        Where ``NOTIFY_SOCKET`` and ``WATCHDOG_USEC`` are; without it, the environment of this process.
     clock : callable, optional
         Returns seconds.
     """
 
     def __init__(
-        self, environment: Mapping[str, str] = os.environ, clock: Callable[[], float] = time.monotonic
+        self, environment: Mapping[str, str] | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
+        environment = os.environ if environment is None else environment
         address = environment.get("NOTIFY_SOCKET", "")
         self._address = "\0" + address[1:] if address.startswith("@") else address  # "@" stands for an abstract one
         usec = environment.get("WATCHDOG_USEC", "")
