@@ -21,8 +21,8 @@ def write_layer_pages(pyproject: dict[str, Any], package: Path, out: Path) -> No
     layers = [layer for layer in _layers(pyproject) if _modules(package, layer)]
     for layer in layers:
         (out / f"{layer}.md").write_text(_page(package.name, layer, _modules(package, layer)), encoding="utf-8")
-    toctree = "\n".join(layers)
-    (out / "index.md").write_text(f"# Layers, from top to bottom\n\n```{{toctree}}\n{toctree}\n```\n", encoding="utf-8")
+    toctree = "\n".join(["```{toctree}", ":maxdepth: 1", "", *layers, "```"])
+    (out / "index.md").write_text(f"# Layers, from top to bottom\n\n{toctree}\n", encoding="utf-8")
 
 
 def _layers(pyproject: dict[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The tables of ``docs/accuracy.md``."""
+"""The tables of ``docs/evidence/accuracy.md``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The picture of ``docs/accuracy.md``: accuracy against bytes."""
+"""The picture of ``docs/evidence/accuracy.md``: accuracy against bytes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Accuracy of every way to learn, on every problem: ``python -m bench.accuracy.run``.
 
 Replications are numbered by the seeds of their splits, from :data:`FIRST` on: nothing in the methods was chosen on
-these. Results go to ``results.csv`` as they come; started again, it goes on where it was. Then ``docs/accuracy.md`` and
-its picture are written. ``--quick`` is a small run that shows that everything works.
+these. Results go to ``results.csv`` as they come; started again, it goes on where it was. Then
+``docs/evidence/accuracy.md`` and its picture are written. ``--quick`` is a small run that shows that everything works.
 
 ``results_before.csv`` was measured at commit bca25c9, on the splits of seeds 100 to 109, with ``soft`` as it was before
 turns told one score per class. The ways of :data:`bench.accuracy.ways.UNCHANGED` that it has are not measured again.
@@ -177,7 +177,7 @@ def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=None, help=f"seed of the first replication: {FIRST}")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=HERE)
-    parser.add_argument("--docs", type=Path, default=HERE.parents[1] / "docs")
+    parser.add_argument("--docs", type=Path, default=HERE.parents[1] / "docs" / "evidence")
     for name in ("only", "learners", "ways"):
         told = f"{'problems' if name == 'only' else name}, separated by commas without a space; all others are left out"
         parser.add_argument(f"--{name}", type=lambda given: re.split(",(?! )", given), default=[], help=told)

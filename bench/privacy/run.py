@@ -2,10 +2,10 @@
 
     python -m bench.privacy.run [--reps 5] [--jobs 2] [--again WORD] [--quick] [--report] [--out FOLDER] [--docs FOLDER]
 
-Results go to ``results.csv`` as they come; started again, it goes on where it was. Then ``docs/privacy-measured.md``
-and its picture are written. ``--again`` measures the ways anew whose names begin with a word, in all replications that
-there are, and replaces their rows, with those of labels. ``--quick`` is a small run that shows that everything works;
-``--report`` measures nothing.
+Results go to ``results.csv`` as they come; started again, it goes on where it was. Then
+``docs/evidence/privacy-measured.md`` and its picture are written. ``--again`` measures the ways anew whose names begin
+with a word, in all replications that there are, and replaces their rows, with those of labels. ``--quick`` is a small
+run that shows that everything works; ``--report`` measures nothing.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="one table, three ways, seeds 0 and 1; for CI")
     parser.add_argument("--report", action="store_true", help="measure nothing, write the page from the results")
     parser.add_argument("--out", type=Path, default=HERE)
-    parser.add_argument("--docs", type=Path, default=HERE.parents[1] / "docs")
+    parser.add_argument("--docs", type=Path, default=HERE.parents[1] / "docs" / "evidence")
     options = parser.parse_args(arguments)
     if options.quick and options.out == HERE:
         parser.error("--quick needs --out and --docs: its figures do not belong to the page.")

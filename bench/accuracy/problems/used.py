@@ -15,7 +15,10 @@ FORM = "score, loss, shrinkage (0 to 2)"
 REWARD = "reward, abstaining (1000 to 1005)"
 BITS = "bits (0 to 4)"
 COMBINATION = "first trials of a learned combination (0 to 4)"
-"""What was chosen while the table was looked at, and on the splits of which seeds: docs/methods.md says more."""
+"""What was chosen while the table was looked at, and on the splits of which seeds.
+
+More of it is in docs/evidence/how-settings-were-chosen.md.
+"""
 
 TARGETS = ("logistic", "svm", "boosted")
 """Linear, kernel and boosted learners, on tables that GAL, a peer, has published accuracies of, and on some more."""
