@@ -105,6 +105,12 @@ def _is_default(name: str, said: ast.expr | None) -> bool:
     return known and isinstance(said, ast.Constant) and said.value == getattr(Plan, name)
 
 
+def test_no_default_is_the_environment():
+    """The reference shows defaults as they are where it is built: all that is in an environment."""
+    defaults = ((where, each) for where, node in functions() for each in [*node.args.defaults, *node.args.kw_defaults])
+    assert [where for where, each in defaults if each is not None and ast.unparse(each) == "os.environ"] == []
+
+
 def test_the_plan_and_the_arithmetic_know_the_same_losses_and_numbers_of_bits():
     assert set(SETTINGS["loss"].choices()) == set(LOSSES)
     for bits in (*DTYPES, 5):

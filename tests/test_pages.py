@@ -11,15 +11,21 @@ from typing import Literal, get_args, get_origin
 import msgspec
 import pytest
 
+from assistlearn.agent_files.places import Places
+from assistlearn.agent_files.toml_file import from_toml
 from assistlearn.events import Event
 from assistlearn.plan import DEFAULTS_OF_RUNS, SETTINGS, Plan
-from assistlearn.protocol.messages import REPLIES, REQUESTS
-from assistlearn.reach.flare.task_file import key_of
+from assistlearn.protocol.messages import REPLIES, REQUESTS, VERSION
+from assistlearn.reach.flare.task_file import OLDER_NAMES, _TaskKeys, _Training, key_of
 from bench.way_of_a_reward import follow
+from tests.documentation import pages
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
-PAGES = {page.stem: page.read_text(encoding="utf-8") for page in (README, *sorted((ROOT / "docs").glob("*.md")))}
+OTHERS = [
+    page for page in pages() if "commands" not in page.parts
+]  # a command may be called as a page of another folder
+PAGES = {page.stem: page.read_text(encoding="utf-8") for page in (README, *OTHERS)}
 CODE = re.compile(r"`([\w.]+)`")
 
 
@@ -50,16 +56,24 @@ def test_every_text_in_a_message_is_on_the_page_about_privacy_with_who_is_told()
     assert set(said) == {"run"}
 
 
-@pytest.mark.parametrize("page", ["README", "privacy", "who-sees-what", "protocol", "separate-agents"])
+@pytest.mark.parametrize("page", ["README", "privacy", "trust-boundaries", "messages", "what-can-be-learned"])
 def test_no_page_says_that_the_purpose_stays_with_the_initiator(page):
     sentences = re.split(r"[.|\n;]", PAGES[page])
     claims = [s for s in sentences if "purpose" in s and re.search(r"\b(stays?|remains?|keeps?|never)\b", s)]
     assert claims == []
 
 
-def _drawing():
-    spec = spec_from_file_location("draw_architecture", ROOT / "docs" / "draw_architecture.py")
-    module = sys.modules["draw_architecture"] = module_from_spec(spec)
+def test_the_page_on_messages_names_the_present_version_and_what_changed_in_it():
+    assert f"| 4, 5 | the version, {VERSION} |" in PAGES["messages"]
+    assert f"the present one, {VERSION}, from others" in " ".join(PAGES["messages"].split())
+    assert [version.partition(" ")[0] for version, _ in _rows(_section("messages", "Versions"))[1:]] == [
+        str(version) for version in range(2, VERSION + 1)
+    ]
+
+
+def _drawing(script="draw_architecture"):
+    spec = spec_from_file_location(script, ROOT / "docs" / f"{script}.py")
+    module = sys.modules[script] = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
@@ -77,11 +91,18 @@ def test_the_picture_and_the_table_of_the_layers_have_those_of_the_contract():
     assert listed == [name for row in _layers() for name in row]
 
 
-def test_the_pictures_are_those_that_the_script_draws(tmp_path, monkeypatch):
-    drawing = _drawing()
+@pytest.mark.parametrize(
+    ("script", "names"),
+    [
+        ("draw_architecture", ("architecture.svg", "way_of_a_reward.svg")),
+        ("draw_network", ("who_runs_what.svg", "trust_boundaries.svg")),
+    ],
+)
+def test_the_pictures_are_those_that_the_script_draws(script, names, tmp_path, monkeypatch):
+    drawing = _drawing(script)
     monkeypatch.setattr(drawing, "OUT", tmp_path)
     drawing.main()
-    for name in ("architecture.svg", "way_of_a_reward.svg"):
+    for name in names:
         drawn, kept = ((folder / name).read_text(encoding="utf-8") for folder in (tmp_path, ROOT / "docs" / "_static"))
         assert re.findall(r"<text.*?>(.*?)</text>", drawn) == re.findall(r"<text.*?>(.*?)</text>", kept)
 
@@ -95,8 +116,7 @@ def test_a_reward_goes_through_the_modules_of_its_picture_and_is_packed_once(tmp
 
 def test_every_event_is_listed_with_what_it_says():
     listed = {
-        name.strip("`"): re.sub(r"\([^)]*\)", "", says)
-        for name, _, says in _rows(_section("command-line", "The events of a run"))[1:]
+        name.strip("`"): re.sub(r"\([^)]*\)", "", says) for name, _, says in _rows(_section("events", "The list"))[1:]
     }
     facts = {n: kind for n, kind in Event.kinds.items() if kind.__module__ == "assistlearn.events.facts"}
     del facts["UnknownEvent"]  # what this release does not know
@@ -105,18 +125,24 @@ def test_every_event_is_listed_with_what_it_says():
     }
 
 
-def test_every_setting_of_a_run_is_a_key_of_the_page_on_deployment_with_its_default():
+def test_every_key_of_a_task_file_is_on_its_page_with_its_default():
     shown = {}
-    for keys, _, default in _rows(_section("deployment", "8. Train")):
-        names = CODE.findall(keys)
-        shown |= zip(names, default.split(", ") if len(names) > 1 else [default], strict=False)
+    for heading, table, earlier in (
+        ("Keys at the top", _TaskKeys, {"patience", "training"}),
+        ("`[training]`", _Training, set(OLDER_NAMES)),
+    ):
+        rows = {CODE.findall(key)[0]: default for key, *_, default in _rows(_section("task-file", heading))[1:]}
+        assert set(rows) == {field.encode_name for field in msgspec.structs.fields(table)} - earlier
+        shown |= rows
     for name in (name for name, known in SETTINGS.items() if known.runs):
         default = SETTINGS[name].goes_with_method or DEFAULTS_OF_RUNS.get(name, getattr(Plan, name))
         assert shown[key_of(name)].strip("`").strip('"') == ("none" if default is None else str(default)), name
+    for example in re.findall(r"^```toml\n(.*?)^```$", PAGES["task-file"], flags=re.DOTALL | re.MULTILINE):
+        from_toml(tomllib.loads(example), _TaskKeys, Places(Path("task.toml")))
 
 
 def test_a_word_of_the_glossary_has_one_meaning():
-    text = PAGES["glossary"].partition("## From the paper's symbols")[0]
+    text = PAGES["glossary"] + PAGES["glossary-runs"]
     words = [word for cell, *_ in _rows(text) for word in cell.split(", ") if word != "word"]
     assert len(words) == len(set(words))
     assert not {"service", "household", "leader", "counter", "line"} & set(words)

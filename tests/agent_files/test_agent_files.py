@@ -179,7 +179,10 @@ BAD = {
     "a date in quotes": (FULL.replace("2030-12-31", '"2030-12-31"'), "must be a date or a moment without quotes"),
     "a name with a slash": (MINIMAL.replace('"lab"', '"../lab"'), "name = '../lab' must be an agent's name"),
     "label and id the same": (MINIMAL + 'label = "id"', ", line 5: label and id both name the column 'id'"),
-    "an unknown ending": (MINIMAL.replace("lab.csv", "lab.xlsx"), ", line 2: the table 'lab.xlsx' is of no known kind"),
+    "an unknown ending": (
+        MINIMAL.replace("lab.csv", "lab.xlsx"),
+        ", line 2: the format of the table 'lab.xlsx' is not known",
+    ),
     "table and query": (MINIMAL + 'query = "select 1"', ", line 5: the file has both 'table' and 'query'"),
     "a database without query": (
         MINIMAL.replace("table", "database"),

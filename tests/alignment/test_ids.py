@@ -147,10 +147,10 @@ def test_missing_ids_are_refused(values):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (np.array([1.0, 2.5, 3.5]), r"row 1 has id 2\.5, which is not a whole number\. 2 rows"),
-        ([1.0, 2.5], r"row 1 has id 2\.5, which is not a whole number"),
+        (np.array([1.0, 2.5, 3.5]), r"row 2 has id 2\.5, which is not a whole number\. 2 rows"),
+        ([1.0, 2.5], r"row 2 has id 2\.5, which is not a whole number"),
         (pl.Series([decimal.Decimal("1.50")]), r"not a whole number"),
-        (np.array([1.0, np.inf]), r"row 1 has id inf, which is not a whole number"),
+        (np.array([1.0, np.inf]), r"row 2 has id inf, which is not a whole number"),
         (np.array([2.0**53 + 2]), r"float beyond 9,007,199,254,740,992"),
         (np.array([2.0**24 + 2], dtype=np.float32), r"float beyond 16,777,216"),
         ([np.float32(2.0**24 + 2)], r"float beyond 16,777,216"),
@@ -187,12 +187,12 @@ def test_duplicates_after_normalisation_are_counted_and_the_first_few_shown():
         Ids(values, owner="Agent 'lab', column 'patient'")
     message = str(caught.value)
     assert message.startswith("Agent 'lab', column 'patient': 4 ids occur more than once (first: ")
-    assert "'a' in rows 0, 5 and 10, 'b' in rows 1 and 4, '17' in rows 2 and 6)" in message
+    assert "'a' in rows 1, 6 and 11, 'b' in rows 2 and 5, '17' in rows 3 and 7)" in message
     assert "'d'" not in message
 
 
 def test_many_rows_of_one_id_are_not_all_listed():
-    with pytest.raises(IdsError, match=r"1 id occurs more than once \(first: '5' in rows 0, 1, 2, \.\.\.\)"):
+    with pytest.raises(IdsError, match=r"1 id occurs more than once \(first: '5' in rows 1, 2, 3, \.\.\.\)"):
         Ids([5] * 1000)
 
 

@@ -1,7 +1,7 @@
 """Attacks: what a dishonest party tries, and what stops it; every one is really tried.
 
 An attack is a test with a line about itself (:func:`tests.attacks.attack.attack`). The table in
-``docs/who-sees-what.md`` is made of these lines::
+``docs/evidence/attacks.md`` is made of these lines::
 
     python -m tests.attacks.page
 """

@@ -94,13 +94,18 @@ def test_who_repeats_the_labels_it_was_told_gains_nothing(tmp_path, files, monke
 def test_who_guesses_is_named_and_left_out_where_rewards_prove_nothing(tmp_path, files, monkeypatch):
     report = trained(tmp_path / "run", files, PAPER, monkeypatch, KINDS[1])
     assert report["evaluation"]["worse"] == report["evaluation"]["left_out"] == ["lab"]
-    assert "lab makes the result worse on these samples, beyond chance: it was left out of it." in report["words"]
+    assert (
+        "lab makes the result worse on these samples, by more than chance explains: its votes were left out."
+        in report["words"]
+    )
 
 
 def test_who_makes_it_worse_is_kept_where_the_plan_says_so_and_named_all_the_same(tmp_path, files, monkeypatch):
     report = trained(tmp_path / "run", files, [*PAPER, "--worse-agent", "keep"], monkeypatch, KINDS[1])
     assert (report["evaluation"]["worse"], report["evaluation"]["left_out"]) == (["lab"], [])
-    assert "lab makes the result worse on these samples, beyond chance: it is in it" in report["words"]
+    assert (
+        "lab makes the result worse on these samples, by more than chance explains: its votes count" in report["words"]
+    )
 
 
 @pytest.mark.parametrize("options", [HARD, SOFT, PAPER], ids=["hard", "soft", "paper"])

@@ -221,7 +221,7 @@ def test_made_up_people_do_not_count(tmp_path, alignment):
     lab = allowing(tmp_path, min_people=30)
     lab.open(alignment=alignment)
     reply = lab.align(PEOPLE[:25] + GUESSES[1:41], psi=alignment == "psi")
-    refused(reply, "trains on 30 people or more that it knows; these are fewer")
+    refused(reply, "trains on 30 people or more that it knows; this run has fewer")
     assert "25" not in reply.text  # a number would tell how many of them it knows
     assert lab.begin(n=65).kind == "out-of-order"
     assert lab.count().units["ids"] == 65

@@ -336,7 +336,7 @@ def test_an_expired_certificate_is_refused_until_it_is_renewed(waiting, fresh, m
     assert "not now" in said.json["message"]
     ok("site", "join", kit, member, "--yes")
     later = datetime.now(UTC) + timedelta(days=31)
-    with pytest.raises(NetworkError, match=r"expired on .* Have it renewed"):
+    with pytest.raises(NetworkError, match=r"expired on .* Ask the network's authority to renew it"):
         check_certificate(load_kit(kit), later)
     old = (kit / "startup" / "client.crt").read_bytes()
     file = fresh.folder / "network.toml"

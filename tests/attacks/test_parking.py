@@ -231,7 +231,7 @@ def test_new_questions_wait_until_the_first_is_answered():
     threads = threading.active_count()
     assert polled.ask("bank", "0", b"first") == ("working", b"")
     for number in range(1, 1_000):
-        with pytest.raises(NetworkError, match="What 'bank' asked for last is still being worked at"):
+        with pytest.raises(NetworkError, match="The last request of 'bank' is still being answered"):
             polled.ask("bank", str(number), bytes(PIECE))
     assert threading.active_count() <= threads + 1
     let_go.set()

@@ -212,7 +212,7 @@ def test_news_take_the_memory_of_one(tmp_path):
     "initiator",
     "asks for 20 turns under weights of its choice, with labels by chance, to find the order of a column",
     "comes no nearer to its best column than an ordinary run of 20 rounds, and .15. To a column that its true labels "
-    "have nothing to do with it does, unless the owner asks for proof (below; `python -m bench.reconstruction`)",
+    "have nothing to do with it does, unless the owner asks for proof (`python -m bench.reconstruction`)",
 )
 @pytest.mark.parametrize("n_people", [20, 150])
 def test_weights_of_its_choice_tell_little_more_than_an_ordinary_run(n_people):

@@ -36,11 +36,17 @@ def test_what_was_turned_away_is_shown_by_itself(agents):
     ledger = Ledger(agents[1].parent / "lab-models" / "ledger.jsonl")
     ledger.record("refused", "shop", "", "FLARE admin/sys.shell", b"cat shared.key")
     words = " ".join(assistlearn("audit", agents[1]).out.split())
-    assert "What was turned away at the door: 14 bytes in 1 message" in words
+    assert "What was refused unread: 14 bytes in 1 message" in words
     refused = assistlearn("audit", agents[1], "--json").json["totals"]
     assert [(row["direction"], row["peer"], row["type"]) for row in refused] == [
         ("refused", "shop", "FLARE admin/sys.shell")
     ]
+
+
+def test_one_of_a_thing_is_told_in_the_singular(agents):
+    ledger = Ledger(agents[1].parent / "lab-models" / "ledger.jsonl")
+    ledger.record("received", "clinic", "first", "open", b"first", Claim(1, lambda *_: None))
+    assert "Counted for clinic, since the first run: 1 run, 0 turns" in assistlearn("audit", agents[1]).out
 
 
 def test_what_is_used_of_the_limits_is_shown_with_forgotten_runs_in_it(agents):
@@ -54,7 +60,7 @@ def test_what_is_used_of_the_limits_is_shown_with_forgotten_runs_in_it(agents):
     assert assistlearn("audit", agents[1], "--json").json["counted"] == {
         "clinic": {"runs": 2, "turns": 0, "ids": 0, "votes": 0, "bits": 0}
     }
-    assert "Counted for clinic, for good: 2 runs, 0 turns" in assistlearn("audit", agents[1]).out
+    assert "Counted for clinic, since the first run: 2 runs, 0 turns" in assistlearn("audit", agents[1]).out
     limits = assistlearn("check", agents[1], "--json").json["limits"]
     [runs] = [row for row in limits["used"] if row["limit"] == "max_runs"]
     assert (runs["initiator"], runs["used"], runs["allowed"], runs["left"]) == ("clinic", 2, 3, 1)

@@ -170,5 +170,5 @@ def test_a_feature_that_is_the_label_is_said_when_a_run_begins(agents):
     table.write_text(
         "\n".join(f"{row},{codes.get(row.rpartition(',')[2], 'copy' * (n == 0))}" for n, row in enumerate(rows))
     )
-    with pytest.warns(AssistLearnWarning, match="clinic.csv: The label, be it under other names: 'copy'"):
+    with pytest.warns(AssistLearnWarning, match="clinic.csv: The label under another name: 'copy'"):
         assert simulate(agents[:2], "--rounds", 1).code == 0

@@ -58,9 +58,9 @@ def test_labels_to_look_at_once_more_are_named(agents, labels, words):
 @pytest.mark.parametrize(
     ("written", "hint"),
     [
-        (pl.col("patient").str.replace("p-", "P-"), f"It would be {N_SAMPLES} if case does not count"),
-        (pl.col("patient").str.replace("p-", "p/"), f"It would be {N_SAMPLES} if only letters and digits count"),
-        (pl.col("patient").str.replace("p-", ""), f"It would be {N_SAMPLES} if only digits count"),
+        (pl.col("patient").str.replace("p-", "P-"), f"{N_SAMPLES} would match if upper and lower case were the same"),
+        (pl.col("patient").str.replace("p-", "p/"), f"{N_SAMPLES} would match if only letters and digits counted"),
+        (pl.col("patient").str.replace("p-", ""), f"{N_SAMPLES} would match if only digits counted"),
     ],
 )
 def test_ids_that_do_not_meet_are_refused_with_how_they_would(agents, written, hint):
@@ -75,9 +75,9 @@ def test_a_helper_that_has_the_label_is_named(agents):
     table = pl.read_csv(path).join(ill, on="patient", how="left")
     table.with_columns(pl.col("ill").fill_null("no").alias("outcome")).drop("ill").write_csv(path)
     notes = assistlearn("check", *agents[:2], "--json").json["together"]["notes"]
-    assert notes == ["'lab' has the values of the label in 'outcome'. If they are the label, exclude them there."]
+    assert notes == ["'lab' has the values of the label in 'outcome'. If that is the label, exclude it in its file."]
     table.write_csv(path)
-    assert "as the label is called" in assistlearn("check", *agents[:2], "--json").json["together"]["notes"][0]
+    assert "which is the name of the label" in assistlearn("check", *agents[:2], "--json").json["together"]["notes"][0]
 
 
 def test_files_that_are_not_of_one_run_are_refused(agents):

@@ -56,8 +56,8 @@ def test_the_bits_are_those_of_the_ledger(run):
 def test_people_see_loss_against_bits(run):
     folder, facts = run
     shown = assistlearn("show", folder).out
-    assert "What became of the votes:" in shown
-    assert "What each round brought on unseen samples, and cost" in shown
+    assert "How the votes are combined:" in shown
+    assert "What each round gained on unseen samples, and what it cost" in shown
     assert f"{facts['rounds'][0]['loss']:.4f}" in shown
     assert "bits per sample" in shown
 

@@ -55,8 +55,8 @@ def test_a_request_waits_is_approved_used_and_taken_back(agents):
     assert f"assistlearn approve {lab} {number}" in shown
 
     unsaid = assistlearn("approve", lab, number)
-    assert (unsaid.code, "nobody is here to be asked" in unsaid.err) == (2, True)
-    assistlearn("approve", lab, number, "--yes", "--until", "soon").failed(2, "--until 'soon' is no day")
+    assert (unsaid.code, "no question can be asked here" in unsaid.err) == (2, True)
+    assistlearn("approve", lab, number, "--yes", "--until", "soon").failed(2, "--until 'soon' is not a date")
     yes = assistlearn("approve", lab, number[:5], "--yes", "--by", "Ada", "--until", "2999-12-31", "--json").json
     assert (yes["answer"], yes["by"], yes["until"]) == ("approved", "Ada", "3000-01-01T00:00:00+00:00")
     assert simulate(agents).code == 0

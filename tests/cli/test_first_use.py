@@ -21,7 +21,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def commands_of_the_readme() -> list[str]:
-    section = README.read_text(encoding="utf-8").partition("## Separate organisations")[2].partition("\n## ")[0]
+    section = README.read_text(encoding="utf-8").partition("## Three organisations")[2].partition("\n## ")[0]
     [block] = re.findall(r"```sh\n(.*?)```", section, flags=re.DOTALL)
     return [line.partition("#")[0].strip() for line in block.splitlines()]
 
@@ -37,7 +37,7 @@ def test_three_commands_lead_from_nothing_to_predictions(tmp_path):
     said = shell(init, tmp_path).stdout
     assert "assistlearn simulate demo/clinic.toml demo/lab.toml demo/scans.toml --out demo/run" in said
     trained = shell(simulate, tmp_path)
-    assert "The run lives in demo/run." in trained.stdout
+    assert "The run is in demo/run." in trained.stdout
     recommended = Plan(method="soft", reward="auto", combine="auto", models_per_turn=20, holdout=0.2)
     assert RunFolder(tmp_path / "demo" / "run").settings().plan == recommended
     assert "assistlearn predict demo/run --out predictions.csv" in trained.stdout

@@ -70,7 +70,7 @@ def test_processes_end_with_what_memory_ends_with(run, tmp_path):
 def test_people_read_what_it_is_compared_with(run):
     folder, _ = run
     shown = " ".join(assistlearn("show", folder).out.split())
-    assert "clinic has labels alone: it took no turns" in shown
+    assert "clinic has labels but no columns: it took no turns" in shown
     assert "alone (the most frequent class)" in shown
     assert "With help, and the initiator alone: the most frequent class, by the shares of the labels" in shown
     told = assistlearn("privacy", folder, "--json").json
@@ -151,7 +151,7 @@ BAD = {
     "preprocessing": (
         HEAD + '[features]\ninclude = []\n[preprocessing]\nscale = "none"\n',
         "line 8",
-        "[preprocessing] says how features are prepared",
+        "[preprocessing] prepares features for a learner",
         "names no learner",
     ),
     "a helper": (
@@ -183,6 +183,6 @@ def test_a_table_of_ids_and_labels_is_well_and_marks_of_missing_labels_may_be_sa
         'name = "bank"\ntable = "bank.csv"\nid = "id"\nlabel = "paid"\n[preprocessing]\nmissing_values = ["?"]\n'
     )
     facts = assistlearn("check", tmp_path / "bank.toml", "--json").json
-    assert facts["learner"] == "none: it has labels alone, and takes no turns of its own"
+    assert facts["learner"] == "none: the agent has labels alone, and takes no turns"
     assert (facts["columns"], facts["classes"]) == ([], {"no": 10, "yes": 10})
     assert not any("in each turn" in line for line in facts["leaves"])

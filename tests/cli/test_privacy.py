@@ -15,7 +15,7 @@ from assistlearn.service.agent_from_file import holdings_of
 from assistlearn.service.own_transcript import transcript_of
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import LABEL, SECRET, toml
-from tests.cli.test_documentation import SECTIONS
+from tests.cli.test_documentation import json_keys
 from tests.papers_settings import PAPERS_OPTIONS
 
 pytestmark = pytest.mark.usefixtures("forked_agents")
@@ -75,8 +75,8 @@ def test_the_initiator_sees_what_every_agent_has_released(house):
     assert soft.keys() == {"scores"}
     assert soft["scores"]["said"] == 8 * soft["scores"]["times"]
     words = assistlearn("privacy", house / "first").out
-    assert "The labels were told as they are." in words
-    assert "No epsilon bounds what is said of a helper's columns" in words
+    assert "Helpers were told the true labels, as numbers." in words
+    assert "No epsilon bounds what answers say about a helper's columns" in words
     assert "hold-out answers" in words
 
 
@@ -145,7 +145,7 @@ def test_the_epsilon_that_randomised_answers_have_spent_is_said(house, tmp_path)
     n_told = transcript_of(holdings_of(copy / "lab.toml"), ["fourth"]).told.shape[1]
     assert told["epsilon"] == pytest.approx(1.5 * n_told)
     words = assistlearn("privacy", copy / "lab.toml").out
-    assert f"Randomised answers to it have spent epsilon {told['epsilon']:g} of one person" in words
+    assert f"Randomised answers to it sum up to epsilon {told['epsilon']:g} about one person" in words
     assert "No epsilon bounds" not in words
 
 
@@ -182,7 +182,7 @@ def test_the_picture_is_drawn(attacked):
 
 def test_an_attack_says_who_guesses_better(house):
     words = " ".join(assistlearn("privacy", house / "lab.toml", "--attack", "--run", "second").out.split())
-    assert "An attacker that has columns of its own guesses better" in words
+    assert "An attacker with columns of its own guesses better" in words
     assert "Nothing has left this machine" in words
     assert "How well clinic could guess a column" in words
 
@@ -204,12 +204,12 @@ def test_the_transcript_has_the_labels_as_they_were_told_and_votes_where_there_w
 
 
 def test_the_keys_are_documented(house, attacked):
-    documented = SECTIONS["privacy"].partition("\nJSON: ")[2]
+    documented = json_keys("privacy")
     for place in (house / "first", house / "lab.toml"):
         for key in assistlearn("privacy", place, "--json").json:
-            assert f"`{key}`" in documented
+            assert key in documented
     for key in attacked[0]:
-        assert f"`{key}`" in documented
+        assert key in documented
 
 
 # -- what cannot be
@@ -222,7 +222,7 @@ def test_the_keys_are_documented(house, attacked):
         (["nowhere.toml"], "no agent's file nowhere.toml"),
         (["{house}"], "holds no run"),
         (["{house}/first", "--attack"], "--attack needs a helper's own table"),
-        (["{house}/first", "--run", "first"], "--run chooses among the runs of a helper"),
+        (["{house}/first", "--run", "first"], "--run chooses among a helper's runs"),
         (["{house}/clinic.toml"], "is the file of an initiator"),
         (["{house}/clinic.toml", "--attack"], "is the file of an initiator"),
         (
@@ -244,7 +244,7 @@ def test_bad_arguments_end_with_2(house, arguments, words, tmp_path, monkeypatch
 
 
 def test_an_agent_that_has_helped_nobody_has_released_nothing(agents):
-    assert "It remembers no run" in assistlearn("privacy", agents[1]).out
+    assert "It has helped in no run that it remembers" in assistlearn("privacy", agents[1]).out
     assistlearn("privacy", agents[1], "--attack").failed(2, "there is nothing to attack")
 
 

@@ -65,7 +65,7 @@ def test_randomised_answers_train_and_predict_in_processes(agents, tmp_path):
         ("randomise = 0", "privacy.randomise = 0 must be a number between 0 and 20"),
         ("min_samples = 0", "privacy.min_samples = 0 must be a whole number of at least 1"),
         ("max_epsilon = 3.0", "randomise = 1.0"),
-        ("methods = []", "privacy.methods names none"),
+        ("methods = []", "privacy.methods names no method"),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_line(agents, line, words):

@@ -57,7 +57,7 @@ def _lose_the_log_and_the_result(run):
     assistlearn("show", run).failed(2, "events.jsonl, line 1: this is no fact of a run", "`object`, got `array`")
     log.write_bytes(whole)
     (run / "result.json").unlink()
-    assert "its result.json is lost. To go on makes it again" in assistlearn("show", run).out
-    assistlearn("predict", run).failed(2, "It was once: its result.json is lost")
+    assert "its result.json is lost. Go on to make it again" in assistlearn("show", run).out
+    assistlearn("predict", run).failed(2, "It was finished once: its result.json is lost")
     assert assistlearn("simulate", "--resume", run).code == 0
     assert assistlearn("show", run, "--json").json["result"]["contributions"] == kept

@@ -44,7 +44,7 @@ def test_what_has_changed_is_shown_again(grown):
     made, _ = grown
     words = " ".join(assistlearn("show", made.folder / "runs" / "second").out.split())
     assert "Going on from run first: 90 people are as they were, 40 are new, 0 are gone." in words
-    assert "Taken again, without training: 1 turn of clinic, 1 turn of lab. New: shop." in words
+    assert "Kept without new training: 1 turn of clinic, 1 turn of lab. New: shop." in words
     assert "The setting metric was accuracy, is log_loss." in words
     page = made.folder / "page.html"
     assert assistlearn("report", made.folder / "runs" / "second", "--out", page).code == 0

@@ -56,7 +56,7 @@ CASES = [
     ("birds", GaussianNB()),
     ("birds", ExtraTreeClassifier(max_depth=2)),
     ("pair", DecisionTreeClassifier(max_depth=1)),
-    ("pair", ExtraTreeClassifier(max_depth=3)),
+    ("pair", ExtraTreeClassifier(max_depth=2)),
 ]
 
 

@@ -48,7 +48,7 @@ def test_perfect_agents_are_kept_with_a_finite_weight_and_end_the_run(method: st
     assert "right about every training sample" in said
     assert "reward='out-of-fold'" in said
     assert clf.stop_reason_ is StopReason.ALL_AGENTS_PERFECT
-    assert "carries no information" in clf.stop_reason_
+    assert "nothing to tell each other" in clf.stop_reason_
     assert [(c.agent, c.perfect) for c in clf.contributions_] == [("a", True), ("b", True)]
     for contribution in clf.contributions_:
         assert contribution.model_weight == pytest.approx(np.log(2 * 30 - 1) + np.log(2))

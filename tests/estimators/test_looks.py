@@ -103,7 +103,7 @@ def test_a_run_that_stops_early_leaves_the_bar_where_it_stopped(capfd: pytest.Ca
     )
     shown = "".join(capfd.readouterr())
     assert "1/9" in shown
-    assert "every agent's model was perfect" in " ".join(shown.split())
+    assert "every agent's model was right about all samples" in " ".join(shown.split())
 
 
 def test_who_listens_hears_of_every_turn_and_of_the_end(caplog: pytest.LogCaptureFixture):

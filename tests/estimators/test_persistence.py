@@ -46,6 +46,7 @@ CONFIGURATIONS = {
     "network": two(second=MLPClassifier((3,), max_iter=200, tol=0.01)),
     "histogram boosting": two(second=HistGradientBoostingClassifier(max_iter=2)),
     "hold-out": two(order="random", holdout=0.3, method="simple"),
+    "ranges": two(columns=[range(3), range(3, 6)]),
     "lists and masks": two(columns=[[0, 2, 4], np.array([False, True] * 3)]),
     "a random state": two(random_state=np.random.RandomState(3)),
 }

@@ -18,8 +18,8 @@ TREE = DecisionTreeClassifier(max_depth=1)
     ("agents", "words"),
     [
         (3, "agents must be a list of .name, estimator, columns., not 3"),
-        ([(" ", TREE, [0]), ("b", TREE, [1])], "' ' is none"),
-        ([("a\nb", TREE, [0]), ("b", TREE, [1])], r"'a\\nb' is none"),
+        ([(" ", TREE, [0]), ("b", TREE, [1])], "' ' is not"),
+        ([("a\nb", TREE, [0]), ("b", TREE, [1])], r"'a\\nb' is not"),
     ],
 )
 def test_agents_that_are_none(agents, words):

@@ -171,5 +171,5 @@ def test_words_say_by_what_and_why_not():
         in_words(calibration, wanted=True, learned=False)
         == "calibrated by the out-of-fold votes on 30 training samples"
     )
-    assert "learned combination" in in_words(None, wanted=True, learned=True)
-    assert "as was asked for" in in_words(None, wanted=False, learned=False)
+    assert "those of the combination" in in_words(None, wanted=True, learned=True)
+    assert "as you asked" in in_words(None, wanted=False, learned=False)

@@ -9,16 +9,16 @@ from bench import defaults
 from bench.accuracy.measure import agents_of
 from bench.accuracy.problems import PROBLEMS
 
-PAGE = Path(__file__).parents[2] / "docs" / "methods.md"
+PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "how-settings-were-chosen.md"
 
 
-def test_the_page_on_methods_has_the_table_that_the_results_make():
+def test_the_page_has_the_table_that_the_results_make():
     rows = defaults.read()
     assert {row["problem"] for row in rows} == set(defaults.NAMES)
     assert "\n".join(defaults.table(rows)) in PAGE.read_text(encoding="utf-8")
 
 
-def test_the_page_on_methods_has_the_seconds_of_the_benchmark_of_accuracy():
+def test_the_page_has_the_seconds_of_the_benchmark_of_accuracy():
     n_pairs, combined, papers = defaults.seconds_of_all_pairs()
     words = f"For {n_pairs} of them it has both ways from the same time: a fit took {combined:.1f} seconds on average, "
     assert f"{words}and {papers:.2f} with" in PAGE.read_text(encoding="utf-8").replace("\n", " ")

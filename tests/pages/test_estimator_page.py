@@ -91,7 +91,7 @@ def test_one_without_hold_out_samples_has_a_page_whatever_its_settings_are(tmp_p
 def test_a_learned_combination_and_one_class_only_have_pages(tmp_path):
     X, y = table()
     learned = clf(method="soft", holdout=0.3, n_rounds=2, models_per_turn=2).fit(X, y)
-    assert "What became of the votes in the end" in save_report(learned, tmp_path / "page.html").read_text()
+    assert "How the votes are combined in the end" in save_report(learned, tmp_path / "page.html").read_text()
     alike = clf().fit(X, np.full(len(y), "echidna"))
     assert "one class only" in save_report(alike, tmp_path / "page.html").read_text()
 
@@ -103,7 +103,7 @@ def test_a_notebook_shows_the_answer_beside_the_drawing(fitted):
     assert f"{report.assisted['accuracy']:.1%}" in said
     assert f"{report.alone['accuracy']:.1%}" in said
     assert f"{100 * report.differences['accuracy'].low:+.1f}" in said
-    assert "owed to lab &lt;i&gt;" in said
+    assert "due to lab &lt;i&gt;" in said
     assert "DecisionTreeClassifier" in shown
     assert fitted._repr_html_().startswith("<p>")
 

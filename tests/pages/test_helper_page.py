@@ -65,7 +65,7 @@ def test_no_id_no_value_no_column_and_no_path_is_in_a_helpers_page(page):
 
 def test_an_agent_that_has_helped_nobody_has_a_page(tmp_path, lab):
     (tmp_path / "new.toml").write_text(lab.read_text().replace("lab", "new"))
-    assert "remembers no run in which it has helped" in helper_page(
+    assert "has no record of a run in which it helped" in helper_page(
         helper_view(load_description(tmp_path / "new.toml"))
     )
 

@@ -118,8 +118,8 @@ def test_a_pilot_answers_its_question_with_its_limits(pilot, shown):
 def test_an_agent_that_makes_it_worse_is_named_above_all_else(shown):
     view = replace(shown("trained")[0], worse=("lab",), left_out=("lab", "scans"))
     said = texts(run_page(view))
-    assert "lab makes the result worse on these samples, beyond chance. It was left out of the result." in said
-    assert "What scans said was not believed" in said
+    assert "worse on these samples, by more than chance explains. Its votes were left out of the result." in said
+    assert "The hold-out samples contradict what scans said." in said
 
 
 def test_a_folder_that_holds_only_settings_has_a_page(tmp_path, trained):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import assistlearn, modules_after
+from tests.documentation import DOCS
 
 
 def test_a_page_lies_beside_the_run_and_is_replaced_by_the_next(trained):
@@ -20,6 +21,16 @@ def test_a_page_lies_beside_the_run_and_is_replaced_by_the_next(trained):
         assert str(page) in said.out.replace("\n", "")
     assert page.read_text().startswith("<!DOCTYPE html>")
     assert [path.name for path in page.parent.glob(".*")] == []
+
+
+def test_a_page_below_this_folder_is_named_from_here_and_opened_by_a_short_command(trained, monkeypatch):
+    monkeypatch.chdir(trained.path.parent.parent)
+    run = trained.path.relative_to(Path.cwd())
+    said = assistlearn("report", run).out
+    assert f"The page: {run}.html (" in said
+    assert f"or: assistlearn report {run} --open" in said
+    monkeypatch.chdir(trained.path)
+    assert f"The page: {trained.path}.html (" in assistlearn("report", ".").out.replace("\n", "")
 
 
 def test_another_file_is_not_overwritten_unless_by_force(trained, tmp_path):
@@ -79,8 +90,8 @@ def test_the_command_line_starts_without_what_draws_pages():
     assert not modules_after("import assistlearn.cli.program") & {"jinja2", "matplotlib", "numpy"}
 
 
-def test_every_key_for_scripts_is_on_the_page_on_the_command_line(trained, agents):
-    text = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
-    section = text.partition("\n## report\n")[2].partition("\n## ")[0]
+def test_every_key_for_scripts_is_on_the_page_of_the_command(trained, agents):
+    page = DOCS / "reference" / "commands" / "report.md"
+    keys = page.read_text(encoding="utf-8").partition("\n## JSON\n")[2]
     told = assistlearn("report", trained.path, "--json").json | assistlearn("report", agents[1], "--json").json
-    assert told.keys() <= set(re.findall(r"`(\w+)`", section.partition("\nJSON: ")[2]))
+    assert told.keys() <= set(re.findall(r"`(\w+)`", keys))

@@ -221,7 +221,7 @@ def test_runs_and_samples_are_counted_and_another_organisation_cannot_ask_in_the
             reply = decode(carrier.ask(shop, request))
             assert isinstance(reply, m.Problem)
             assert reply.kind == "refused"
-            assert f"is one of {INITIATOR!r}; {lab!r} has no part in it" in reply.text
+            assert f"belongs to {INITIATOR!r}; {lab!r} has no part in it" in reply.text
     assert "r1" in runs_at(home(small, shop))
     assert "r2" not in runs_at(home(small, shop))
     said = [(entry.peer, entry.type) for entry in entries(small, shop)[-6:]]

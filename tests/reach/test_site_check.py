@@ -105,7 +105,9 @@ def test_a_certificate_that_ends_soon_is_said_to(shop):
 def test_a_certificate_is_expired_from_its_last_instant_on(shop):
     end = x509.load_pem_x509_certificate(shop.certificate.read_bytes()).not_valid_after_utc
     check_certificate(shop, end - timedelta(seconds=1))
-    with pytest.raises(NetworkError, match=rf"of 'shop' expired on {end:%d %B %Y}. Have it renewed"):
+    with pytest.raises(
+        NetworkError, match=rf"of 'shop' expired on {end:%d %B %Y}. Ask the network's authority to renew it"
+    ):
         check_certificate(shop, end)
 
 

@@ -142,15 +142,33 @@ def with_another_key(made: Growing) -> dict[str, object]:
     return {}
 
 
+def planned_with(made: Growing, **changed: object) -> None:
+    path = made.run("first").path / "settings.json"
+    storage.write_json(path, storage.read_json(path) | changed)
+
+
+def of_the_recommended_way(made: Growing) -> dict[str, object]:
+    """What goes with the earlier method does not go with the other one: the method is what the message names."""
+    planned_with(made, reward="auto", combine="auto", models_per_turn=20)
+    return {"method": "ascii"}
+
+
+def of_private_labels(made: Growing) -> dict[str, object]:
+    planned_with(made, method="label-private")
+    return {}
+
+
 REFUSED = [
     (with_another_key, "Of the 90 people of run 'first' nobody is in the table"),
     (another_class, "a class 'c2' that run 'first' did not know"),
     (of_a_pilot, "is a pilot"),
     (not_finished, "is not finished"),
     (of_an_older_release, "did not keep who took part"),
-    (lambda made: {"method": "ascii"}, "method='soft'.* means nothing with method='ascii'"),
-    (lambda made: {"score_bits": 4}, "score_bits=0.* means nothing with score_bits=4"),
-    (lambda made: {"method": "label-private"}, "no turn of an earlier run can be taken again"),
+    (lambda made: {"method": "ascii"}, "trained with method='soft'.* method='ascii' cannot use its turns"),
+    (lambda made: {"score_bits": 4}, "trained with score_bits=0.* score_bits=4 cannot use its turns"),
+    (of_the_recommended_way, "trained with method='soft'.* method='ascii' cannot use its turns"),
+    (lambda made: {"method": "label-private"}, "method='label-private' cannot use its turns"),
+    (of_private_labels, "no turn of an earlier run can be taken again"),
 ]
 
 

@@ -341,7 +341,7 @@ def test_check_says_how_much_of_the_labels_was_told(tmp_path):
     assert limit["key"] == "privacy.max_label_epsilon"
     assert (limit["allowed"], limit["spent"], limit["left"]) == (1.5, 1.0, 0.5)
     shown = assistlearn("check", clinic).out
-    assert "What may be told of each person, and was" in shown
+    assert "What may be told about each person, and what was told" in shown
     assert "max_label" in shown
 
 

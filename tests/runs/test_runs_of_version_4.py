@@ -66,4 +66,4 @@ def test_an_interrupted_run_ends_as_it_would_have(kept, classes):
     expected = json.loads((kept / "contributions.json").read_text())[classes]
     ours = leader.folder.result()["contributions"]
     assert [c["agent"] for c in ours] == [c["agent"] for c in expected]
-    np.testing.assert_allclose([c["model_weight"] for c in ours], [c["model_weight"] for c in expected], rtol=1e-12)
+    np.testing.assert_allclose([c["model_weight"] for c in ours], [c["model_weight"] for c in expected], rtol=1e-9)

@@ -233,7 +233,7 @@ def test_an_answer_that_says_nothing_or_too_much_is_refused(lab):
     for reason in ("", "  ", "a\x1b[2J", "x" * 501):
         with pytest.raises(SettingsError, match="--reason"):
             reject(lab, number, reason)
-    with pytest.raises(SettingsError, match="2030-05-31 is over"):
+    with pytest.raises(SettingsError, match="2030-05-31 is in the past"):
         approve(lab, number, date(2030, 5, 31))
     with pytest.raises(SettingsError, match="9999-12-31 is too far away"):
         approve(lab, number, date(9999, 12, 31))

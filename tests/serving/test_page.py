@@ -1,4 +1,4 @@
-"""The page about the service: its examples run, and its tables are those of the code."""
+"""The pages about the service: their examples run, and their tables are those of the code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from assistlearn.web.serving.serving_limits import ServingLimits
 from tests.cli.small_agents import NEW
 from tests.serving.served_run import TOKEN
 
-PAGE = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = "\n".join(
+    (DOCS / page).read_text(encoding="utf-8") for page in ("how-to/serve.md", "reference/prediction-service.md")
+)
 
 
 def blocks(language: str) -> list[str]:
