@@ -18,6 +18,7 @@ from assistlearn.errors import BusyError
 from assistlearn.protocol import encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import counted, verify
+from assistlearn.reach.standing_way import FIRST_WAIT, LEAST_WAIT
 from assistlearn.runs.folder import RunFolder
 from assistlearn.service.agent_from_file import door_of
 from assistlearn.service.owners_desk import OwnersDesk
@@ -27,7 +28,10 @@ from tests.forked_agents import forked
 from tests.serving.served_run import Served, predicted, served, trained
 
 LACKED, ONLY_AT_LAB = NEW[7], "q-001"
-A_SECOND = 1.0
+
+A_SECOND = LEAST_WAIT
+AT_ONCE = FIRST_WAIT / 2
+"""Seconds that nothing takes which waits for nobody, even on a busy machine that stalls."""
 
 
 @pytest.fixture(scope="module")
@@ -61,14 +65,14 @@ def warmed(service: Served) -> None:
 
 
 def until_back(service: Served, helper: str) -> list[dict]:
-    """Ask until a helper votes again; return all answers, none of which may have taken a second."""
+    """Ask until a helper votes again; return all answers. Those without it did not wait for it."""
     answers, until = [], time.monotonic() + 30
     while True:
         begun = time.monotonic()
         answers.append(one(service))
-        assert time.monotonic() - begun < A_SECOND
         if helper in answers[-1]["voted"]:
             return answers
+        assert time.monotonic() - begun < AT_ONCE
         assert time.monotonic() < until
         time.sleep(0.01)
 
@@ -131,12 +135,10 @@ def test_a_helper_that_hangs_is_waited_for_once_and_answers_again_when_it_can(se
         begun = time.monotonic()
         first = one(service)
         waited = time.monotonic() - begun
-        begun = time.monotonic()
         second = one(service)
-        assert time.monotonic() - begun < A_SECOND / 2
     finally:
         os.kill(pid, signal.SIGCONT)
-    assert waited < 2 * A_SECOND
+    assert A_SECOND <= waited < A_SECOND + AT_ONCE
     assert "has not answered within" in first["missing"]["lab"]
     assert "has not answered an earlier request" in second["missing"]["lab"]
     assert "lab" in until_back(service, "lab")[-1]["voted"]
