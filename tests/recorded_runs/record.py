@@ -30,12 +30,15 @@ from tests.recorded_runs.cases import DATA, ESTIMATORS, FLARE, LEARNERS, NAMES, 
 
 
 def machine() -> str:
-    """Return what the last bits of a result depend on: the processor's instructions and the libraries."""
+    """Return what the last bits of a result depend on: the processor's instructions, BLAS's kernels, the libraries."""
+    import scipy.linalg  # noqa: F401  (has a BLAS of its own)
     from numpy._core._multiarray_umath import __cpu_features__
+    from threadpoolctl import threadpool_info
 
+    kernels = sorted({str(pool["architecture"]) for pool in threadpool_info() if pool["user_api"] == "blas"})
     features = sorted(name for name, there in __cpu_features__.items() if there)
     versions = [f"{name} {metadata.version(name)}" for name in ("numpy", "scipy", "scikit-learn", "polars")]
-    return _digest(json.dumps([platform.machine(), features, versions]).encode())
+    return _digest(json.dumps([platform.machine(), features, kernels, versions]).encode())
 
 
 def of_estimator(name: str) -> dict[str, Any]:
