@@ -1,4 +1,4 @@
-"""Runs, wherever their agents are: opened, trained, resumed."""
+"""Opens, trains and resumes runs, wherever their agents are."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def opened_run(
     folder : RunFolder
         Where the run lives.
     training : bool
-        Whether to train: then the initiator's table must be as it was.
+        Whether to train: then the initiator's table must not have changed.
     alone : bool, optional
         Whether no other command may use the folder meanwhile; by default, while training.
     log : EventLog, optional
@@ -87,14 +87,14 @@ def with_own_table(
         label=own.description.label or "",
         max_label_epsilon=None if rules is None else rules.max_label_epsilon,
     )
-    holdings = replace(from_loaded(own), accepts_moved_columns=True)  # of one's own table one is warned instead
+    holdings = replace(from_loaded(own), accepts_moved_columns=True)  # about its own table an initiator is only warned
     return open_run(folder, holdings, table, transport, log, timeout), own
 
 
 def train(
     folder: RunFolder, log: EventLog | None = None, timeout: float = TIMEOUT, asks_first: bool = False
 ) -> Iterator[Event]:
-    """Train from wherever the run was left, yielding what happens; see :func:`follow`.
+    """Train from where the run was left, and yield what happens; see :func:`follow`.
 
     With ``asks_first``, helpers' owners are asked for their consent before the run is opened anywhere.
     """
@@ -103,7 +103,7 @@ def train(
 
 
 def pilot(folder: RunFolder, log: EventLog | None = None, timeout: float = TIMEOUT) -> Iterator[Event]:
-    """Make a pilot from wherever it was left, yielding what happens; see :func:`follow`."""
+    """Make a pilot from where it was left, and yield what happens; see :func:`follow`."""
     terms = terms_of(folder.settings())
     if terms is None:
         raise SettingsError(f"{folder.path} is no pilot, but a run that can be gone on with: {resuming(folder)}")
@@ -112,7 +112,7 @@ def pilot(folder: RunFolder, log: EventLog | None = None, timeout: float = TIMEO
 
 
 def follow(run: OpenRun, events: Iterator[Event] | None = None) -> Iterator[Event]:
-    """Train, or make a pilot, yielding what happens.
+    """Train, or make a pilot, and yield what happens.
 
     A run that fails before its samples are settled is removed at every agent, so that it can be started again under the
     same name. One that fails later, or because another machine cannot be reached, is kept, to go on with. The error
@@ -130,7 +130,7 @@ def follow(run: OpenRun, events: Iterator[Event] | None = None) -> Iterator[Even
         else:
             error.add_note(_going_on(folder))
         raise
-    except OSError as error:  # of a disk: that of the run's folder is named by itself, the ledger's is not
+    except OSError as error:  # of a disk: writing to the run folder raises DiskError, to the ledger it does not
         why = f"{error.filename or run.ledger_path} cannot be written: {error.strerror or error}."
         full = DiskError(f"{why} Make room on its disk, or correct its permissions; then go on.")
         full.add_note(_going_on(folder))
