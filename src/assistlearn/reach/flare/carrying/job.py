@@ -23,14 +23,14 @@ class NotStartedError(NetworkError):
 
 
 class Job:
-    """A job with some of the other organisations; whoever makes one closes it.
+    """A job with some of the other organisations; close it after use.
 
     Parameters
     ----------
     control : Control
         A session with the relay, in which the job is submitted and ended.
     site : Kit
-        The initiator's.
+        The initiator's kit.
     agents : sequence of str
         The other organisations that take part.
 
@@ -52,7 +52,7 @@ class Job:
         self._socket = CommandSocket(notes_folder(site.folder))
 
     def start(self, seconds: float) -> None:
-        """Submit the job and wait until it is connected; raise where that takes longer, or the job ends before."""
+        """Submit the job and wait until it is connected; raise if that takes longer, or the job ends."""
         definition = write_job(self._socket.folder / "job", self._socket.name, self.sites[0], self.sites)
         self.number = self._control.submit(definition)
         until = time.monotonic() + seconds
@@ -63,16 +63,16 @@ class Job:
                 raise NotStartedError(words.strip())
 
     def _refusals(self) -> str:
-        """Return what sites said that did not take the job."""
+        """Return the words of the sites that refused the job."""
         details = self._control.facts(self.number).get("job_deploy_detail") or []
         return " ".join(str(detail) for detail in details if not str(detail).endswith(": OK"))
 
     def ask(self, errand: Errand) -> Iterator[Outcome]:
-        """Yield how an errand stands, whenever something is heard; raise when the job is gone."""
+        """Yield the outcomes of an errand as they come; raise when the job is gone."""
         return self._socket.ask(errand)
 
     def close(self) -> None:
-        """Hang up and end the job."""
+        """Close the socket and end the job."""
         self._socket.close()
         if self.number:
             self._control.abort(self.number)
