@@ -94,7 +94,7 @@ def with_own_table(
 def train(
     folder: RunFolder, log: EventLog | None = None, timeout: float = TIMEOUT, asks_first: bool = False
 ) -> Iterator[Event]:
-    """Train from where the run was left, and yield what happens; see :func:`follow`.
+    """Train from wherever the run was left, yielding what happens; see :func:`follow`.
 
     With ``asks_first``, helpers' owners are asked for their consent before the run is opened anywhere.
     """
@@ -103,7 +103,7 @@ def train(
 
 
 def pilot(folder: RunFolder, log: EventLog | None = None, timeout: float = TIMEOUT) -> Iterator[Event]:
-    """Make a pilot from where it was left, and yield what happens; see :func:`follow`."""
+    """Make a pilot from wherever it was left, yielding what happens; see :func:`follow`."""
     terms = terms_of(folder.settings())
     if terms is None:
         raise SettingsError(f"{folder.path} is no pilot, but a run that can be gone on with: {resuming(folder)}")
@@ -112,7 +112,7 @@ def pilot(folder: RunFolder, log: EventLog | None = None, timeout: float = TIMEO
 
 
 def follow(run: OpenRun, events: Iterator[Event] | None = None) -> Iterator[Event]:
-    """Train, or make a pilot, and yield what happens.
+    """Train, or make a pilot, yielding what happens.
 
     A run that fails before its samples are settled is removed at every agent, so that it can be started again under the
     same name. One that fails later, or because another machine cannot be reached, is kept, to go on with. The error

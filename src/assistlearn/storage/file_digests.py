@@ -91,7 +91,7 @@ class FileDigests:
         size = path.stat().st_size if path.exists() else 0
         if size != self._size:
             text = path.read_text(encoding="utf-8", errors="replace") if size else ""
-            found = (_LINE.fullmatch(line) for line in text.split("\n"))  # a line that a crash cut short does not match
+            found = (_LINE.fullmatch(line) for line in text.split("\n"))  # skips a line whose digest a crash cut short
             self._known = {line[2]: line[1] for line in found if line}
             self._size = size
         return self._known

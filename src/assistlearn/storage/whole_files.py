@@ -51,7 +51,7 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def json_bytes(content: Any) -> bytes:
-    """Return a value as JSON that people can read."""
+    """Return a value as JSON, for people to read, too."""
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 
 

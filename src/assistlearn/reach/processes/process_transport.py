@@ -24,7 +24,7 @@ CANNOT_START = 2
 """The exit code of an agent whose file or table is not right; its log says why."""
 
 STARTING = 60.0
-"""Seconds that a process has at least for its first answer: it reads the agent's table first."""
+"""Seconds that a process has for its first answer, at least: it reads the agent's table before."""
 
 SHARED = "shared"
 """The argument that replaces a socket's number where the socket comes on standard input."""

@@ -52,7 +52,7 @@ class Job:
         self._socket = CommandSocket(notes_folder(site.folder))
 
     def start(self, seconds: float) -> None:
-        """Submit the job and wait until it is connected; raise if that takes longer, or the job ends."""
+        """Submit the job and wait until it is connected; raise where that takes longer, or the job ends before."""
         definition = write_job(self._socket.folder / "job", self._socket.name, self.sites[0], self.sites)
         self.number = self._control.submit(definition)
         until = time.monotonic() + seconds
@@ -72,7 +72,7 @@ class Job:
         return self._socket.ask(errand)
 
     def close(self) -> None:
-        """Close the socket and end the job."""
+        """Hang up and end the job."""
         self._socket.close()
         if self.number:
             self._control.abort(self.number)

@@ -22,7 +22,7 @@ from assistlearn.storage import writing
 PREFIX = "assistlearn-"
 
 LONGEST = 107
-"""Bytes of the address of a Unix socket, at the most; Linux has room for 108, the last of which is a zero."""
+"""Bytes of the address of a Unix socket; Linux has room for 108, the last of which is a zero."""
 
 YOUNG = 60.0
 """Seconds for which a folder without a lock is kept: its owner may be about to make the lock."""

@@ -26,7 +26,7 @@ TYPES = frozenset(
         "tuple",
     }
 )
-"""What a job needs: who takes part, FLARE's contexts, tasks and requests. Our own requests are bytes in a tuple."""
+"""What a job needs: who takes part, FLARE's contexts, tasks and requests; the requests of ours are bytes in a tuple."""
 
 
 class ForbiddenContentError(NetworkError):

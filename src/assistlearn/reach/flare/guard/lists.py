@@ -52,7 +52,7 @@ CALL = (MSG_CHANNEL, MSG_TOPIC)
 CALLED = (BACK, f"{MSG_CHANNEL}:{MSG_TOPIC}")
 
 _SITE = [
-    Row("site", "relay", "plain", ADMIN, "admin"),  # its content is checked, too: job_requests.py
+    Row("site", "relay", "plain", ADMIN, "admin"),  # its content is looked at, too: job_requests.py
     Row("site", "relay", "plain", *BYE),
     Row("site", "own job", "plain", ADMIN, "train.notify_job_status"),
     Row("site", "own job", "plain", *BYE),

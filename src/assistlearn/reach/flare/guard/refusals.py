@@ -85,7 +85,7 @@ class Refusals:
             self.write()
 
     def write(self) -> None:
-        """Write down the refusals that may be written by now."""
+        """Write down what may be written by now."""
         for (peer, what), why, content, times in self._due():
             text = what if times == 1 else f"{what}, {times} times"
             logger.warning("Refused from %s: %s: %s.", peer, text, why)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cryptography.x509 import Certificate
 
 AUTHORITY_DAYS = 3650
-"""For how many days the authority of a network is valid."""
+"""How long the authority of a network is valid."""
 
 AUTHORITY_BITS = 3072
 """Bits of the authority's key."""

@@ -109,7 +109,7 @@ class Record:
         self.path = path
 
     def append(self, *lines: Line) -> None:
-        """Add lines; they are on the disk when this returns."""
+        """Add lines, on the disk when this returns."""
         content = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
         number = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         with os.fdopen(number, "ab") as file:

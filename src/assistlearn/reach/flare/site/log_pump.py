@@ -17,7 +17,7 @@ LONGEST = 2**16
 """Bytes of a line, at the most; a longer one is treated as several."""
 
 WAITING = 1_000
-"""Lines that wait for a slow screen, at the most."""
+"""Lines that wait for a slow screen."""
 
 
 class Outlet:

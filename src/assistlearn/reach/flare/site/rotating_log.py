@@ -12,7 +12,7 @@ LIMIT = 4 * 2**20
 """Bytes of one log file."""
 
 KEPT = 3
-"""How many full log files are kept."""
+"""How many full ones are kept."""
 
 
 class RotatingLog:

@@ -25,7 +25,7 @@ class ServiceManager:
     ) -> None:
         environment = os.environ if environment is None else environment
         address = environment.get("NOTIFY_SOCKET", "")
-        self._address = "\0" + address[1:] if address.startswith("@") else address  # "@" stands for an abstract socket
+        self._address = "\0" + address[1:] if address.startswith("@") else address  # "@" stands for an abstract one
         usec = environment.get("WATCHDOG_USEC", "")
         self._interval = int(usec) / 4e6 if usec.isdecimal() else None
         self._clock = clock

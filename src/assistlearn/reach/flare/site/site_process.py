@@ -32,7 +32,7 @@ STOPPING = 10.0
 """Seconds that FLARE's processes have to end by themselves."""
 
 RESTARTS = 5
-"""How often a process that dies is started again within ``PERIOD`` seconds, at the most."""
+"""How often a process that dies is started again, at the most within ``PERIOD`` seconds."""
 
 PERIOD = 600.0
 
