@@ -20,16 +20,17 @@ from assistlearn.runs.taking_over import check_same_terms
 
 @dataclass(frozen=True)
 class Onward:
-    """What a run that goes on has differently from the earlier one.
+    """How a run that goes on differs from the earlier one.
 
     Attributes
     ----------
     files : sequence of path
-        On this machine, the files of new helpers; over a network, the task's file, or none to ask the same again.
+        On this machine: the agent files of new helpers. Over a network: the task file, or none to ask the same helpers
+        again.
     without : sequence of str
         Helpers of the earlier run that do not take part again.
     settings : mapping
-        Settings that are not to be as they were.
+        Settings that get a new value.
     require_kept : bool
         Whether to refuse where an agent cannot take its turns again.
     kept_only : bool
@@ -44,18 +45,18 @@ class Onward:
 
 
 def create_from(folder: Path, run: str, earlier: RunFolder, onward: Onward) -> RunFolder:
-    """Write the settings of a run that goes on from another, and what it needs of that.
+    """Write the settings of a run that goes on from an earlier one, and what it needs from the earlier one.
 
     Parameters
     ----------
     folder : path
-        Where the run shall live; no run may live there yet.
+        The folder of the new run. It must not hold a run yet.
     run : str
-        Its name.
+        The run's name.
     earlier : RunFolder
         The run that it goes on from.
     onward : Onward
-        What is to be different.
+        How the new run differs.
     """
     settings = earlier.settings()
     check_same_terms(settings, onward.settings)
@@ -90,7 +91,7 @@ def _with_task(folder: Path, run: str, onward: Onward, more: dict[str, Any]) -> 
 
 
 def _with_the_same(folder: Path, run: str, settings: RunSettings, onward: Onward, more: dict[str, Any]) -> RunFolder:
-    """Create a run over a network with those of the earlier one."""
+    """Create a run over a network with the helpers of the earlier run, except those that are left out."""
     made = new_folder(folder)
     initiator = load_description(Path(settings.files[settings.initiator]))
     check_new(run, [initiator])

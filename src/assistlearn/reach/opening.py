@@ -1,4 +1,4 @@
-"""Runs, wherever their agents are: opened, trained, resumed."""
+"""Opens, trains and resumes runs, wherever their agents are."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def opened_run(
     folder : RunFolder
         Where the run lives.
     training : bool
-        Whether to train: then the initiator's table must be as it was.
+        Whether to train: then the initiator's table must not have changed.
     alone : bool, optional
         Whether no other command may use the folder meanwhile; by default, while training.
     log : EventLog, optional
@@ -87,7 +87,7 @@ def with_own_table(
         label=own.description.label or "",
         max_label_epsilon=None if rules is None else rules.max_label_epsilon,
     )
-    holdings = replace(from_loaded(own), accepts_moved_columns=True)  # of one's own table one is warned instead
+    holdings = replace(from_loaded(own), accepts_moved_columns=True)  # about its own table an initiator is only warned
     return open_run(folder, holdings, table, transport, log, timeout), own
 
 
@@ -130,7 +130,7 @@ def follow(run: OpenRun, events: Iterator[Event] | None = None) -> Iterator[Even
         else:
             error.add_note(_going_on(folder))
         raise
-    except OSError as error:  # of a disk: that of the run's folder is named by itself, the ledger's is not
+    except OSError as error:  # of a disk: writing to the run folder raises DiskError, to the ledger it does not
         why = f"{error.filename or run.ledger_path} cannot be written: {error.strerror or error}."
         full = DiskError(f"{why} Make room on its disk, or correct its permissions; then go on.")
         full.add_note(_going_on(folder))

@@ -1,4 +1,4 @@
-"""What a way to reach agents is."""
+"""The interface of a way to reach agents."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Reach(Protocol):
         ...
 
     def opened(self, settings: RunSettings, log: EventLog, timeout: float) -> AbstractContextManager[Transport]:
-        """Return the open transport; what happens on the way goes to the log.
+        """Return the transport, to be opened in a ``with`` block.
 
         Parameters
         ----------
         settings : RunSettings
             Who takes part, and where they are.
         log : EventLog
-            For jobs that were started, and trouble.
+            Gets the jobs that were started, and trouble.
         timeout : float
             Seconds to wait for an answer of an agent on this machine.
         """

@@ -1,7 +1,7 @@
 """The way to one helper that stays open between requests, and is opened again by itself when it breaks.
 
-It lives in a thread of its own, in which everything that is asked of the helper is done, one thing after the other.
-So a helper that is slow, or gone, is in nobody's way: whoever asks meanwhile is told at once that it is away.
+It has a thread of its own, which asks the helper one thing after the other. So a helper that is slow or gone holds up
+nobody: whoever asks meanwhile is told at once that the helper is away.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ SOONEST, LATEST = 0.2, 30.0
 """Seconds before a way that broke is opened again: at first, and at the most; they double with every failure."""
 
 Standing = Literal["opening", "free", "busy", "closed"]
-"""How a way stands; only one that is free takes an errand."""
+"""Whether a way is being opened, free, busy or closed. Only a free one accepts an errand."""
 
 LEAST_WAIT, FIRST_WAIT, MOST_WAIT = 1.0, 5.0, 30.0
-"""Seconds that a helper is waited for: at the least, when it has not done anything yet since it was reached, and at the
-most: one that answers slower and slower must not hold everybody up longer and longer."""
+"""Seconds to wait for a helper: at the least; when it has not done anything yet since it was reached; and at the most,
+so that a helper that answers slower and slower does not hold everybody up longer and longer."""
 
 FORGETTING = 0.9
-"""What is left of the slowest time after another answer."""
+"""The factor by which the slowest time shrinks with every further answer."""
 
 Result = TypeVar("Result")
 
@@ -41,11 +41,11 @@ class StandingWay:
     agent : str
         The helper's name.
     opened : callable
-        Opens a transport to it; called again whenever the way has broken.
+        Opens a transport to the helper; called again whenever the way has broken.
     greet : callable
-        Asks the helper something harmless over the way. It is free once the helper has answered, whatever it says.
+        Asks the helper something harmless over the way. The way is free once the helper has answered anything.
     soonest, latest : float
-        Seconds before it is opened again, as above.
+        Seconds before a broken way is opened again: at first, and at the most.
     """
 
     def __init__(
@@ -71,22 +71,22 @@ class StandingWay:
         self._thread = threading.Thread(target=self._live, name=f"way to {agent}", daemon=True)
 
     def start(self) -> None:
-        """Begin to open it; returns at once."""
+        """Begin to open the way, and return at once."""
         self._thread.start()
 
     def wait(self, seconds: float) -> str:
-        """Wait until it is open, or was tried in vain; return why it is not open, or nothing."""
+        """Wait until the way is open or a try has failed; return why it is not open, or an empty text."""
         with self._change:
             self._change.wait_for(lambda: self._standing != "opening" or self._tries > 0, seconds)
             return "" if self._standing in ("free", "busy") else self._away()
 
     def submit(self, work: Callable[[], Result]) -> Future[Result]:
-        """Let something be done over the way, now; what it gives comes later.
+        """Start some work over the way, and return the future of its result.
 
         Raises
         ------
         UnreachableError
-            The way is not open, or the helper is at something else.
+            The way is not open, or the helper is busy with something else.
         """
         with self._change:
             if self._standing != "free":
@@ -97,20 +97,20 @@ class StandingWay:
         return future
 
     def ask(self, request: bytes) -> bytes:
-        """Return the helper's reply; only what was submitted may ask."""
+        """Return the helper's reply; only submitted work may call this."""
         if self._transport is None:
             raise UnreachableError(self._away())
         return self._transport.ask(self.agent, request)
 
     def close(self) -> None:
-        """Close it, once what is being done has ended; returns at once, and :meth:`join` waits."""
+        """Close the way as soon as its present work has ended. Return at once: :meth:`join` waits."""
         with self._change:
             self._become("closed")
             self._change.notify_all()
         self._errands.put(None)
 
     def join(self, seconds: float) -> bool:
-        """Wait until it is closed; return whether it is."""
+        """Wait until the way is closed; return whether it is."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
@@ -121,7 +121,7 @@ class StandingWay:
 
     @property
     def waited_for(self) -> float:
-        """For how many seconds the helper is worth waiting for: four times as long as it took at the slowest lately."""
+        """How many seconds to wait for the helper: four times its slowest time of late, within the limits above."""
         return FIRST_WAIT if self._slowest is None else min(max(4 * self._slowest, LEAST_WAIT), MOST_WAIT)
 
     def _away(self) -> str:
@@ -132,7 +132,7 @@ class StandingWay:
         return f"{self._why or f'Agent {self.agent!r} is not ready yet.'}{again}"
 
     def _become(self, standing: Standing) -> None:
-        """Change how it stands; a closed way stays closed."""
+        """Note what the way is now; a closed way stays closed."""
         if self._standing != "closed":
             self._standing, self._since = standing, time.monotonic()
 
@@ -144,7 +144,7 @@ class StandingWay:
                 with self._opened() as self._transport:
                     self._say_hello()
                     self._serve()
-            except Exception as error:  # of a table, a disk, a library: it may be put right, and is tried again
+            except Exception as error:  # of a table, a disk, a library: somebody may correct it, so try again
                 self._broken(error)
             finally:
                 self._transport = None
@@ -155,7 +155,7 @@ class StandingWay:
             pause = min(2 * pause, self._latest)
 
     def _say_hello(self) -> None:
-        with suppress(RefusedError):  # it can be reached; whatever is asked of it will be refused in its own words
+        with suppress(RefusedError):  # it can be reached, and will refuse later requests in its own words
             self._greet()
         with self._change:
             self._become("free")
@@ -169,7 +169,7 @@ class StandingWay:
                 return
 
     def _do(self, work: Callable[[], Any], future: Future[Any]) -> bool:
-        """Do one errand; return whether the way still stands."""
+        """Do one errand; return whether the way is still open."""
         begun = time.monotonic()
         try:
             result = work()
@@ -177,7 +177,7 @@ class StandingWay:
             self._broken(error)
             future.set_exception(error)
             return False
-        except BaseException as error:  # whoever asked is to hear of it
+        except BaseException as error:  # the asker must hear of it
             self._done(begun)
             future.set_exception(error)
         else:
@@ -186,7 +186,7 @@ class StandingWay:
         return True
 
     def _done(self, begun: float) -> None:
-        """Be free again; what was slow long ago is forgotten little by little."""
+        """Become free again, and note the time taken; a slow time of long ago counts less and less."""
         with self._change:
             self._slowest = max(time.monotonic() - begun, FORGETTING * (self._slowest or 0.0))
             self._become("free")

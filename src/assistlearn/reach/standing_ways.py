@@ -1,4 +1,4 @@
-"""The ways to all helpers of a run that stay open, each by itself; together they are the run's transport."""
+"""The standing ways to all helpers of a run. Together they are the run's transport."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from assistlearn.reach.standing_way import StandingWay
 from assistlearn.runs.settings import RunSettings
 
 CLOSING = 10.0
-"""Seconds that all ways together have to close."""
+"""Seconds to wait for each way to close; all ways close at the same time."""
 
 
 class StandingWays(Mapping[str, StandingWay]):
-    """The ways to a run's helpers, by name. A helper has a way of its own, so that trouble with it is its own.
+    """The ways to a run's helpers, by name. Each helper has its own way, so that trouble stays with one helper.
 
     Parameters
     ----------
     settings : RunSettings
         Who takes part, and where they are.
     log : EventLog
-        For jobs that were started, and trouble.
+        Gets the jobs that were started, and trouble.
     timeout : float
         Seconds to wait for an answer of an agent on this machine.
     """
@@ -45,13 +45,13 @@ class StandingWays(Mapping[str, StandingWay]):
             self._ways[name].start()
 
     def ask(self, agent: str, request: bytes) -> bytes:
-        """Return a helper's reply; called in what was submitted to its way."""
+        """Return a helper's reply; only work that was submitted to its way may call this."""
         if agent not in self._ways:
             raise UnreachableError(f"There is no agent {agent!r} here. The agents are {sorted(self._ways)}.")
         return self._ways[agent].ask(request)
 
     def close(self) -> list[str]:
-        """Close all ways, side by side; return the names of those that did not close in time."""
+        """Close all ways at the same time; return the names of those that did not close in time."""
         for way in self._ways.values():
             way.close()
         return [name for name, way in self._ways.items() if not way.join(CLOSING)]

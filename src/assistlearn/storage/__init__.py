@@ -1,4 +1,4 @@
-"""Files that are whole or not there, and, where their digests are kept, are known to be what was written."""
+"""Files that are written whole or not at all. Kept digests show whether a file has changed since."""
 
 from assistlearn.storage.whole_files import (
     array_bytes,

@@ -1,9 +1,9 @@
-"""The digests of the files in a folder, kept beside them: a file that has changed since it was written is named.
+"""The digests of the files in a folder, kept beside them, to find a file that has changed since it was written.
 
-They stand in ``digests.txt``, in the form of ``sha256sum``, so that anybody can check them. A line is added before its
-file is written; where a file was written again, the last line counts. They find what a disk, a copy or an old backup
-has done to a file. Whoever changes a file on purpose can change them, too: the digests of
-messages are in the agent's ledger as well, which is chained.
+They are in ``digests.txt``, in the form of ``sha256sum``, so that anybody can check them. A line is added before its
+file is written; where a file was written again, the last line counts. They show what a disk, a copy or an old backup
+has done to a file. They do not show a change on purpose: whoever changes a file can change its digest, too. But the
+digests of messages are also in the agent's ledger, which is chained.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
 class FileDigests:
-    """Writes files of a folder with their digests, and reads them back if they are as they were.
+    """Writes files of a folder with their digests, and reads them back if they have not changed.
 
     Parameters
     ----------
     folder : path
-        Whose files; need not exist yet.
+        The folder of the files; it need not exist yet.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class FileDigests:
         return content
 
     def check(self, path: Path, content: bytes) -> None:
-        """Raise ``RunError`` if this is not what was written to a file."""
+        """Raise ``RunError`` if ``content`` is not what was written to a file."""
         said = self._digests().get(self._name(path))
         if said is not None and said != digest_of(content):
             raise RunError(
@@ -79,7 +79,7 @@ class FileDigests:
             )
 
     def noted(self, path: Path) -> bool:
-        """Whether a digest of this file is kept; none are of files of older releases."""
+        """Return whether a digest of this file is kept; older releases kept none."""
         return self._name(path) in self._digests()
 
     def _name(self, path: Path) -> str:
@@ -91,7 +91,7 @@ class FileDigests:
         size = path.stat().st_size if path.exists() else 0
         if size != self._size:
             text = path.read_text(encoding="utf-8", errors="replace") if size else ""
-            found = (_LINE.fullmatch(line) for line in text.split("\n"))  # a line that a crash cut short is none
+            found = (_LINE.fullmatch(line) for line in text.split("\n"))  # skips a line whose digest a crash cut short
             self._known = {line[2]: line[1] for line in found if line}
             self._size = size
         return self._known
@@ -114,5 +114,5 @@ REMEDY = "Bring it back from a backup, or start a new run."
 
 
 def digest_of(content: bytes) -> str:
-    """Return the digest of a content, as ledgers have it."""
+    """Return the SHA-256 of a content in hexadecimal digits, as in ledgers."""
     return hashlib.sha256(content).hexdigest()

@@ -1,7 +1,7 @@
-"""A file of lines that others append to: read from where one was, piece by piece, as it grows.
+"""Reads a file of lines while others append to it: piece by piece, each time from where the last reading ended.
 
-A last line without its end is not read: it is being written, or a crash cut it short and the next line takes its place.
-So the place after the last line that was read is where reading goes on, in this process or another.
+A last line without a line end is not read: it is being written, or a crash cut it short and the next line takes its
+place. Reading goes on after the last line that was read, in this process or another.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ PIECE = 1_000_000
 """Bytes that are read at a time, so that a long file needs no more memory than a short one."""
 
 BEGINNING = 256
-"""Bytes at the start by which a file is told from another that has taken its place."""
+"""How many bytes at the start are compared, to notice that another file has replaced the one that was read."""
 
 
 class GrowingFile:
@@ -22,7 +22,7 @@ class GrowingFile:
     Parameters
     ----------
     path : path
-        Where.
+        Where the file is.
     piece : int, optional
         About how many bytes to read at a time.
 

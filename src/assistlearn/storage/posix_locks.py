@@ -11,12 +11,15 @@ from typing import IO, Any
 
 
 def wait_for(file: IO[Any] | int, *, alone: bool = True) -> None:
-    """Have a file: alone, or with others who do not want it alone. Wait until that can be."""
+    """Lock a file, alone or together with others who share it. Wait until that is possible."""
     fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
 
 
 def take(file: IO[Any], *, alone: bool) -> bool:
-    """Have a file as above, or return False at once where another process has it."""
+    """Lock a file without waiting, and return whether that was possible.
+
+    The system keeps these locks apart from those of :func:`wait_for`: for one file, use only one of the two.
+    """
     try:
         fcntl.lockf(file, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
     except OSError as error:
@@ -27,7 +30,7 @@ def take(file: IO[Any], *, alone: bool) -> bool:
 
 
 def taken_alone(file: IO[Any]) -> bool:
-    """Return whether another process has taken a file alone; nothing is locked to find out."""
+    """Return whether another process has locked a file alone with :func:`take`; this locks nothing."""
     answer = fcntl.fcntl(file, fcntl.F_GETLK, record(sys.platform, fcntl.F_RDLCK))
     return kind_of(sys.platform, answer) != fcntl.F_UNLCK
 

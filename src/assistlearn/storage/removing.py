@@ -1,4 +1,4 @@
-"""Removing files and folders without ever following a link out of where they are."""
+"""Removes files and folders, and never follows a link."""
 
 from __future__ import annotations
 

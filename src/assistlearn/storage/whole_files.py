@@ -18,7 +18,7 @@ from assistlearn.errors import DiskError, RunError
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Name the file, and what to do, where the disk refuses to write it."""
+    """Turn an ``OSError`` in the block into a ``DiskError`` that names the file and what to do."""
     try:
         yield
     except OSError as error:
@@ -66,7 +66,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def json_of(content: bytes, path: Path) -> dict[str, Any]:
-    """Return the object that the content of a JSON file is."""
+    """Return the object in the content of a JSON file; ``path`` is for error messages."""
     try:
         said = json.loads(content)
     except ValueError as error:

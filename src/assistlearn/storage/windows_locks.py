@@ -1,7 +1,7 @@
 """Locks on files where the system is Windows. They end when the file is closed.
 
-Windows locks bytes, and keeps others from reading them, so a byte far behind the end is locked. Its plain locks cannot
-be shared: where others may share a file, they take turns here.
+Windows locks bytes, and keeps others from reading them. So a byte far behind the end of the file is locked. Its plain
+locks cannot be shared: those who could share a file on other systems wait for each other here.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ PAUSE = 0.05
 
 
 def wait_for(file: IO[Any] | int, *, alone: bool = True) -> None:
-    """Have a file, and wait until that can be."""
+    """Lock a file, and wait until that is possible."""
     while not take(file, alone=alone):
         time.sleep(PAUSE)
 
 
 def take(file: IO[Any] | int, *, alone: bool) -> bool:
-    """Have a file, or return False at once where another process has it."""
+    """Lock a file without waiting, and return whether that was possible."""
     return _lock(file, "LK_NBLCK")
 
 
 def taken_alone(file: IO[Any]) -> bool:
-    """Return whether another process has taken a file, by taking it for a moment."""
+    """Return whether another process has locked a file, by locking it for a moment."""
     if not _lock(file, "LK_NBLCK"):
         return True
     _lock(file, "LK_UNLCK")
@@ -38,7 +38,7 @@ def taken_alone(file: IO[Any]) -> bool:
 
 
 def _lock(file: IO[Any] | int, how: str) -> bool:
-    msvcrt: Any = import_module("msvcrt")  # other systems have none
+    msvcrt: Any = import_module("msvcrt")  # exists on Windows only
     number = file if isinstance(file, int) else file.fileno()
     place = os.lseek(number, 0, os.SEEK_CUR)
     try:

@@ -51,7 +51,7 @@ class LocalNetwork:
             create_kits(network, folder / "kits")
 
     def kit(self, name: str) -> Path:
-        """Return the folder of a kit: an organisation's, ``relay`` or, of the first initiator, ``admin``."""
+        """Return the folder of a kit: of an organisation, ``relay``, or ``admin`` for the initiator's admin kit."""
         return self.folder / "kits" / (f"{self.initiator}/{ADMIN}" if name == ADMIN else name)
 
     def start(self, name: str) -> None:
@@ -67,7 +67,7 @@ class LocalNetwork:
             )
 
     def stop(self, name: str) -> None:
-        """Stop a site or the relay in good order."""
+        """Stop a site or the relay; kill it if it does not end by itself in time."""
         process = self.processes.pop(name)
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(signal.SIGTERM)

@@ -29,7 +29,7 @@ class Flare:
     may_come_back = True
 
     def opened(self, settings: RunSettings, log: EventLog, timeout: float) -> AbstractContextManager[Transport]:
-        """Return a transport that starts jobs as they are needed. How long it tries, the run's settings say."""
+        """Return a transport that starts jobs as they are needed; the run's settings say how long it tries."""
         require_flare()
         kits, seconds = settings.places["kits"], settings.places.get("patience_seconds", GIVE_UP_AFTER)
         site, admin = load_kit(Path(kits["site"]), "site"), load_kit(Path(kits["admin"]), "admin")
@@ -45,15 +45,15 @@ def create_run(folder: Path, run: str, task_file: Path, plan: Plan | None = None
     Parameters
     ----------
     folder : path
-        Where the run shall live; no run may live there yet.
+        The folder of the new run. It must not hold a run yet.
     run : str
-        Its name.
+        The run's name.
     task_file : path
         The task.
     plan : Plan, optional
         How to train; by default as the task says.
     **more
-        What else the run's settings say: the terms of a pilot.
+        Further settings of the run, such as the terms of a pilot.
     """
     require_flare()
     made = new_folder(folder)

@@ -17,10 +17,10 @@ from assistlearn.plan import DEFAULTS_OF_RUNS, SETTINGS, Plan
 from assistlearn.reach.flare.provisioning.kit import ADMIN
 
 TABLE = "training"
-"""The table that most settings stand in."""
+"""The table of the task file that has most settings."""
 
 OLDER_NAMES = {"holdout_patience": "patience"}
-"""What settings were called in task files before; they are understood."""
+"""Former names of settings in task files; they are still understood."""
 
 SITE = "kit"
 """Where the initiator's site kit is, unless the task says otherwise."""
@@ -60,7 +60,7 @@ class TaskFile:
 
 
 def key_of(name: str) -> str:
-    """Return the key of a setting.
+    """Return the key of a setting in the task file.
 
     >>> key_of("n_rounds"), key_of("alignment")
     ('rounds', 'alignment')
@@ -90,7 +90,7 @@ def check_helpers(file: Path, helpers: Sequence[str], initiator: str) -> None:
 
 
 def _settings(table: str) -> dict[str, str]:
-    """Return the settings that stand in a table, by their keys."""
+    """Return the names of the settings in a table, by their keys."""
     found = {key_of(name): name for name, known in SETTINGS.items() if known.runs and known.table == table}
     return found | (OLDER_NAMES if table == TABLE else {})
 
@@ -140,7 +140,7 @@ def _check_top(keys: Any) -> None:
 
 
 def _table(name: str, fields: list[Any], table: str, check: Any) -> Any:
-    """Return the type of a table: some keys of its own, and a key for each setting that stands in it."""
+    """Return the type of a table: some keys of its own, and a key for each setting that belongs in it."""
     settings = [(key, Any, UNSET) for key in _settings(table)]
     made: Any = msgspec.defstruct(
         name,
@@ -162,7 +162,7 @@ _TaskKeys = _table(
         ("run", Text | None, None),
         ("agent", Path | None, None),
         ("give_up_after", Seconds | None, None),
-        ("patience", Seconds | None, None),  # what it was called before
+        ("patience", Seconds | None, None),  # the former name of give_up_after
         (TABLE, _Training, msgspec.field(default_factory=_Training)),
     ],
     "",

@@ -21,7 +21,7 @@ def main(file: str, descriptor: str) -> int:
     """Answer requests until nobody asks any more; return the exit code."""
     try:
         service = service_of(Path(file))
-    except (AssistLearnError, OSError) as error:  # the machine's own words name the file
+    except (AssistLearnError, OSError) as error:  # the text of an OSError names the file
         sys.stderr.write(f"{error}\n")
         return CANNOT_START
     with _socket(descriptor) as end, suppress(ConnectionError):  # whoever asked is gone
@@ -39,7 +39,7 @@ def _socket(descriptor: str) -> socket.socket:
 
 
 def service_of(file: Path) -> AgentService:
-    """Return the service of an agent's file, which is read first: what is wrong in it is said at once."""
+    """Return the service of an agent's file, which is read before the slow imports, to show its faults at once."""
     description = load_description(file)
     from assistlearn.service.agent_from_file import from_loaded
     from assistlearn.service.service import AgentService

@@ -27,7 +27,7 @@ STARTING = 60.0
 """Seconds that a process has for its first answer, at least: it reads the agent's table before."""
 
 SHARED = "shared"
-"""What stands in place of a socket's number where the socket comes on standard input."""
+"""The argument that replaces a socket's number where the socket comes on standard input."""
 
 LAST_WORDS = 2_000
 """How many characters of a dead process's log an error shows."""
@@ -41,9 +41,9 @@ def start(file: Path, descriptor: int, log: IO[bytes]) -> subprocess.Popen[bytes
     file : path
         The agent's TOML file.
     descriptor : int
-        Of the socket on which it answers; it inherits this one and no other.
+        The number of the socket on which the process answers. It inherits no other.
     log : file
-        Where its words go.
+        Where its output goes.
     """
     return subprocess.Popen(  # noqa: S603  our own module, on a file that the user named
         [sys.executable, "-m", "assistlearn.reach.processes.agent_process", str(file), str(descriptor)],
@@ -57,7 +57,7 @@ def start(file: Path, descriptor: int, log: IO[bytes]) -> subprocess.Popen[bytes
 
 
 def start_sharing(file: Path, theirs: socket.socket, log: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start the process of an agent's file on Windows, where a socket is handed on by a text on standard input."""
+    """Start the process of an agent's file on Windows, where it gets its socket as bytes on standard input."""
     process = subprocess.Popen(  # noqa: S603  our own module, on a file that the user named
         [sys.executable, "-m", "assistlearn.reach.processes.agent_process", str(file), SHARED],
         stdin=subprocess.PIPE,
@@ -76,7 +76,7 @@ class ProcessTransport:
     """Starts a process for each agent and carries messages to and from them.
 
     Use it in a ``with`` block: entering it starts all processes, so that they get ready side by side; leaving it stops
-    them. Ctrl-C does not reach them: it is for whoever started them to decide.
+    them. Ctrl-C does not reach them: the process that started them decides what to do.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class _Process:
     def stop(self) -> None:
         self._socket.close()  # a process that waits for requests ends when nobody is left to ask
         if not self._idle:
-            self._process.terminate()  # what it was at can be done again: its memory is whole at any instant
+            self._process.terminate()  # its work can be repeated: what it has stored is whole at any instant
         try:
             self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:

@@ -39,15 +39,15 @@ def create_run(folder: Path, run: str, files: Sequence[Path], plan: Plan, **more
     Parameters
     ----------
     folder : path
-        Where the run shall live; no run may live there yet.
+        The folder of the new run. It must not hold a run yet.
     run : str
-        Its name.
+        The run's name.
     files : sequence of path
         The agents' files; one of them, the initiator's, names a label column.
     plan : Plan
         How to train.
     **more
-        What else its settings say: the terms of a pilot.
+        Further settings of the run, such as the terms of a pilot.
     """
     made = new_folder(folder)
     descriptions = [load_description(file) for file in files]

@@ -1,4 +1,4 @@
-"""Asking another site: short calls, tried again until the answer is there, or nothing was heard for too long."""
+"""Asks another site by short calls, again and again, until the answer is there or nothing was heard for too long."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assistlearn.reach.flare.carrying.command_socket import Errand, Outcome
 from assistlearn.reach.flare.carrying.pieces import PIECE
 
 CALL = 30.0
-"""Seconds for one call; the other side holds none for longer than a third of it."""
+"""Seconds for one call; the other side answers within a third of them."""
 
 SHORTEST = 1.0
 """Seconds that a call has at the least, when it is nearly time to give up."""
@@ -20,7 +20,7 @@ PAUSE = 1.0
 
 
 class Asking:
-    """Asks a site one thing.
+    """Asks a site what one errand says.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Asking:
         self._heard = time.monotonic()
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Yield how it stands whenever something is heard; the last one has the answer."""
+        """Yield an outcome whenever something is heard; the last outcome has the answer."""
         number, request = self._errand.number, self._errand.request
         in_one = len(request) <= PIECE
         told = False
@@ -66,7 +66,7 @@ class Asking:
             yield Outcome("working")
 
     def _call(self, verb: str, *arguments: Any) -> Any:
-        """Return a call's result; raise what FLARE raised last when it is time to give up."""
+        """Return a call's result; when it is time to give up, raise FLARE's last error."""
         while True:
             left = self._heard + self._errand.give_up_after - time.monotonic()
             try:

@@ -1,4 +1,4 @@
-"""Who answers, who made trouble, who is given up on: so, whom to take into the next job."""
+"""Notes who answers and who does not, to decide who takes part in the next job."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 
 class Attendance:
-    """What was seen of the other organisations so far.
+    """Which of the other organisations have answered so far.
 
-    Everybody is taken into the first job; after trouble, only whoever is needed and those who have answered since, so
-    that one site in trouble does not keep the others waiting.
+    Everybody takes part in the first job. After trouble, only the organisation that is needed and those that are known
+    to answer take part, so that one site in trouble does not keep the others waiting.
 
     Parameters
     ----------
@@ -33,11 +33,11 @@ class Attendance:
         self._lost: set[str] = set()
 
     def invited(self, needed: str) -> list[str]:
-        """Return whom to take into a job in which somebody is needed."""
+        """Return who takes part in the next job, in which ``needed`` must be."""
         return [name for name in self.agents if name == needed or name in self._good or not self._careful]
 
     def answered(self, agent: str) -> None:
-        """Note an answer."""
+        """Note that an organisation has answered."""
         self._good.add(agent)
         self._lost.discard(agent)
 
@@ -52,7 +52,7 @@ class Attendance:
         self._good = set()
 
     def give_up(self, agent: str) -> None:
-        """Note that an organisation was tried for long enough."""
+        """Note that an organisation was given up on."""
         self._lost.add(agent)
 
     def is_lost(self, agent: str) -> bool:

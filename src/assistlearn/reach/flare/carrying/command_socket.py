@@ -1,8 +1,8 @@
 """The socket between a command of the initiator and its site's job, both on the same machine.
 
-The command listens at a socket in a folder that only its user can enter, and leaves a note of where at the site. The
-job connects, takes errands (whom to ask what) and reports their outcomes. When the command ends, the connection breaks,
-and the job ends too.
+The command listens at a socket in a folder that only its user can enter. It leaves a note at the site that says where
+the socket is. The job connects, gets errands (whom to ask what) and reports their outcomes. When the command ends, the
+connection breaks, and the job ends too.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from assistlearn.reach.framing import receive, send
 from assistlearn.storage import writing
 
 GRACE = 45.0
-"""Seconds beyond those of an errand after which the job itself counts as gone: one call may be under way."""
+"""Seconds to wait longer than an errand says before the job itself counts as gone: one call may be under way."""
 
 
 class Errand(msgspec.Struct, frozen=True, array_like=True):
-    """Ask an agent something; give up when nothing is heard for so many seconds."""
+    """What to ask an agent, and after how many seconds of silence to give up."""
 
     agent: str
     number: str
@@ -37,7 +37,7 @@ class Errand(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, array_like=True):
-    """What the agent said; or that it is still at work, and more will come; or why nothing came."""
+    """The agent's answer; or that it is still at work, and another outcome follows; or why there is no answer."""
 
     state: Literal["done", "working", "failed"]
     content: bytes = b""
@@ -56,13 +56,13 @@ class JobGoneError(NetworkError):
 class CommandSocket:
     """The command's end: it listens, then asks.
 
-    Its ``name`` is random; the note has it, and the job's definition. What commands that were killed have left behind
-    is swept first.
+    Its ``name`` is random. The note is named by it, and the job's definition contains it. What killed commands have
+    left behind is removed first.
 
     Parameters
     ----------
     notes : path
-        Where the command leaves word of its socket; the site's jobs look there.
+        The folder in which the command leaves a note about its socket; the site's jobs look there.
     """
 
     def __init__(self, notes: Path) -> None:
@@ -89,7 +89,7 @@ class CommandSocket:
         return self._folder.path
 
     def wait(self, seconds: float) -> bool:
-        """Return whether the site's job has connected within so many seconds."""
+        """Wait for the site's job, and return whether it has connected in time."""
         self._listener.settimeout(seconds)
         try:
             self._connection, _ = self._listener.accept()
@@ -114,7 +114,7 @@ class CommandSocket:
         raise JobGoneError("The job that carries the messages has ended: its process at one organisation has stopped.")
 
     def close(self) -> None:
-        """Hang up; the job ends."""
+        """Close the connection, which ends the job; remove the note and the folder."""
         if self._connection is not None:
             self._connection.close()
         self._listener.close()
@@ -128,7 +128,7 @@ class JobSocket:
     Parameters
     ----------
     notes : path
-        Where commands leave word.
+        The folder with the notes of commands.
     name : str
         Which command: its ``CommandSocket.name``.
     """
@@ -153,7 +153,7 @@ class JobSocket:
             yield _errands.decode(content)
 
     def report(self, outcome: Outcome) -> None:
-        """Bring an answer, or word that there is none."""
+        """Send an outcome to the command."""
         with suppress(OSError):  # the command has hung up: there are no more errands either
             send(self._connection, _encoder.encode(outcome))
 
@@ -167,5 +167,5 @@ class JobSocket:
 
 
 def notes_folder(kit: Path) -> Path:
-    """Return where commands leave word for the jobs of a site."""
+    """Return the folder in which commands leave notes for the jobs of a site."""
     return Path(os.path.abspath(kit)) / "commands"

@@ -1,4 +1,4 @@
-"""The initiator's hand on the relay: who is connected, jobs submitted and ended."""
+"""The initiator's session with the relay: it lists who is connected, submits jobs and ends them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ CONNECT = 10.0
 """Seconds to reach the relay."""
 
 PATIENCE = 60.0
-"""Seconds for anything that is done at the relay. FLARE itself may wait for ever, as when it takes leave of a relay
-that it has not reached."""
+"""Seconds for anything that is done at the relay. FLARE itself may wait for ever, for example when it ends a
+session with a relay that it has not reached."""
 
 
 _one_at_a_time = threading.Lock()
-"""What FLARE prints is kept from standard output, which all threads share."""
+"""Held while FLARE's output is kept from standard output, which all threads share."""
 
 
 class Control:
@@ -50,7 +50,7 @@ class Control:
         return str(self._do("submit_job", str(job)))
 
     def status(self, job: str) -> str:
-        """Return how a job stands, in FLARE's words, such as ``RUNNING``."""
+        """Return the status of a job in FLARE's words, such as ``RUNNING``."""
         return str(self._do("get_job_status", job))
 
     def facts(self, job: str) -> dict[str, Any]:
@@ -58,7 +58,7 @@ class Control:
         return dict(self._do("get_job_meta", job))
 
     def abort(self, job: str) -> None:
-        """End a job; one that has ended already stays as it is."""
+        """End a job; an error is only logged, since the job may have ended already."""
         try:
             self._do("abort_job", job)
         except NetworkError as error:
@@ -72,7 +72,7 @@ class Control:
                 within(CONNECT, session._close_ignore_errors)
 
     def _do(self, verb: str, *arguments: Any) -> Any:
-        """Do something at the relay; connect first, and again where the connection has been lost."""
+        """Call a method of FLARE's session; connect first, and once more where the connection was lost."""
         for last in (False, True):
             try:
                 if self._session is None:
@@ -114,7 +114,7 @@ class Control:
 
 
 def silence_flare() -> None:
-    """Keep FLARE's own log out of a command's output; what matters of it, the command says itself."""
+    """Keep FLARE's own log out of a command's output; the command itself says what matters in it."""
     log = logging.getLogger("nvflare")
     log.propagate = False
     log.addHandler(logging.NullHandler())

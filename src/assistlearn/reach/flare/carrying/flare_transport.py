@@ -18,10 +18,10 @@ from assistlearn.reach.flare.carrying.job import Job, NotStartedError
 from assistlearn.reach.flare.provisioning.kit import Kit
 
 STARTING = 60.0
-"""Seconds that a job has to start, if it is not given up before."""
+"""Seconds that a job has to start, at the most."""
 
 SOONEST = 30.0
-"""Seconds that it has in any case."""
+"""Seconds that a job has to start, at the least: even where an organisation is given up on sooner."""
 
 SILENCE = 30.0
 """Seconds without a sign of life after which an organisation counts as gone."""
@@ -38,7 +38,7 @@ class FlareTransport:
     """Carries messages to the agents of other organisations.
 
     Use it in a ``with`` block. The job that carries the messages is started with the first of them, and again whenever
-    it breaks; whoever asks does not notice, except by the time it takes.
+    it breaks; the asker only notices that the answer takes longer.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class FlareTransport:
         if agent not in agents:
             raise UnreachableError(f"There is no organisation {agent!r} in this run. There are {agents}.")
         errand = Errand(agent, hashlib.sha256(request).hexdigest(), min(SILENCE, self._give_up_after), request)
-        # once is enough for whoever was given up on, until it is heard of again
+        # an agent that was given up on is tried only once, until it answers again
         give_up_after = RETRY if self._attendance.is_lost(agent) else self._give_up_after
         with self._lock:
             self._heard = time.monotonic()
@@ -95,7 +95,7 @@ class FlareTransport:
                     time.sleep(RETRY)
 
     def _note_trouble(self, words: str) -> None:
-        """Append a trouble to the log, unless it is the last one still."""
+        """Append a trouble to the log, unless it is the same as the last one."""
         if words != self._last_trouble:
             self._log.append(TroubleMet(words))
         self._last_trouble = words
@@ -124,7 +124,7 @@ class FlareTransport:
     def _start_job(self, needed: str) -> Job:
         """Start a job with whoever is invited and connected."""
         job = Job(self._control, self._site, self._present(needed))
-        self._last_trouble = ""  # what goes wrong from here on is another trouble, be it in the same words
+        self._last_trouble = ""  # later trouble is new trouble, even if the words are the same
         try:
             job.start(min(STARTING, max(self._give_up_after, SOONEST)))
         except BaseException:
@@ -136,7 +136,7 @@ class FlareTransport:
         return job
 
     def _present(self, needed: str) -> list[str]:
-        """Return who is invited and connected; raise where the initiator's own site or who is needed is not."""
+        """Return who is invited and connected; raise if the initiator's own site or ``needed`` is not connected."""
         invited = self._attendance.invited(needed)
         absent = missing([self._site.name, *invited], self._control.connected())
         if self._site.name in absent:

@@ -23,14 +23,14 @@ class NotStartedError(NetworkError):
 
 
 class Job:
-    """A job with some of the other organisations; whoever makes one closes it.
+    """A job with some of the other organisations; close it after use.
 
     Parameters
     ----------
     control : Control
         A session with the relay, in which the job is submitted and ended.
     site : Kit
-        The initiator's.
+        The initiator's kit.
     agents : sequence of str
         The other organisations that take part.
 
@@ -63,12 +63,12 @@ class Job:
                 raise NotStartedError(words.strip())
 
     def _refusals(self) -> str:
-        """Return what sites said that did not take the job."""
+        """Return the words of the sites that refused the job."""
         details = self._control.facts(self.number).get("job_deploy_detail") or []
         return " ".join(str(detail) for detail in details if not str(detail).endswith(": OK"))
 
     def ask(self, errand: Errand) -> Iterator[Outcome]:
-        """Yield how an errand stands, whenever something is heard; raise when the job is gone."""
+        """Yield the outcomes of an errand as they come; raise when the job is gone."""
         return self._socket.ask(errand)
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ SITE_APP, SITE_FILE = "site", "config/config_fed_client.json"
 """A site's part of a job, and the only file in it."""
 
 COMMAND = re.compile(r"[0-9a-f]{32}")
-"""How the number of a command is written."""
+"""The form of a command's name: the random name of its socket."""
 
 SYNC = 30
 """Seconds that the sites have to say hello when a job starts."""
@@ -27,7 +27,7 @@ def write_job(folder: Path, command: str, initiator: str, sites: Sequence[str]) 
     Parameters
     ----------
     folder : path
-        Where to.
+        Where to write; the folder need not exist yet.
     command : str
         The name of the socket at which the initiator's command waits.
     initiator : str
@@ -42,7 +42,7 @@ def write_job(folder: Path, command: str, initiator: str, sites: Sequence[str]) 
 
 
 def meta(initiator: str, sites: Sequence[str]) -> dict[str, Any]:
-    """Return what is said of a job."""
+    """Return the content of a job's ``meta.json``."""
     return {
         "name": "assistlearn",
         "resource_spec": {},
@@ -53,7 +53,7 @@ def meta(initiator: str, sites: Sequence[str]) -> dict[str, Any]:
 
 
 def is_site_part(values: Any) -> bool:
-    """Return whether this is a site's part of a job of ours, whichever command waits.
+    """Return whether these values are a site's part of one of our jobs, for any command.
 
     >>> is_site_part(_site("0" * 32))
     True

@@ -11,10 +11,10 @@ PIECE = 2**21
 """Bytes of a piece: two seconds at 10 Mbit/s."""
 
 MOST = 2**31 + 2**16
-"""Bytes of all requests that are on their way at the most; an agent's service takes no larger message either."""
+"""How many bytes of requests may be on their way in all; an agent's service accepts no larger message either."""
 
 LONGEST_NUMBER = 64
-"""Letters of a request's number: a SHA-256, written out."""
+"""Characters of a request's number, at the most: it is a SHA-256 in hexadecimal digits."""
 
 
 @dataclass
@@ -25,7 +25,7 @@ class _Arrival:
 
 
 class Arrivals:
-    """What has arrived of large requests, one for each asker.
+    """Collects the pieces of large requests, one request for each asker.
 
     >>> arrivals = Arrivals()
     >>> arrivals.bring("bank", "1", 0, 5, b"hel"), arrivals.take("bank", "1")
@@ -40,7 +40,7 @@ class Arrivals:
         self._guard = threading.Lock()
 
     def bring(self, asker: str, number: str, at: int, total: int, piece: bytes) -> int:
-        """Take a piece of a request, and return how many bytes of it are here; a piece out of turn is passed over."""
+        """Add a piece of a request, and return how many bytes of it are here; a piece out of order is ignored."""
         check_number(number)
         _check_piece(at, total, piece)
         with self._guard:
@@ -54,7 +54,7 @@ class Arrivals:
             return len(held.content)
 
     def take(self, asker: str, number: str) -> bytes | None:
-        """Return a request that has arrived as a whole, and let go of it; None where there is none."""
+        """Return a request that has arrived whole, and forget it; None where there is none."""
         with self._guard:
             held = self._of.get(asker)
             if held is None or held.number != number or len(held.content) < held.total:

@@ -1,7 +1,7 @@
-"""A command's private folder for its socket: short enough for one, and swept by others if the command was killed.
+"""A command's private folder for its socket: with a short path, and removed by others if the command was killed.
 
-The owner holds a lock in it. The kernel lets go of the lock when the process ends, however it does; so a folder whose
-lock can be had has no owner any more.
+The owner holds a lock in it. The kernel releases the lock when the process ends, for whatever reason. So a folder whose
+lock is free has no owner any more.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LONGEST = 107
 """Bytes of the address of a Unix socket; Linux has room for 108, the last of which is a zero."""
 
 YOUNG = 60.0
-"""Seconds for which a folder without a lock stays: its owner may be about to make it."""
+"""Seconds for which a folder without a lock is kept: its owner may be about to make the lock."""
 
 _OURS = re.compile(PREFIX + r"[a-z0-9_]{8}")
 _IN_IT = {"socket", "lock", "job"}
@@ -103,7 +103,7 @@ def _roots() -> Iterator[Path]:
 
 
 def _is_left(folder: Path) -> bool:
-    """Return whether a private folder is ours, and its owner is gone."""
+    """Return whether a private folder is this user's, and its owner is gone."""
     try:
         entry = folder.lstat()
         if entry.st_uid != os.getuid() or folder.is_symlink() or set(os.listdir(folder)) - _IN_IT:

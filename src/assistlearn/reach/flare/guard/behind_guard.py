@@ -21,7 +21,7 @@ MODULES = {
 
 
 def main() -> int:
-    """Run FLARE's program for the kind of process that the first word names, behind the guard."""
+    """Run FLARE's program for the kind of process that the first argument names, behind the guard."""
     process = sys.argv.pop(1)
     end_with_parent()
     flare: Any = importlib.import_module(MODULES[process])

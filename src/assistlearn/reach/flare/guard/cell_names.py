@@ -1,4 +1,4 @@
-"""What a cell is called: ``bank`` is a site, ``bank.<job>`` a job at it, ``server`` the relay."""
+"""Names of cells (FLARE's word for processes): ``bank`` is a site, ``bank.<job>`` a job at it, ``server`` the relay."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class CellName(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def parsed(name: str) -> CellName | None:
-    """Return the parts of a cell's name, or None where it is none of ours.
+    """Return the parts of a cell's name, or None where no cell of ours can have it.
 
     >>> parsed("bank")
     CellName(site='bank', job='')
@@ -52,7 +52,7 @@ def parsed(name: str) -> CellName | None:
 
 
 def is_job(name: object) -> bool:
-    """Return whether a job can be called so: FLARE's jobs are numbered by UUIDs.
+    """Return whether this can be the name of a job: FLARE names jobs by UUIDs.
 
     >>> is_job("../models")
     False
@@ -61,7 +61,7 @@ def is_job(name: object) -> bool:
 
 
 def plain(text: object, length: int = 80) -> str:
-    r"""Return words that came from outside, short and without anything that a terminal would obey.
+    r"""Return a text from outside, shortened, with ``?`` for every character that a terminal could obey.
 
     >>> plain("sys.shell\x1b[2J")
     'sys.shell?[2J'

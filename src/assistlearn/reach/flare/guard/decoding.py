@@ -2,7 +2,7 @@
 
 FLARE packs contents with FOBS, in which the sender names the types that the receiver builds. FLARE's list of them is
 long, and grows with every part that is imported; a content may also bring a file, or make its receiver fetch one. Here
-the list is short, and a content is a content.
+the list is short, and a content can neither bring a file nor have one fetched.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ TYPES = frozenset(
 
 
 class ForbiddenContentError(NetworkError):
-    """A content holds what none of ours does."""
+    """A content holds something that no message of this network holds."""
 
 
 def restrict() -> None:
-    """Let this process build nothing but the types above from what others send."""
+    """Make this process build nothing but the types above from what others send."""
     fobs.Packer.unpack = _only_ours(fobs.Packer.unpack)
     lobs._get_one_section = _without_files(lobs._get_one_section)
 

@@ -1,4 +1,4 @@
-"""What is written on a message: read before anything looks at its content."""
+"""The headers of a message, which are read before anything looks at its content."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from assistlearn.reach.flare.guard.cell_names import CellName, parsed, plain
 from assistlearn.reach.flare.guard.lists import DATA, STREAM, Form
 
 FORBIDDEN = (MessageHeaderKey.CONN_URL, CallHeaderKey.AUTHENTICATED_CALLER)
-"""Headers that nobody may send: the first makes FLARE connect to an address that the sender names, the second is where
-FLARE notes for itself who has called."""
+"""Headers that nobody may send. The first makes FLARE connect to an address that the sender names. In the second, FLARE
+notes for itself who has called."""
 
 
 class Envelope(NamedTuple):
-    """What is written on a message.
+    """The headers of a message, as far as the guard needs them.
 
     Attributes
     ----------
     kind : {"req", "reply", "return"}
         A request, its answer, or a request that could not be passed on.
     origin, destination : CellName or None
-        Who sends it and whom it is for, as the message says; None where that is no name.
+        Who sends it and whom it is for, as the message says; None where no cell can have that name.
     form : {"plain", "stream"}
         Whether it is a piece of a stream.
     channel, topic : str
-        FLARE's, or the stream's.
+        Those of the message or, for a piece of a stream, those of the stream.
     method : str
         Which of our methods is called, if any.
     sealed : bool
         Whether it is encrypted from end to end.
     forbidden : str
-        A header that nobody may send; empty without.
+        A header in it that nobody may send; empty where there is none.
     """
 
     kind: str
@@ -49,12 +49,12 @@ class Envelope(NamedTuple):
 
     @property
     def what(self) -> str:
-        """What it is, in words for people."""
+        """The channel and the topic, in words for people."""
         return f"FLARE {plain(self.channel)}/{plain(self.topic)}"
 
 
 def read(headers: dict[str, Any]) -> Envelope:
-    """Return what is written on a message."""
+    """Return the envelope of a message with these headers."""
     header = headers.get
     channel, topic = header(MessageHeaderKey.CHANNEL), header(MessageHeaderKey.TOPIC)
     form: Form = "plain"

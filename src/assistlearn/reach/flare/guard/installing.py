@@ -1,4 +1,4 @@
-"""Puts the guard before FLARE's own doors: to be done before the first cell exists."""
+"""Installs the guard in front of FLARE's own code. This must happen before the first cell exists."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def install(process: Process, kit: Path) -> None:
 
 
 class _Book:
-    """The ledger of this organisation's agent."""
+    """Writes refusals into the ledger of this organisation's agent."""
 
     def __init__(self) -> None:
         self._ledgers: dict[Path, Ledger] = {}
@@ -102,7 +102,7 @@ def _guard_cells(process: Process, refusals: Refusals) -> None:
 
 
 def _way(connection: Any) -> tuple[Side, str]:
-    """Return over which connection a message came, and the name in the certificate that was shown for it."""
+    """Return where a connection comes from, and the name in the certificate that was shown for it."""
     if isinstance(connection.connector.driver, UnixDriver):
         return "inside", ""
     return "outside", str(connection.get_conn_properties().get(DriverParams.PEER_CN.value) or "")
@@ -113,14 +113,14 @@ def _peer(message: Message) -> str:
 
 
 def _awaited(cell: Any, message: Message) -> bool:
-    """Return whether a cell waits for an answer; it may have come too late."""
+    """Return whether a cell still waits for this answer, which may have come too late."""
     numbers = message.get_header(MessageHeaderKey.REQ_ID)
     numbers = [numbers] if isinstance(numbers, str) else numbers
     return isinstance(numbers, list) and any(isinstance(one, str) and one in cell.waiters for one in numbers)
 
 
 def _guard_decoding(refusals: Refusals) -> None:
-    """Take note of contents that hold what none of ours does."""
+    """Note every content that is refused for what it holds."""
 
     def noting(decode: Callable[..., None]) -> Callable[..., None]:
         @wraps(decode)
@@ -140,7 +140,7 @@ def _guard_decoding(refusals: Refusals) -> None:
 
 
 def _guard_requests(refusals: Refusals) -> None:
-    """Look at what the relay asks of a site's parent: which request it is, stands inside of its content."""
+    """Check what the relay asks of a site's parent process: only the content says which request it is."""
     answer = FedAdminAgent._dispatch_request
 
     @wraps(answer)
@@ -159,7 +159,7 @@ def _guard_requests(refusals: Refusals) -> None:
 
 
 def _talk_over_socket(kit: Path) -> None:
-    """Let a parent and its jobs talk over a socket of this user's, and nobody connect to anybody else."""
+    """Make a parent and its jobs talk over a socket of this user, and forbid FLARE's ad-hoc connections."""
     communicator.driver_mgr.register(UnixDriver)
     start = CommConfigurator.__init__
 

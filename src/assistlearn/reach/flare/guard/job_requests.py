@@ -1,8 +1,8 @@
-"""Whether a request of the relay to a site's parent is one for our job, and nothing beside it.
+"""Whether a request of the relay to a site's parent process is for our job, and for nothing else.
 
-The relay may have been changed. It may let a site take part in a job, which is always the same one: the files that
-:mod:`~assistlearn.reach.flare.carrying.job_definition` writes, but for the number of the command that waits. It asks
-for nothing else, and a job is called by a UUID, so that no name of a folder can be one.
+The relay's program may have been changed, so its requests are checked. It may only ask a site to take part in a job,
+and every job has the same files: those that :mod:`~assistlearn.reach.flare.carrying.job_definition` writes. Only the
+name of the waiting command differs. A job is named by a UUID, so that the name of a folder cannot pass for a job.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ LARGEST = 1 << 16
 """Bytes of a job's files, packed or unpacked, at the most."""
 
 SIGNED = frozenset(f"{folder}{name}" for folder in ("", "config/") for name in (SIGNATURES, SIGNER))
-"""What the initiator's admin kit puts beside a job's file. FLARE checks it; here it must not be missing."""
+"""The signatures that the initiator's admin kit adds to a job's file. FLARE checks them; here they must be there."""
 
 MOST = 8
-"""Jobs that a site runs at once; the relay, where its software is ours, starts four."""
+"""How many jobs a site runs at once, at the most; a relay that was not changed runs at most four."""
 
 FACTS = frozenset(
     {
@@ -37,7 +37,7 @@ FACTS = frozenset(
         "last_schedule_time",
     }
 )
-"""What FLARE says of a job of ours; a launcher, a scope or code of its own are not among it."""
+"""What FLARE says about a job of ours. A launcher, a scope or code of its own are not among these keys."""
 
 
 def refused(request: Any, sender: CellName, me: str, running: int = 0) -> str:
@@ -46,7 +46,7 @@ def refused(request: Any, sender: CellName, me: str, running: int = 0) -> str:
     Parameters
     ----------
     request : Message
-        FLARE's, decoded.
+        FLARE's message, decoded.
     sender : CellName
         The relay, or a job of this site.
     me : str
@@ -75,7 +75,7 @@ def refused(request: Any, sender: CellName, me: str, running: int = 0) -> str:
 
 
 def _foreign(facts: Any, job: str, me: str) -> str:
-    """Return what is said of a job that is not said of ours."""
+    """Return how the facts about a job differ from those about ours; empty where they do not."""
     if not isinstance(facts, dict) or not isinstance(facts.get("deploy_map", {}), dict):
         return "nothing is said of the job"
     if strange := [plain(key) for key in facts if key not in FACTS]:
@@ -91,9 +91,10 @@ def _foreign(facts: Any, job: str, me: str) -> str:
 
 
 def _misnamed(members: Any, sites: list[str]) -> str:
-    """Return whether a site is said to be reached under another's name.
+    """Return why the list of a job's members is wrong; empty where no site would be reached under another's name.
 
-    FLARE believes it: what is for one site would go to another, sealed for that one, and be taken from it.
+    FLARE believes such a list: a message for one site would go to another, sealed for that other site, and
+    the answer of that site would be accepted.
     """
     for member in members if isinstance(members, list) else [None]:
         if not isinstance(member, dict) or not {*member} <= {"name", "fqcn", "fqsn", "is_leaf", "site_config"}:
@@ -109,7 +110,7 @@ def _texts(values: Any) -> list[str]:
 
 
 def _other_app(name: Any, content: Any) -> str:
-    """Return how the files of a job differ from ours."""
+    """Return how the files of a job differ from ours; empty where they do not."""
     if name != job_definition.SITE_APP or not isinstance(content, bytes) or len(content) > LARGEST:
         return "the job has another part for a site than ours"
     try:

@@ -1,4 +1,4 @@
-"""Whether a message is taken: who sends it, over which connection, and whether the list has it."""
+"""Whether a message is accepted: who sends it, over which connection, and whether it is on the list."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from assistlearn.reach.flare.guard.processes import Process
 from assistlearn.reach.flare.site import sealing
 
 Side: TypeAlias = Literal["inside", "outside"]
-"""Over which connection: from a process of the same user on this machine, or over the network."""
+"""Where a message came from: a process of the same user on this machine, or the network."""
 
 TAKE = ""
-"""The verdict on a message that is taken; every other one says why it is not."""
+"""The verdict on a message that is accepted; every other verdict says why it is not."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class Judge:
         Parameters
         ----------
         envelope : Envelope
-            What is written on it.
+            The headers of the message.
         neighbour : CellName or None
             The cell at the other end of the connection it came over, as it said when it connected.
         side : {"inside", "outside"}
-            Over which connection it came.
+            Where it came from.
         certified : str
             The name in the certificate that was shown for the connection; empty inside.
         """
@@ -60,7 +60,7 @@ class Judge:
         return self._listed(envelope, envelope.origin, envelope.destination, side)
 
     def _impostor(self, origin: CellName, neighbour: CellName, side: Side, certified: str) -> str:
-        """Return why a message cannot be from whom it names; empty where it can."""
+        """Return why a message cannot come from the sender that it names; empty where it can."""
         if self.process == "relay":
             return self._impostor_at_relay(origin, neighbour, side, certified)
         if side == "inside":
@@ -80,17 +80,17 @@ class Judge:
         return TAKE if origin.site == neighbour.site else f"it came from {neighbour.site!r} in another's name"
 
     def _listed(self, envelope: Envelope, origin: CellName, destination: CellName, side: Side) -> str:
-        """Return why the list does not have a message; empty where it does."""
+        """Return why a message is not on the list; empty where it is."""
         if destination == self.me:
             if is_answer(envelope):
-                return TAKE  # whether it was asked for is seen where answers are waited for
+                return TAKE  # installing.py checks whether the cell waits for it
             return self._on_list(self.process, _relation(origin, self.me, side), envelope)
         if side == "inside":
             return TAKE  # our own processes may write to others
         return self._passed_on(envelope, origin, destination)
 
     def _passed_on(self, envelope: Envelope, origin: CellName, destination: CellName) -> str:
-        """Return why a message for another cell is not passed on."""
+        """Return why a message for another cell is not passed on; empty where it is."""
         if self.process == "site":
             process: Process = "job"
             near = destination.site == self.me.site
@@ -125,7 +125,7 @@ class Judge:
 
 
 def _relation(origin: CellName, to: CellName, side: Side) -> Sender | None:
-    """Return what a sender is to a receiver; None where it has nothing to do with it."""
+    """Return who the sender is from the receiver's view; None where the two have nothing to do with each other."""
     if origin.site == to.site:
         inside: Sender = "own job" if origin.job else "own site"
         return inside if side == "inside" else None

@@ -1,4 +1,4 @@
-"""Starts the process of a job behind the guard, with nothing of the job's on its path."""
+"""Starts the process of a job behind the guard, with nothing from the job on its Python path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assistlearn.reach.flare.guard.processes import Process, command
 
 
 def launch_behind_guard(process: Process) -> None:
-    """Let FLARE start the processes of jobs by our command, whatever launcher a kit names."""
+    """Make FLARE's process launchers start the processes of jobs by our command."""
     wanted = (get_client_job_args if process == "job" else get_server_job_args)(include_exe_module=False)
 
     def launch(launcher: Any, job_meta: dict[str, Any], context: Any) -> ProcessHandle:

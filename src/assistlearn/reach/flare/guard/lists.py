@@ -1,7 +1,7 @@
-"""Which topics each kind of process takes, and from whom. What is not on the list is refused.
+"""Which topics each kind of process accepts, and from whom. What is not on the list is refused.
 
-A row says: *this process* takes from *whom*, when the message is for *whom*, as a plain message or as a stream, *this
-topic* of *this channel*. The relay and a site's parent also pass messages on: their rows for others say which.
+A row says that *this process* accepts from *this sender*, as a plain message or as a stream, *this topic* of *this
+channel*. The relay and a site's parent process also pass messages on: only those that the receiver's rows accept.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from nvflare.fuel.f3.cellnet.defs import CellChannel, CellChannelTopic
 from assistlearn.reach.flare.guard.processes import Process
 
 Sender: TypeAlias = Literal["relay", "relay-job", "site", "job", "admin", "own site", "own job"]
-"""Who a message is from: the relay, its process in this job, another site, its process in this job, a session of the
-admin; and, on this machine, the site or the relay itself and its own jobs."""
+"""Who sends a message: the relay, the relay's process in this job, another site, that site's process in this job, or an
+admin's session. On this machine: the parent process of the site or the relay, or one of its own jobs."""
 
 Form: TypeAlias = Literal["plain", "stream"]
-"""How it came: as one message, or in pieces."""
+"""How a message comes: as one, or in pieces."""
 
 
 class Row(NamedTuple):
-    """One thing that a process takes.
+    """One kind of message that a process accepts.
 
     Attributes
     ----------
     process : str
-        Which kind of process takes it.
+        Which kind of process accepts it.
     sender : str
         From whom.
     form : {"plain", "stream"}
@@ -103,13 +103,13 @@ _RELAY_JOB = [
 ]
 
 TAKEN: frozenset[tuple[str, ...]] = frozenset((*_SITE, *_JOB, *_RELAY, *_RELAY_JOB))
-"""All rows. What a relay's process is told by the relay's own other process is not listed: it is taken."""
+"""All rows. Messages between the relay's own processes are not listed: they are always accepted."""
 
 METHODS: dict[str, frozenset[str]] = {
     "relay-job": frozenset({"lead", "leads"}),
     "job": frozenset({"ask", "bring", "fetch"}),
 }
-"""Which methods of our part of a job may be called, by whom."""
+"""Which methods of our part of a job each sender may call."""
 
 REQUESTS = ("scheduler.check_resource", "scheduler.cancel_resource", "train.deploy", "train.start_job", "train.abort")
 """What the relay may ask of a site's parent: whether it can take a job, to take it, to start it, to end it."""

@@ -15,7 +15,7 @@ LOOK = 2.0
 
 
 def end_with_parent() -> None:
-    """Let this process end when its parent has, whatever it is at; what an agent was at can be done again."""
+    """Make this process end when its parent has ended, even during work; an agent's work can be repeated."""
     threading.Thread(target=_watch, args=(os.getppid(),), name="orphans", daemon=True).start()
 
 

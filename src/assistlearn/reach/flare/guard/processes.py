@@ -9,11 +9,11 @@ Process: TypeAlias = Literal["site", "job", "relay", "relay-job"]
 """A site's parent; its process in a job; the relay; the relay's process in a job."""
 
 MODULE = "assistlearn.reach.flare.guard.behind_guard"
-"""What is started for every one of them."""
+"""The module that is started for each of them."""
 
 
 def command(process: Process) -> list[str]:
-    """Return how a process is started; its own arguments follow. Nothing is imported from the folder it is started in.
+    """Return the command that starts a process, without its arguments. It imports nothing from the folder it starts in.
 
     >>> command("job")[1:]
     ['-u', '-P', '-m', 'assistlearn.reach.flare.guard.behind_guard', 'job']

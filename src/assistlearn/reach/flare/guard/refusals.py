@@ -1,4 +1,4 @@
-"""What was refused: in the log and in the agent's ledger, never so much that it fills a disk.
+"""Writes down what was refused, in the log and in the agent's ledger, but never so much that it fills a disk.
 
 A sender's first message on a topic is written down at once; what follows is counted, and written once a minute at the
 most. All senders together get :data:`BURST` lines and after that one every :data:`REFILL` seconds.
@@ -23,10 +23,10 @@ REFILL = 30.0
 """Seconds after which one line more may be written."""
 
 MANY = 512
-"""Of how many senders and topics a count is kept; the others are counted together."""
+"""How many pairs of sender and topic are counted one by one; all others are counted together."""
 
 KEPT = 1 << 20
-"""Bytes of a content that are kept until it is written down; of a longer one, the first."""
+"""How many bytes at the start of a content are kept until it is written down."""
 
 Record: TypeAlias = Callable[[str, str, bytes], None]
 """Writes a refusal down: who sent what, with which content."""
@@ -50,7 +50,7 @@ class Refusals:
     Parameters
     ----------
     record : callable or None
-        Where to, beside the log.
+        Writes a refusal down in another place than the log; None for the log alone.
     clock : callable, optional
         Returns seconds that only grow.
     """
@@ -65,7 +65,7 @@ class Refusals:
         self._news = threading.Event()
 
     def note(self, peer: str, what: str, why: str, content: bytes | bytearray | memoryview) -> None:
-        """Take note of a refusal; returns at once."""
+        """Count a refusal, and return at once."""
         with self._lock:
             key = (peer, what) if (peer, what) in self._counts or len(self._counts) < MANY else SEVERAL
             count = self._counts.setdefault(key, _Count(why, b""))
@@ -75,7 +75,7 @@ class Refusals:
         self._news.set()
 
     def start(self) -> None:
-        """Write, from now on, in a thread of its own."""
+        """Start the thread that writes refusals down."""
         threading.Thread(target=self._work, name="refusals", daemon=True).start()
 
     def _work(self) -> None:

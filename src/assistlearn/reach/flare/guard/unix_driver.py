@@ -1,8 +1,8 @@
 """A site's parent and its jobs talk over a Unix socket, which only their user can reach.
 
-FLARE's own way is a TCP port on loopback, to which every program on the machine can connect, and give commands. The
-socket lies in a folder that only the user can enter, and whoever connects is asked by the kernel who they are. It is
-reached through an open folder (``/proc/self/fd``): names of sockets are at most 108 bytes, those of folders are not.
+FLARE itself uses a TCP port on loopback: every program on the machine can connect to it, and give commands. Our socket
+is in a folder that only the user can enter, and the kernel says which user connects. The socket is reached through an
+open folder (``/proc/self/fd``): the name of a socket has at most 108 bytes, but the path of a folder may be longer.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class UnixDriver(BaseDriver):  # type: ignore[misc]
 
     @staticmethod
     def capabilities() -> dict[str, Any]:
-        """Return that FLARE sends signs of life, and that there is no TLS to ask for."""
+        """Return that FLARE sends heartbeats over it, and that it has no TLS."""
         return {DriverCap.SEND_HEARTBEAT.value: True, DriverCap.SUPPORT_SSL.value: False}
 
     @staticmethod
@@ -55,11 +55,11 @@ class UnixDriver(BaseDriver):  # type: ignore[misc]
         return url, url
 
     def listen(self, connector: ConnectorInfo) -> None:
-        """Take connections until it is told to stop."""
+        """Accept connections until :meth:`shutdown` is called."""
         self.connector = connector
         path = _path(connector)
         with _reachable(path) as short:
-            path.unlink(missing_ok=True)  # of a process that was killed; a kit is started once at a time
+            path.unlink(missing_ok=True)  # left by a process that was killed; a kit runs once at a time
             self._server = _Server(short, self, connector)
         with contextlib.closing(self._server.socket):
             self._server.serve_forever()
@@ -109,7 +109,7 @@ def _path(connector: ConnectorInfo) -> Path:
 
 @contextlib.contextmanager
 def _reachable(path: Path) -> Iterator[str]:
-    """Give a short name of a path for a moment."""
+    """Yield a short name of a path, which is valid within the block."""
     folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
     try:
         yield f"/proc/self/fd/{folder}/{path.name}"

@@ -1,4 +1,4 @@
-"""Whether an authority signs a request: the network's file says who is who, the record which keys are known."""
+"""Whether an authority signs a request: the network's file says who takes part, the record which keys are known."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def admitted(
     renew : bool
         Whether another key may take the place of one that is still valid.
     now : datetime
-        At this moment.
+        The present time.
     """
     kinds = kinds_of(network, [one.name for one in requested])
     if len({fingerprint(one.key) for one in requested}) < len(requested):
@@ -43,7 +43,7 @@ def admitted(
 
 
 def kinds_of(network: Network, names: list[str]) -> list[Kind]:
-    """Return what the names of one request are: the network's file says so, not the request."""
+    """Return the kinds of kit for the names in one request; the network's file decides, not the request."""
     if names == [network.relay]:
         return ["relay"]
     first = names[0]
@@ -59,7 +59,7 @@ def kinds_of(network: Network, names: list[str]) -> list[Kind]:
 
 
 def _check_key(name: str, key: str, standing: Standing) -> None:
-    """Refuse a key that is another's, or was revoked."""
+    """Refuse a key that belongs to another name, or was revoked."""
     if standing.signed.key != key:
         return
     if standing.signed.name != name:
@@ -69,7 +69,7 @@ def _check_key(name: str, key: str, standing: Standing) -> None:
 
 
 def _check_place(name: str, key: str, standing: Standing, renew: bool, now: datetime) -> None:
-    """Refuse a name that another key has at this moment."""
+    """Refuse a name that has a valid certificate for another key, unless ``renew`` permits a new key."""
     if standing.signed.name == name and standing.signed.key != key and standing.is_valid(now) and not renew:
         raise NetworkError(
             f"{name!r} has a certificate for another key, valid until {standing.signed.until:%d %B %Y}. If its owner "

@@ -33,10 +33,10 @@ AUTHORITY_DAYS = 3650
 """How long the authority of a network is valid."""
 
 AUTHORITY_BITS = 3072
-"""Of its key."""
+"""Bits of the authority's key."""
 
 SHORTEST = 12
-"""Letters of a passphrase."""
+"""Characters of a passphrase, at the least."""
 
 KEY, CERTIFICATE, FILE, RECORD, LIST = "authority.key", "rootCA.pem", "network.toml", "record.jsonl", "revoked.crl"
 
@@ -55,14 +55,14 @@ def found(file: Path, folder: Path, passphrase: str) -> Authority:
     write_secret(folder / KEY, locked(issuer.key, passphrase))
     write_secret(folder / CERTIFICATE, _pem(issuer.certificate).encode())
     shutil.copyfile(file, folder / FILE)
-    Record(folder / RECORD).append()  # there from the first day: a record that is missing is one that was lost
+    Record(folder / RECORD).append()  # made at once: a record that is missing later was lost
     made = Authority(folder)
     made.list_revoked(issuer)
     return made
 
 
 class Authority:
-    """A network's authority, as its folder has it. The key is opened for what needs it, with its passphrase.
+    """A network's authority, read from its folder. Its key stays locked until :meth:`opened` gets the passphrase.
 
     Parameters
     ----------
@@ -136,9 +136,9 @@ class Authority:
         issuer : Issuer
             The authority, opened.
         name : str
-            The member's; an initiator's admin goes with it.
+            The member's name; the certificates of an initiator's admin are revoked, too.
         replaced : bool
-            Whether only those are meant that a newer one has taken the place of.
+            Whether to revoke only certificates that a newer one has replaced.
         """
         now = datetime.now(UTC)
         mine = [one for one in self.record.standings() if one.signed.name in (name, admin_name(name))]
@@ -148,7 +148,7 @@ class Authority:
         ]
         unlisted = [one for one in mine if int(one.signed.serial, 16) in self._unlisted()]
         if not gone and unlisted:
-            self.list_revoked(issuer)  # an earlier try has broken off after the record
+            self.list_revoked(issuer)  # an earlier try stopped after it wrote the record
             return unlisted
         if not gone:
             known = sorted({one.signed.name for one in self.record.standings() if one.is_valid(now)})
@@ -158,7 +158,7 @@ class Authority:
         return gone
 
     def _unlisted(self) -> set[int]:
-        """Return what the record says is revoked, and the list on disk does not."""
+        """Return the serial numbers that are revoked in the record, but not in the list on disk."""
         listed = read_list(self.revoked.read_bytes(), self.certificate, self.revoked)
         return self.record.revoked().keys() - {entry.serial_number for entry in listed}
 

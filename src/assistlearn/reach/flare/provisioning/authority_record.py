@@ -1,4 +1,4 @@
-"""What an authority has done: one line for each certificate signed or revoked, only ever appended."""
+"""What an authority has done: a line for each certificate signed or revoked, and for each list. It only grows."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Revoked(msgspec.Struct, frozen=True, tag_field="what", tag="revoked", forb
     at : datetime
         When.
     name, serial : str
-        Whose, and which.
+        The name in the certificate, and the certificate's number.
     """
 
     at: datetime
@@ -66,7 +66,7 @@ class Listed(msgspec.Struct, frozen=True, tag_field="what", tag="listed", forbid
     at : datetime
         When.
     number : int
-        The list's.
+        The number of the list.
     """
 
     at: datetime
@@ -78,14 +78,14 @@ Line = Signed | Revoked | Listed
 
 @dataclass(frozen=True)
 class Standing:
-    """How a certificate stands.
+    """A certificate, and whether it was revoked.
 
     Attributes
     ----------
     signed : Signed
         The certificate.
     revoked : datetime or None
-        When it was revoked.
+        When it was revoked; None where it was not.
     """
 
     signed: Signed
@@ -97,7 +97,7 @@ class Standing:
 
 
 class Record:
-    """The lines of a file.
+    """The record of an authority, in a file of lines.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class Record:
         return found
 
     def standings(self) -> Sequence[Standing]:
-        """Return how every certificate stands, oldest first."""
+        """Return every certificate, oldest first, and whether it was revoked."""
         lines = self.lines()
         revoked = {line.serial: line.at for line in lines if isinstance(line, Revoked)}
         return [Standing(line, revoked.get(line.serial)) for line in lines if isinstance(line, Signed)]

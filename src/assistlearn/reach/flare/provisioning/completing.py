@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def join(folder: Path, membership: Membership) -> Kit:
     """Complete the kit in a folder, or renew the certificates in it, and return it.
 
-    Nothing is written unless all of it is right.
+    Nothing is written unless everything in the membership is right.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def join(folder: Path, membership: Membership) -> Kit:
 
 
 def root_of(folder: Path) -> str | None:
-    """Return the fingerprint of the authority that a kit has taken before; None where it has none."""
+    """Return the fingerprint of the authority that a kit has already; None where it has none."""
     from cryptography import x509
 
     path = folder / "startup" / "rootCA.pem"

@@ -1,4 +1,4 @@
-"""Fingerprints: short enough to be read over the telephone, too long to be met twice."""
+"""Fingerprints of keys: short enough to read over the telephone, too long for two keys to have the same."""
 
 from __future__ import annotations
 

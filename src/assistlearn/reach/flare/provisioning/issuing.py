@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from cryptography.x509 import Certificate, CertificateRevocationList
 
 BITS = 2048
-"""Of a member's key: what FLARE writes between sites has room for keys of this size, and of no other."""
+"""Bits of a member's key: FLARE's messages between sites have room for keys of this size only."""
 
 EARLIER = timedelta(minutes=5)
-"""How long before its making a certificate begins to be valid: clocks differ a little."""
+"""A certificate is valid from this long before it was made, since clocks differ a little."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Issuer:
     certificate : Certificate
         Its own, signed by itself; everybody in the network has it.
     key : RSAPrivateKey
-        Its secret.
+        Its private key.
     """
 
     certificate: Certificate
@@ -50,7 +50,7 @@ class Issuer:
         return cls(certificate, key)
 
     def issue(self, kind: Kind, name: str, org: str, public_key: RSAPublicKey, days: int) -> Certificate:
-        """Return a certificate: for a name, for what its kit is for, and for nothing else."""
+        """Return a certificate for one name and one kind of kit, and for no other use."""
         from nvflare.lighter.utils import Identity, generate_cert
 
         end = self.certificate.not_valid_after_utc
@@ -101,7 +101,7 @@ def key_bytes(key: RSAPrivateKey) -> bytes:
 
 
 def kind_of(certificate: Certificate) -> Kind:
-    """Return what kind of kit a certificate is for; only the relay's may be shown to those that connect."""
+    """Return what kind of kit a certificate is for; only the relay's may be shown by a server."""
     from cryptography import x509
     from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
@@ -136,7 +136,7 @@ def _after(days: int) -> datetime:
 
 
 def _limits(kind: Kind) -> list[tuple[Any, bool]]:
-    """Return what a certificate may be used for. The relay's own processes connect to it: it is a client, too."""
+    """Return what a certificate may be used for. The relay is a client, too: its own processes connect to it."""
     from cryptography import x509
     from cryptography.x509.oid import ExtendedKeyUsageOID as Use
 

@@ -1,4 +1,4 @@
-"""A private key under a passphrase: PKCS #8, whose password is made of the passphrase by scrypt.
+"""A private key under a passphrase: PKCS #8, with a password that scrypt derives from the passphrase.
 
 PKCS #8 as libraries write it stretches its password 2,048 times, and PKCS #12 lets guesses be tried against a cheap
 checksum. Here a guess costs some tenths of a second and 128 MiB of memory.
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 COST, BLOCK = 1 << 17, 8
-"""Of scrypt: its cost, and the size of its blocks."""
+"""The cost of scrypt, and the size of its blocks."""
 
 _HEADER = re.compile(rb"scrypt n=(\d{1,7}) r=(\d{1,2}) salt=([0-9a-f]{32})\n")
 
 
 def locked(key: RSAPrivateKey, passphrase: str) -> bytes:
-    """Return a key under a passphrase: a line about the password, then the key in PEM."""
+    """Return a key under a passphrase: a line with the values for scrypt, then the encrypted key in PEM."""
     from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
     salt = os.urandom(16)
@@ -32,7 +32,7 @@ def locked(key: RSAPrivateKey, passphrase: str) -> bytes:
 
 
 def unlocked(content: bytes, passphrase: str, where: object) -> RSAPrivateKey:
-    """Return the key again.
+    """Return the key that :func:`locked` has put under a passphrase.
 
     Parameters
     ----------

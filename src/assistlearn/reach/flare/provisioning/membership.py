@@ -1,8 +1,8 @@
 """What a member gets from the authority: certificates, the network's name, where the relay is. No secret, no code.
 
-What a site allows is not among it: the member's own installation writes that (:mod:`.provision`), so that nobody who
-sends a membership can loosen it. It is one JSON file of a few thousand bytes; nothing in it is a path, and nothing is
-unpacked.
+It does not say what a site allows: the member's own installation writes that (:mod:`.provision`), so that nobody who
+sends a membership can loosen it. A membership is one JSON file of a few thousand bytes; nothing in it is a path, and
+nothing is unpacked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FORMAT = 1
 
 
 class Membership(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A member's certificates, and what it has to know of the network.
+    """A member's certificates, and what it must know about the network.
 
     Attributes
     ----------
@@ -70,12 +70,12 @@ class Membership(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_membership(path: Path) -> Membership:
-    """Read a member's file.
+    """Read a membership from its file.
 
     Raises
     ------
     NetworkError
-        It is too large, or not such a file.
+        The file is too large, or holds no membership.
     """
     try:
         return msgspec.json.decode(read_small(path, LARGEST_LIST), type=Membership)

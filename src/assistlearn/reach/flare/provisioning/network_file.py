@@ -16,10 +16,10 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 HOST = re.compile(r"(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*")
 RESERVED = ("server", "relay", "admin")
 LONGEST_HOST = 64
-"""Letters of the relay's host name, which is in its certificate."""
+"""Characters of the relay's host name, at the most: it is in the relay's certificate."""
 
 LONGEST_INITIATOR = 54
-"""Letters of the initiator's name: its admin's, which is made of it, must fit into a certificate."""
+"""Characters of an initiator's name, at the most: its admin's name contains it, and must fit into a certificate."""
 
 
 class Network(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,19 +28,19 @@ class Network(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     name : str
-        Of the network.
+        The network's name.
     relay : str
         The host name by which every organisation reaches the relay.
     organisations : tuple of str
         Their names; each is the name of the organisation's agent, too.
     initiator : str
-        Which of them starts runs, where it is one.
+        The organisation that starts runs, where only one does.
     port : int
         The relay's only port.
     valid_days : int
         How long certificates are valid.
     initiators : tuple of str
-        Which of them start runs, where they are several.
+        The organisations that start runs, where several do.
 
     Examples
     --------

@@ -30,12 +30,12 @@ HEARTBEAT_TIMEOUT = 40
 
 @dataclass(frozen=True)
 class Place:
-    """What every kit of a network says.
+    """A network and the place of its relay, which every kit contains.
 
     Attributes
     ----------
     network : str
-        Its name.
+        The network's name.
     relay, port : str, int
         Where the relay is.
     """
@@ -78,7 +78,7 @@ def create_kits(network: Network, out: Path) -> dict[str, Path]:
 
 
 def _fill(network: Network, work: Path, ready: Path) -> None:
-    """Make kits, each with a key and a certificate; the authority exists only meanwhile."""
+    """Make kits, each with a key and a certificate; the authority's key is not kept."""
     from cryptography.hazmat.primitives.serialization import Encoding
 
     place = Place(network.name, network.relay, network.port)
@@ -105,7 +105,7 @@ def blank_kit(place: Place, kind: Kind, organisation: str, work: Path) -> Path:
     Parameters
     ----------
     place : Place
-        What every kit of the network says.
+        The network and its relay.
     kind : {"site", "relay", "admin"}
         What it is for.
     organisation : str
@@ -120,7 +120,7 @@ def blank_kit(place: Place, kind: Kind, organisation: str, work: Path) -> Path:
 
 
 def _provision(place: Place, organisations: Sequence[str], initiators: Sequence[str], work: Path) -> Path:
-    """Let FLARE write its files of a kit for each; return the folder with them, by the names in the certificates."""
+    """Have FLARE write its files of each kit; return the folder of the kits, named as in their certificates."""
     from nvflare.lighter.constants import CtxKey
     from nvflare.lighter.impl.static_file import StaticFileBuilder
     from nvflare.lighter.impl.workspace import WorkspaceBuilder

@@ -16,14 +16,14 @@ LARGEST_LIST = 16 * LARGEST
 
 
 def read_list(content: bytes, authority: Certificate, where: object) -> CertificateRevocationList:
-    """Return a list; raise where it is none, or not signed by this authority.
+    """Return a list of revoked certificates; raise if it is no such list, or not signed by this authority.
 
     Parameters
     ----------
     content : bytes
         The list, in PEM.
     authority : Certificate
-        Of the network.
+        The certificate of the network's authority.
     where : object
         Where the list came from, for error messages.
     """

@@ -1,4 +1,4 @@
-"""Files that come from others, read with a bound; files that are for their owner alone, written as a whole."""
+"""Reads files of others up to a limit; writes, whole or not at all, files that only their owner can read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def read_small(path: Path, largest: int = LARGEST) -> bytes:
     Raises
     ------
     NetworkError
-        There is none, it cannot be read, or is too large.
+        The file does not exist, cannot be read, or is too large.
     """
     try:
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""A request for certificates: a member's names and public keys, each signed with the private key that stays at home."""
+"""A request for certificates: a member's names and public keys, each signed with the private key, which is not sent."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ HASHES = ("sha256", "sha384", "sha512")
 
 @dataclass(frozen=True)
 class Requested:
-    """One name, and the public key that it is asked for.
+    """A name, and the public key that a certificate is requested for.
 
     Attributes
     ----------
     name : str
         The name.
     key : RSAPublicKey
-        Whoever asks has shown to have its private half.
+        The public key. The member has shown that it has the private key, too.
     """
 
     name: str
@@ -67,7 +67,7 @@ def make_request(folder: Path, name: str, role: Role) -> tuple[Path, str]:
 
 
 def _key_at(place: Path) -> RSAPrivateKey:
-    """Return a new key once it is on disk, or the one that an earlier try has left there."""
+    """Return the key that an earlier try has left on disk, or write a new one there and return it."""
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 

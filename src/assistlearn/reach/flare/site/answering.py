@@ -1,4 +1,4 @@
-"""Whom a site's agent answers: those whom its owner allows, from its table; all others at the door, without it."""
+"""Whom a site's agent answers from its table: those whom its owner allows. All others get an answer without it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ class Answering:
     def answer(self, asker: str, request: bytes) -> bytes:
         """Return the reply to a request; both are in the ledger.
 
-        Of somebody who is not allowed to ask, so many in a job: after that the ledger says how many there were.
+        Of somebody who may ask for nothing, the ledger has the first requests in a job one by one, and only counts the
+        others: see :data:`MOST_REFUSED`.
         """
         if not self._allows(asker):
             self._asked[asker] = self._asked.get(asker, 0) + 1
@@ -64,7 +65,7 @@ class Answering:
         return Ledger(self._description.models / "ledger.jsonl")
 
     def _allows(self, asker: str) -> bool:
-        """Whether the owner allows an asker anything: by its file, or by its consent, which may come at any time."""
+        """Return whether the owner allows an asker anything: in the agent file, or by consent, which may come later."""
         allowance = self._description.allow
         if allowance is None or asker in allowance.initiators:
             return allowance is not None

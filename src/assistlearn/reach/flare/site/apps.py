@@ -81,7 +81,7 @@ class Site:
     """
 
     def __init__(self, command: str) -> None:
-        from assistlearn.reach.flare.site.answering import Answering  # loads much, which a job at the relay never needs
+        from assistlearn.reach.flare.site.answering import Answering  # a large import, which the relay never needs
 
         if not re.fullmatch(r"[0-9a-f]{32}", command):
             raise NetworkError(f"{command!r} does not name the socket of a command.")
@@ -104,9 +104,9 @@ class Site:
 
     @published
     def bring(self, number: str, at: int, total: int, piece: bytes) -> int:
-        """Take a piece of a large request; return how many bytes of it are here.
+        """Keep a piece of a large request; return how many bytes of the request are here.
 
-        Nothing is taken of an asker whom the agent's owner does not allow anything: it never gets as far as that.
+        An asker whom the agent's owner allows nothing is refused first, and none of its pieces are kept.
         """
         self._answering().check_allowed(collab.caller)
         return self._arrivals.bring(collab.caller, number, at, total, piece)
@@ -121,7 +121,7 @@ class Site:
 
     @published
     def lead(self) -> None:
-        """Begin to carry requests for the command that waits at this site; for the relay to call."""
+        """Begin to carry requests for the command that waits at this site; only the relay may call this."""
         if collab.caller != "server":
             raise NetworkError("Only the relay starts a job.")
         if self._leading is None:
@@ -143,7 +143,7 @@ class Site:
     def _answer(self, asker: str, request: bytes) -> bytes:
         try:
             return self._answering().answer(asker, request)
-        except Exception as error:  # whoever asks must hear of it; the words may quote data and stay in the log
+        except Exception as error:  # the asker must hear of it; the error may quote data, and stays in the log
             logger.exception("The agent cannot answer")
             why = type(error).__name__
         text = f"Agent {os.environ.get(SITE, '?')!r} cannot answer ({why}). Its owner finds the reason in its site.log."

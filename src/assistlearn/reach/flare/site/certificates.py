@@ -24,7 +24,7 @@ RENEW = "Ask the network's authority to renew it ('assistlearn network renew'). 
 
 
 def check_certificate(kit: Kit, now: datetime) -> str:
-    """Return until when the kit's certificate is valid; raise where it is not, or of another network or key."""
+    """Return in words until when the kit's certificate is valid; raise if it is not, or of another network or key."""
     own, authority = _certificates(kit)
     for what, certificate in (("certificate", own), ("network's authority", authority)):
         _check_dates(kit, what, certificate, now)

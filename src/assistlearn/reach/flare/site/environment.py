@@ -1,4 +1,4 @@
-"""What ``site start`` tells the processes of a site's jobs, through their environment."""
+"""The environment variables by which ``site start`` tells the processes of a site's jobs what they need."""
 
 SITE = "ASSISTLEARN_SITE"
 """The organisation's name."""
@@ -7,7 +7,7 @@ AGENT_FILE = "ASSISTLEARN_AGENT"
 """The organisation's agent file."""
 
 COMMANDS = "ASSISTLEARN_COMMANDS"
-"""Where commands of this organisation leave word of the socket they wait at."""
+"""The folder in which commands of this organisation leave a note about the socket they wait at."""
 
 KIT = "ASSISTLEARN_KIT"
 """The folder of the site's kit, or the relay's."""

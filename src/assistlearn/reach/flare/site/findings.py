@@ -1,4 +1,4 @@
-"""What a site can know before anything is shared: its kit, its certificates, the relay, the clocks, its table."""
+"""What a site can check before anything is shared: its kit, its certificates, the relay, the clocks, its table."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _flare() -> str:
 
 
 def check_agent(kit: Kit, file: Path) -> str:
-    """Return what the agent of a site is; raise where its file or table is not right for this site."""
+    """Return the agent of a site in words; raise if its file or table is not right for this site."""
     description = load_description(file)
     check_described(kit, description)
     agent = load_agent(description)

@@ -1,4 +1,4 @@
-"""FLARE's marks for the methods that it may call; FLARE has no types, so they are given here."""
+"""FLARE's marks for the methods that it may call, with the types that FLARE itself does not declare."""
 
 from __future__ import annotations
 

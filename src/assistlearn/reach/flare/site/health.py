@@ -1,4 +1,4 @@
-"""How a site is, as it says itself in its kit, and as somebody finds it who asks."""
+"""The health of a site: what it reports in its kit, and what ``site status`` finds."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ SILENCE = 60.0
 """Seconds without a sign of life after which FLARE's process is started anew."""
 
 OLD = 30.0
-"""Seconds after which what a site has said of itself no longer counts."""
+"""Seconds after which a site's last report no longer counts."""
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """What a running site says of itself, every few seconds, in ``KIT/status.json``.
+    """What a running site reports about itself, every few seconds, in ``KIT/status.json``.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     flare : int or None
         FLARE's process; None while it is being started anew.
     since, said : datetime
-        When the site was started; when this was said.
+        When the site was started; when this was written.
     starts : int
         How often FLARE's process has been started.
     silent : float
@@ -41,9 +41,9 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     jobs : tuple of str
         The jobs that run.
     last_line : str
-        Of the log.
+        The last line of the log.
     lost_lines : int
-        Lines of the log that the disk did not take.
+        Lines of the log that could not be written to the disk.
     """
 
     name: str
@@ -67,12 +67,12 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def serves(self) -> bool:
-        """Whether it does what it can: a relay listens, a site tries to reach the relay."""
+        """Whether the process does its part: a relay listens, a site is connected or tries to be."""
         return self.lives and (self.connected or self.kind == "site")
 
     @property
     def words(self) -> str:
-        """What is the case, in words."""
+        """The health, in words for people."""
         if self.flare is None:
             return "FLARE's process is being started"
         if not self.lives:
@@ -83,13 +83,13 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def say(kit: Kit, health: Health) -> None:
-    """Write down how a site is; on a full disk what was said before grows old, which is noticed."""
+    """Write down how a site is; on a full disk the last report stays and grows old, which is noticed."""
     with suppress(OSError):
         write_bytes(status_file(kit.folder), msgspec.json.encode(health) + b"\n")
 
 
 def found(kit: Kit, now: datetime | None = None) -> tuple[bool, str, Health | None]:
-    """Return whether a site is well, in words what is the case, and what it said last of itself."""
+    """Return whether a site is well, how it is in words, and its last report."""
     pid = holder(kit.folder)
     health = _said(kit.folder)
     if pid is None:
@@ -104,7 +104,7 @@ def found(kit: Kit, now: datetime | None = None) -> tuple[bool, str, Health | No
 
 
 def status_file(folder: Path) -> Path:
-    """Return where a site says how it is."""
+    """Return the file in which a site reports how it is."""
     return folder / "status.json"
 
 

@@ -1,4 +1,4 @@
-"""What FLARE leaves of every job in a kit, removed when the job is over."""
+"""Removes the folders that FLARE leaves of every job in a kit, when the job is over."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GRACE = 20.0
 """Seconds for which the folder of a job that has ended stays: FLARE may still look into it."""
 
 UNKNOWN = 600.0
-"""Seconds without a change after which a folder goes whose job was never seen to run: it may be about to start."""
+"""Seconds without a change after which the folder of a job that was never seen to run is removed: it may start yet."""
 
 _PLACES = (".", "jobs", "snapshots")
 """Where in a kit FLARE has a folder for each job: at a site, and at the relay."""
@@ -30,7 +30,7 @@ _OVER = ("FINISHED:", "FAILED_TO_RUN", "ABANDONED")
 
 
 def jobs_below(process: int) -> set[str]:
-    """Return the jobs that run in processes which this one has started, at whatever remove."""
+    """Return the jobs that run in the processes below this one: its children, their children and so on."""
     found: set[str] = set()
     with suppress(psutil.NoSuchProcess):
         for below in psutil.Process(process).children(recursive=True):
@@ -49,7 +49,7 @@ def sweep(kit: Path, running: Set[str], ended: Set[str]) -> list[str]:
     running : set of str
         Jobs that are not over.
     ended : set of str
-        Jobs that are.
+        Jobs that are over.
     """
     over = [folder for folder in _folders(kit) if folder.name not in running and _idle(folder) >= _wait(folder, ended)]
     return _remove(kit, over)
@@ -71,7 +71,7 @@ def _folders(kit: Path) -> Iterator[Path]:
 def _idle(folder: Path) -> float:
     """Return for how many seconds nothing has been written to a folder."""
     newest = 0.0
-    for place, _, files in os.walk(folder):  # what vanishes meanwhile, FLARE has removed
+    for place, _, files in os.walk(folder):  # FLARE may remove files meanwhile
         for path in (place, *(os.path.join(place, file) for file in files)):
             with suppress(OSError):
                 newest = max(newest, os.lstat(path).st_mtime)
@@ -79,10 +79,10 @@ def _idle(folder: Path) -> float:
 
 
 def _wait(folder: Path, ended: Set[str]) -> float:
-    """Return for how long nothing must have happened in a folder before it is removed.
+    """Return for how many seconds nothing must have been written to a folder before it is removed.
 
-    At the relay FLARE has work to do after the end of a job, and is lost without the job's record. It writes there when
-    it is done, and removes the job's other folder itself.
+    At the relay FLARE has work to do after the end of a job, and fails without the job's record. When it is done, it
+    writes to the record, and removes the job's other folder itself.
     """
     if folder.parent.name == "jobs":
         finished = _recorded_as_over(folder) and not (folder.parents[1] / folder.name).exists()
@@ -101,7 +101,7 @@ def _recorded_as_over(folder: Path) -> bool:
 
 
 def _remove(kit: Path, folders: list[Path]) -> list[str]:
-    """Remove folders such that FLARE finds all of one or nothing."""
+    """Remove folders. Each is renamed first, so that FLARE finds all of it or nothing."""
     for folder in folders:
         with suppress(OSError):
             os.replace(folder, kit / f"{_REMOVED}{folder.parent.name}-{folder.name}")

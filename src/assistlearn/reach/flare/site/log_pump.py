@@ -1,8 +1,8 @@
 """The log of FLARE's processes on its way from their pipe to a file and to the screen.
 
-The pipe is read whatever happens: a process whose pipe is full stops at its next word, and hangs for good. What the
-disk or the screen does not take is dropped, each for itself, and as soon as it takes something again, it is told how
-much.
+The pipe is always read: a process whose pipe is full stops at its next output, and hangs. A line that the disk or the
+screen does not accept is dropped there. As soon as that place accepts lines again, it gets a line that says how many
+are missing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import IO
 
 LONGEST = 2**16
-"""Bytes of a line; a longer one is taken for several."""
+"""Bytes of a line, at the most; a longer one is treated as several."""
 
 WAITING = 1_000
 """Lines that wait for a slow screen."""
@@ -26,7 +26,7 @@ class Outlet:
     Parameters
     ----------
     write : callable
-        Takes a line with its end; raises ``OSError`` where it cannot.
+        Writes a line with its end; raises ``OSError`` where it cannot.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Outlet:
         self.why = ""
 
     def put(self, line: bytes) -> None:
-        """Pass a line on, after word of those that were dropped before; or drop it."""
+        """Write a line, after a line that says how many were dropped before; drop it where that fails."""
         with self._one_at_a_time:
             try:
                 if self._untold:
@@ -63,7 +63,7 @@ class Outlet:
 
 
 class Screen:
-    """Shows lines without ever holding up whoever brings them: a screen may be closed, or stand still.
+    """Shows lines without ever making the caller wait: a screen may be closed, or blocked.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Screen:
             self._outlet.drop("the screen was too slow")
 
     def close(self, seconds: float) -> None:
-        """Show what is left, for so many seconds at the most."""
+        """Show the lines that still wait; give up where that takes too long."""
         try:
             self._waiting.put(None, timeout=seconds)
         except queue.Full:
@@ -104,7 +104,7 @@ class Screen:
 
 
 def printable(words: str) -> str:
-    r"""Return words in which nothing is left that a terminal would take for a command.
+    r"""Return a text with ``?`` for every character that a terminal could take for a command.
 
     >>> printable("a \x1b[2J name\tof café")
     'a ?[2J name\tof café'
@@ -113,7 +113,7 @@ def printable(words: str) -> str:
 
 
 class LogPump(threading.Thread):
-    """Reads a pipe to its end.
+    """Reads a pipe to its end, and passes its lines on.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class LogPump(threading.Thread):
     show : callable or None
         Takes a line for the screen, without its end.
     taken : callable
-        Takes a line first, and returns whether it was not for people.
+        Gets every line first; a line for which it returns True is not passed on.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class LogPump(threading.Thread):
         self.last = ""
 
     def run(self) -> None:
-        """Pass lines on until nobody is left who could write one."""
+        """Pass lines on until all writers have closed the pipe."""
         with self._source as source:
             while line := source.readline(LONGEST):
                 if not self._taken(line):

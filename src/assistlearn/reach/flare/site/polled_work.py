@@ -1,7 +1,7 @@
 """A site's work behind short calls: long work goes on between them, so that silence means trouble, not work.
 
-Whoever asks sends a request under a number of its own making and gets, within some seconds, the answer or word that the
-site is still at it; then it asks for that number again. The same number never starts the work twice.
+The asker sends a request under a number that it has chosen. Within some seconds it gets the answer, or hears that the
+site is still at work; then it asks for that number again. The same number never starts the work twice.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal
 from assistlearn.errors import NetworkError
 
 Standing = Literal["done", "working", "unknown"]
-"""How a request stands."""
+"""Whether a request is answered, in work, or not known."""
 
 
 @dataclass
@@ -25,17 +25,17 @@ class _Work:
 
 
 class PolledWork:
-    """Takes one piece of work after the other.
+    """Does one piece of work after the other.
 
     Parameters
     ----------
     work : callable
-        From the asker's name and the request to the answer; it does not raise.
+        Gets the asker's name and the request, and returns the answer; it must not raise.
     hold : float, default=10
         Seconds that a call is held at the most.
     most : int, default=16
-        Askers whose last answers are kept, or are at work, at the most; another one then takes the place of one whose
-        answer has been there for longest.
+        How many askers may have a request in work or an answer that is kept. A further asker takes the place of the one
+        with the oldest request that is answered.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class PolledWork:
         self._guard = threading.Lock()
 
     def ask(self, asker: str, number: str, request: bytes | None) -> tuple[Standing, bytes]:
-        """Return the answer to a request, or how it stands; without a request, ask for one that was brought before."""
+        """Return how a request stands, and its answer; without a request, ask about an earlier one by its number."""
         with self._guard:
             work = self._last.get(asker)
             if work is None or work.number != number:

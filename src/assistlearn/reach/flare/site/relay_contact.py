@@ -19,7 +19,7 @@ APART = 60.0
 
 
 def knock(kit: Kit) -> str:
-    """Return what the relay says is the time, after a handshake in which both sides show their certificates."""
+    """Return the time that the relay tells, after a handshake in which both sides show their certificates."""
     try:
         context = ssl.create_default_context(cafile=str(kit.authority))
         context.load_cert_chain(kit.certificate, kit.key)

@@ -1,7 +1,7 @@
-"""Who was revoked is not talked to: the list in a kit, looked at again whenever it has changed.
+"""Refuses whoever is on the list of revoked certificates in a kit. The list is read again whenever it has changed.
 
-A site or the relay that runs takes up a new list by itself: a connection of a revoked certificate is ended, a new one
-is refused, whatever name it gives, and a message that was sealed with one is not opened (:mod:`.sealing`).
+A running site or relay uses a new list by itself. It ends connections that use a revoked certificate, refuses new ones
+under any name, and does not open messages that were sealed with such a certificate (:mod:`.sealing`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Revocations:
         return serial in self._serials
 
     def look(self) -> None:
-        """Read the list where it has changed; one that is not right, or older, does not replace the one before."""
+        """Read the list if it has changed; a list that is invalid or older does not replace the one before."""
         with self._lock:
             try:
                 status = self._path.stat()
@@ -90,12 +90,12 @@ def is_revoked(certificate: bytes | x509.Certificate) -> bool:
 
 @lru_cache(maxsize=256)
 def _serial(certificate: bytes) -> int:
-    """Return the number of a certificate; it is asked for with every message."""
+    """Return the serial number of a certificate; it is cached, since every message needs it."""
     return x509.load_pem_x509_certificate(certificate).serial_number
 
 
 def install_revocation() -> None:
-    """Let this process, a site's or the relay's, refuse and end connections of revoked certificates."""
+    """Make this process, a site's or the relay's, refuse and end connections that use revoked certificates."""
     from nvflare.fuel.f3.drivers.base_driver import BaseDriver
     from nvflare.private.fed.utils.identity_utils import IdentityVerifier
 
@@ -122,7 +122,7 @@ class Connections:
         self._drivers: set[Any] = set()
 
     def refusing(self, add: Callable[..., Any]) -> Callable[..., Any]:
-        """Return FLARE's function that takes a new connection, such that it refuses those of revoked certificates."""
+        """Return FLARE's function that adds a connection, changed so that it refuses revoked certificates."""
 
         @wraps(add)
         def added(driver: Any, connection: Any) -> Any:
@@ -140,11 +140,11 @@ class Connections:
             threading.Event().wait(LOOK)
             try:
                 self.end_revoked()
-            except Exception:  # of a connection that ends by itself at this moment; it is looked at again
+            except Exception:  # a connection may end by itself at this moment; the next look tries again
                 logger.exception("Connections of revoked certificates could not be ended, and are tried again")
 
     def end_revoked(self) -> None:
-        """Look once."""
+        """End the connections whose certificate is revoked by now."""
         for driver in list(self._drivers):
             for connection in list(driver.connections.values()):
                 if self._is_revoked(connection):
@@ -158,7 +158,7 @@ class Connections:
 
 
 def _refusing_revoked(verify: Callable[..., Any]) -> Callable[..., Any]:
-    """Return FLARE's function that checks who registers, such that it refuses revoked certificates."""
+    """Return FLARE's function that checks who registers, changed so that it refuses revoked certificates."""
 
     @wraps(verify)
     def verified(verifier: Any, *arguments: Any, **options: Any) -> Any:

@@ -35,7 +35,7 @@ class RotatingLog:
         self._file: FileIO | None = None
 
     def write(self, line: bytes) -> None:
-        """Append a line; raise ``OSError`` where the disk does not take all of it, and then leave nothing of it."""
+        """Append a line; where the disk does not take all of it, remove its beginning and raise ``OSError``."""
         file = self._file or self._opened()
         size = os.fstat(file.fileno()).st_size
         if size and size + len(line) > self._limit:
@@ -57,7 +57,7 @@ class RotatingLog:
             self._file = None
 
     def _opened(self) -> FileIO:
-        self._file = FileIO(self._path, "a")  # not buffered: what was refused would come up again with the next line
+        self._file = FileIO(self._path, "a")  # not buffered: a buffer would write a refused line again later
         return self._file
 
     def _begun_anew(self) -> FileIO:
@@ -72,10 +72,10 @@ class RotatingLog:
 
 
 def cut_back(path: Path, limit: int = LIMIT) -> None:
-    """Put aside what a log holds that another process appends to, if it is too large; one older part is kept.
+    """Empty a log that another process appends to, if it is too large; its content is kept as one older part.
 
-    The file stays the same, and is emptied: whoever appends to it goes on at its beginning. Where the disk has no room
-    for the older part, it is let go of.
+    The file itself stays, so that the other process goes on at its beginning. Where the disk has no room for the older
+    part, the content is lost.
     """
     with suppress(OSError):
         if path.stat().st_size > limit:

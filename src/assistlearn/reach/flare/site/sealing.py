@@ -1,8 +1,8 @@
-"""Between sites nothing is taken that is not sealed: encrypted for this site, signed by the site that it names.
+"""Refuses messages between sites that are not sealed: encrypted for this site, signed by the site that they name.
 
-FLARE encrypts what we send (``secure=True``), but takes messages that claim to come from another site without asking
-whether they were encrypted, and takes a certificate without asking whether it is that of whom it asked. A relay that
-was changed could use either to speak in a site's name, or to read along. Here both are asked.
+FLARE encrypts what we send (``secure=True``). But it accepts a message in another site's name without checking that it
+was encrypted, and a certificate without checking that it belongs to the site that was asked for. A relay that was
+changed could use either to speak in a site's name, or to read messages. Here both are checked.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SECURE = True
 
 
 def seal() -> None:
-    """Let this process refuse unsealed messages between sites, and certificates in another's name."""
+    """Make this process refuse unsealed messages between sites, and certificates in another's name or revoked."""
     CoreCell.decrypt_payload = _refusing_open(CoreCell.decrypt_payload, lambda: SECURE)
     CertificateExchanger.exchange_certificate = _refusing_others(CertificateExchanger.exchange_certificate)
     CertificateExchanger.get_certificate = _refusing_revoked(CertificateExchanger.get_certificate)
@@ -73,7 +73,7 @@ def _refusing_others(exchange: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _refusing_revoked(get: Callable[..., Any]) -> Callable[..., Any]:
-    """Return FLARE's function that finds a certificate, kept or asked for, such that it finds none that is revoked."""
+    """Return FLARE's function that finds a certificate, changed so that it raises where the certificate is revoked."""
 
     @wraps(get)
     def found(exchanger: Any, target: str) -> Any:

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 
 class ServiceManager:
-    """The socket of systemd, where it gave one; without, nothing is told.
+    """Tells systemd how a site is, over the socket that systemd gave; without a socket, it tells nothing.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class ServiceManager:
         self._ready = False
 
     def lives(self, words: str) -> None:
-        """Tell that all is well, in words, too; the first time, that the site is ready. Call it often."""
+        """Tell that the site lives, and how it is in words; the first time, also that it is ready. Call it often."""
         now = self._clock()
         if not self._ready:
             self._ready = True
@@ -43,7 +43,7 @@ class ServiceManager:
             self._tell("WATCHDOG=1", f"STATUS={words}")
 
     def stops(self) -> None:
-        """Tell that the site stops, and that this is meant."""
+        """Tell that the site stops on purpose."""
         self._tell("STOPPING=1")
 
     def _tell(self, *facts: str) -> None:

@@ -24,7 +24,7 @@ def settle(kit: Kit) -> None:
 
 
 def _with_storage(resources: dict[str, Any], kit: Kit) -> dict[str, Any]:
-    """Let the relay keep its jobs inside its own kit, wherever that lies by now."""
+    """Make the relay keep its jobs inside its own kit, wherever the kit is now."""
     resources["snapshot_persistor"]["args"]["storage"]["args"]["root_dir"] = str(kit.folder / "snapshots")
     for component in resources["components"]:
         if component["id"] == "job_manager":
@@ -39,9 +39,9 @@ def _with_signs(resources: dict[str, Any]) -> dict[str, Any]:
 
 
 def _to_the_screen_alone(config: dict[str, Any]) -> dict[str, Any]:
-    """Let FLARE write no log files of its own: what it says on its screen is in ``site.log``, which is kept small.
+    """Make FLARE log to its screen alone, without colours, and write no log files of its own.
 
-    In plain words, without colours.
+    What it shows on its screen goes to ``site.log``, which is kept small.
     """
     console = config["handlers"]["consoleHandler"] | {"formatter": "baseFormatter"}
     loggers = {name: logger | {"handlers": ["consoleHandler"]} for name, logger in config["loggers"].items()}

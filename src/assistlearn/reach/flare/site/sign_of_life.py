@@ -1,4 +1,4 @@
-"""What FLARE's process at a site, or at the relay, does to show that it lives: a component that the kit names."""
+"""The component by which FLARE's process at a site or at the relay shows that it lives. The kit names it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from nvflare.fuel.f3.cellnet.core_cell import CoreCell
 from assistlearn.reach.flare.site.signs import INTERVAL, sign, wanted
 
 STDOUT = 1
-"""Where the log goes, and signs with it; written at once and as a whole, past Python's own buffers."""
+"""Where the log goes, and signs with it. A sign is written at once and whole, without Python's own buffers."""
 
 ANSWERED = 20.0
-"""Seconds within which the relay answers a heartbeat; FLARE waits for thirty, and then goes on as if it had."""
+"""Seconds within which the relay must answer a heartbeat. FLARE waits for thirty, then goes on as if answered."""
 
 STUCK = 180.0
-"""Seconds without another heartbeat after which FLARE's client does not live, whatever else runs in its process."""
+"""Seconds without another heartbeat after which FLARE's client counts as dead, even if the rest of its process runs."""
 
 
 class SignOfLife(FLComponent):
     """Gives signs for as long as FLARE's own work goes on.
 
-    At a site that is: heartbeats to the relay are sent, answered or not. Whether they are answered, the sign says.
+    At a site that means: heartbeats to the relay are sent, answered or not. The sign says whether they are answered.
     """
 
     def __init__(self) -> None:

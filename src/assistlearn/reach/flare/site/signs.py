@@ -14,11 +14,11 @@ INTERVAL = 2.0
 """Seconds between two signs."""
 
 LISTENER = "ASSISTLEARN_SIGNS"
-"""What ``site start`` tells FLARE's process: for which parent signs are, and the word that they begin with."""
+"""The variable by which ``site start`` tells FLARE's process which parent the signs are for, and their first word."""
 
 
 class Signs:
-    """What was heard of a process.
+    """The signs of life that were heard from a process.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Signs:
         return self._clock() - self._last
 
     def take(self, line: bytes) -> bool:
-        """Return whether a line was a sign and nothing else, and note it."""
+        """Return whether a line of the log is a sign; if so, note it."""
         word, _, words = line.strip().rpartition(b" ")
         if not word.endswith(self.word.encode()):  # some process may have left its own line unfinished before it
             return False
@@ -57,12 +57,12 @@ class Signs:
         return True
 
     def environment(self) -> dict[str, str]:
-        """Return what the process must be told."""
+        """Return the environment variable that the process needs to give signs."""
         return {LISTENER: f"{os.getpid()} {self.word}"}
 
 
 def sign(word: str, connected: bool) -> bytes:
-    """Return the line that is a sign."""
+    """Return a sign, as a line of the log."""
     return f"{word} {'connected' if connected else 'apart'}\n".encode()
 
 

@@ -14,16 +14,16 @@ from assistlearn.reach.flare.provisioning.kit import Kit
 from assistlearn.storage import writing
 
 PATIENCE = 1.0
-"""Seconds to try: ``site status`` holds the lock for a moment, to see whether anybody does."""
+"""Seconds to try: ``site status`` holds the lock for a moment, to see whether a site holds it."""
 
 
 class SiteLock:
-    """Holds a kit while the block runs. The kernel lets go of it when the process ends, however it does.
+    """Locks a kit while the block runs. The kernel releases the lock when the process ends, for whatever reason.
 
     Parameters
     ----------
     kit : Kit
-        Of a site or the relay.
+        The kit of a site or of the relay.
     """
 
     def __init__(self, kit: Kit) -> None:
@@ -54,7 +54,7 @@ class SiteLock:
 
 
 def holder(folder: Path) -> int | None:
-    """Return the process that runs a kit; None where none does, 0 where it has not said its number."""
+    """Return the process that runs a kit; None where none does, 0 where its number is not known."""
     try:
         file = os.open(lock_file(folder), os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -37,7 +37,7 @@ RESTARTS = 5
 PERIOD = 600.0
 
 PARENT_DEATH_SIGNAL = 1
-"""Linux's name for it in ``prctl``."""
+"""The number of Linux's option ``PR_SET_PDEATHSIG`` of ``prctl``."""
 
 _LIBRARY = ctypes.CDLL(None)  # loaded before any fork
 
@@ -45,12 +45,12 @@ _LIBRARY = ctypes.CDLL(None)  # loaded before any fork
 def run_site(kit: Kit, agent_file: Path | None, on_log_line: Callable[[str], None] | None = None) -> int:
     """Run a site or the relay until it is told to stop (SIGTERM, Ctrl-C), and return its exit code.
 
-    A process of FLARE that dies, or gives no sign of life any more, is started again. One kit runs once.
+    A process of FLARE that dies, or gives no sign of life any more, is started again. A kit runs only once at a time.
 
     Parameters
     ----------
     kit : Kit
-        Of a site or the relay.
+        The kit of a site or of the relay.
     agent_file : path or None
         The organisation's agent file; None for the relay.
     on_log_line : callable, optional
@@ -152,7 +152,7 @@ def _die_with_parent() -> None:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Stop a process and all that it has started; what an agent was at can be done again."""
+    """Stop a process and its process group; an agent's work can be repeated."""
     for number, seconds in ((signal.SIGTERM, STOPPING), (signal.SIGKILL, STOPPING)):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)

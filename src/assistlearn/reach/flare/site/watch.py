@@ -1,4 +1,4 @@
-"""The eye on FLARE's process: whether it lives, what it is at, what it leaves behind; the kit and systemd are told."""
+"""Watches FLARE's process: whether it lives, which jobs it runs, what it leaves behind. Tells the kit and systemd."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ STARTING = 180.0
 
 
 class Watch:
-    """Looks after one process of FLARE after the other, for one kit.
+    """Watches one process of FLARE after the other, for one kit.
 
     Parameters
     ----------
     kit : Kit
-        Of a site or the relay.
+        The kit of a site or of the relay.
     """
 
     def __init__(self, kit: Kit) -> None:
@@ -42,7 +42,7 @@ class Watch:
         self._process: int | None = None
 
     def begin(self, process: int, signs: Signs, pump: LogPump) -> None:
-        """Look after a process from now on."""
+        """Watch a process from now on."""
         self._process, self._signs, self._pump = process, signs, pump
         self._starts += 1
         self._say()
@@ -64,7 +64,7 @@ class Watch:
         return self._signs.age > (SILENCE if self._signs.heard else STARTING)
 
     def end(self, exit_code: int | None, meant: bool) -> None:
-        """Let go of a process that has ended, or is to be; the log says why, and systemd whether it is meant."""
+        """Stop watching a process that has ended, or will be. If that is meant, tell systemd; else log the reason."""
         if meant:
             self._manager.stops()
         else:
@@ -75,7 +75,7 @@ class Watch:
         self._say()
 
     def close(self) -> None:
-        """Take back what was said: nobody is left who keeps it true."""
+        """Remove the site's report: nobody is left to keep it true."""
         status_file(self._kit.folder).unlink(missing_ok=True)
 
     def _say(self) -> Health:
