@@ -39,7 +39,7 @@ rounds = {rounds}
 
 
 def run_demo(out: Path, rounds: int, as_json: bool) -> None:
-    """Do all that organisations do, on this machine, in a folder that is new."""
+    """Take all the steps of the organisations in a network on this machine, in a new folder."""
     from assistlearn.reach import TIMEOUT
     from assistlearn.reach.flare.installed import require_flare
     from assistlearn.reach.flare.local import LocalNetwork

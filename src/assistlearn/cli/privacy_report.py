@@ -1,4 +1,4 @@
-"""What ``assistlearn privacy`` says to people."""
+"""Print the findings of ``assistlearn privacy`` for people."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def show_run(facts: dict[str, Any], plot: Path | None = None) -> None:
 
 
 def show_helper(facts: dict[str, Any], plot: Path | None = None) -> None:
-    """Print what a helper has released, against what its columns hold, and what an attack finds."""
+    """Print what a helper has released, compared with what its columns hold, and what an attack finds."""
     total = sum(column["bits"] for column in facts["columns"])
     columns = counted(len(facts["columns"]), "column")
     say(
@@ -95,7 +95,7 @@ def _add(view: Table, first: tuple[str, ...], release: dict[str, Any]) -> None:
 
 
 def _show_told(told: list[dict[str, Any]]) -> None:
-    """Print what was counted person by person, and which epsilon bounds what was said of a person, if any does."""
+    """Print how much was told about one person, and the epsilon that bounds what it reveals, if there is one."""
     for one in told:
         say(
             f"Counted person by person, since the file has a table {plain('[privacy]')}: {plain(one['initiator'])} was "

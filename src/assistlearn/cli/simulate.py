@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _run = partial(typer.Option, rich_help_panel=RUN)
 
 OF_THE_PROGRAM = {"resume", "timeout", "json"}
-"""Options that do not belong to a run's settings, so that they may be given when it is resumed."""
+"""Options that are not settings of a run, and so may be given when a run is resumed."""
 
 
 @takes_plan
@@ -73,7 +73,7 @@ def simulate(
 
 
 def _refuse_settings(context: typer.Context) -> None:
-    """Refuse what cannot be changed in a run that has begun, rather than pass over it in silence."""
+    """Raise ``SettingsError`` if an option was given that cannot change a run that has begun."""
     for name in context.params.keys() - OF_THE_PROGRAM:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":

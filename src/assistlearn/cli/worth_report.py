@@ -1,4 +1,4 @@
-"""What a pilot has found, for people."""
+"""Print what a pilot has found, for people."""
 
 from __future__ import annotations
 

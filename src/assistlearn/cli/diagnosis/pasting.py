@@ -1,4 +1,4 @@
-"""Texts that others may read: without the home folder and the user's name."""
+"""Remove the home folder and the user's name from a text, so that others may read it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def fit_to_paste(text: str, home: Path | None = None, user: str | None = None) -> str:
-    r"""Return a text in which the home folder is ``~`` and a folder that is called like the user is ``USER``.
+    r"""Return a text in which the home folder is ``~`` and a folder with the user's name is ``USER``.
 
     >>> fit_to_paste("/home/jane/lab.toml is not there", Path("/home/jane"), "jane")
     '~/lab.toml is not there'
@@ -25,10 +25,10 @@ def fit_to_paste(text: str, home: Path | None = None, user: str | None = None) -
 
 
 def _homes(home: Path | None) -> Iterable[str]:
-    """Return how the home folder may be written, the longest first."""
+    """Return the ways to write the path of the home folder, the longest first."""
     try:
         folder = Path.home() if home is None else home
-    except RuntimeError:  # there is none
+    except RuntimeError:  # there is no home folder
         return []
     written = {str(folder), str(folder.resolve()), folder.as_posix()}
     return sorted((each for each in written if len(each) > 1), key=len, reverse=True)
