@@ -82,7 +82,7 @@ def _day(text: str) -> date:
 
 
 def _user() -> str:
-    """Return the name of the user who runs this program, or the user's number if there is no name."""
+    """Return the user of this machine, by name or else by number."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):

@@ -121,7 +121,7 @@ def decision_in_words(decision: dict[str, Any]) -> str:
 
 
 def _moment(time: str) -> str:
-    """Return a time of the ledger without fractions of a second."""
+    """Return a time of the ledger, to the second."""
     return time[:19].replace("T", " ")
 
 

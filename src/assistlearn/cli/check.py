@@ -61,7 +61,7 @@ def _checked(file: Path) -> tuple[LoadedAgent, dict[str, Any]]:
 
 
 def _together(agents: list[LoadedAgent]) -> dict[str, Any]:
-    """Return how agents fit together: how many of the initiator's samples each helper holds, and what to check."""
+    """Return how agents fit together: how many of the initiator's samples each helper holds, and what to look at."""
     from assistlearn.reach.processes.reach_processes import check_together
     from assistlearn.tables.side_by_side import notes_together, overlap
 
@@ -99,7 +99,7 @@ def _limits(holdings: Holdings, now: datetime) -> dict[str, Any] | None:
 
 
 def _labels(description: AgentDescription) -> list[dict[str, Any]]:
-    """Return how much of ``max_label_epsilon`` is spent and left; nothing if the initiator's owner does not set it."""
+    """Return how much of ``max_label_epsilon`` is spent and left; an empty list if the owner does not set it."""
     from assistlearn.runs.label_ledger import LabelLedger
 
     most = None if description.privacy is None else description.privacy.max_label_epsilon

@@ -74,6 +74,6 @@ def _at_some(files: list[Path], run: str) -> tuple[dict[str, int], dict[str, str
     for name, memory in found.items():
         try:
             removed[name] = memory.forget()
-        except RunError as error:  # a part of the run is still there
+        except RunError as error:  # a part of it is still there
             absent[name] = str(error)
     return removed, absent, sorted(others)

@@ -1,4 +1,4 @@
-"""Print what a command says: text for people, by rich, or one JSON object for scripts."""
+"""What a command says: for people by rich, for scripts as one JSON object."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def say_table(table: Table) -> None:
 
 
 def complaints() -> Console:
-    """Return the console for errors and progress. It writes to standard error."""
+    """Return where errors and progress go: standard error."""
     return Console(stderr=True, soft_wrap=True, highlight=False)
 
 

@@ -50,7 +50,7 @@ def check_target(path: Path, needed: Mapping[Path, str], *, force: bool, quiet: 
 
 
 def check_picture(path: Path, *, force: bool, quiet: bool, flag: str = "--plot") -> None:
-    """Raise ``SettingsError`` if a picture cannot be written to this file, or must not be."""
+    """Raise ``SettingsError`` if a picture cannot be drawn into this file, or must not be."""
     if path.suffix not in (".png", ".svg", ".pdf"):
         raise SettingsError(f"{flag} {path}: name a file that ends in .png, .svg or .pdf.")
     check_target(path, {}, force=force, quiet=quiet, flag=flag)

@@ -84,7 +84,7 @@ def flag_of(name: str) -> str:
 
 
 def _checked(values: dict[str, Any]) -> dict[str, Any]:
-    """Check each value and return them all; errors name the option."""
+    """Return the values, once each is checked; errors name the option."""
     plain = {name: str(value) if isinstance(value, StrEnum) else value for name, value in values.items()}
     for name, value in plain.items():
         complaint = SETTINGS[name].complaint_of_runs(value)
@@ -130,7 +130,7 @@ def _number_or(known: Setting) -> Callable[[Any], float | None]:
 
 
 def _kind(name: str, known: Setting) -> Any:
-    """Return the type of a setting's value, in a form that typer accepts."""
+    """Return the type of a setting's value, as typer takes it."""
     if known.choices is not None:
         return StrEnum(name, {re.sub(r"\W", "_", choice).upper(): choice for choice in known.choices()})
     default = DEFAULTS_OF_RUNS.get(name, getattr(Plan, name))

@@ -101,7 +101,7 @@ def _of_helper(file: Path, run: str, attack: bool, quiet: bool) -> dict[str, Any
             "run, to see what its helpers have released; or a helper's file."
         )
     ledger = own.home / "ledger.jsonl"
-    followed(ledger)  # raises if the ledger was changed
+    followed(ledger)  # raises an error if the ledger was changed
     released = [releases_of(own.home, name, entries_of(ledger, name)) for name in runs]
     return {
         "agent": own.name,

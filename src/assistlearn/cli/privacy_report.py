@@ -51,7 +51,7 @@ def show_run(facts: dict[str, Any], plot: Path | None = None) -> None:
 
 
 def show_helper(facts: dict[str, Any], plot: Path | None = None) -> None:
-    """Print what a helper has released, compared with what its columns hold, and what an attack finds."""
+    """Print what a helper has released, against what its columns hold, and what an attack finds."""
     total = sum(column["bits"] for column in facts["columns"])
     columns = counted(len(facts["columns"]), "column")
     say(

@@ -163,7 +163,7 @@ def exit_code(error: AssistLearnError) -> int:
 
 
 def _complain(error: BaseException, message: str, code: int, as_json: bool) -> int:
-    """Print an error and its notes, and return the exit code."""
+    """Say what went wrong, and return the exit code."""
     notes = [*getattr(error, "__notes__", ()), *_remedies(error)]
     if as_json:
         say_json({"error": type(error).__name__, "message": message, "notes": notes, "exit_code": code})

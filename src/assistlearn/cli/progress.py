@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class _Bar:
-    """A progress bar that disappears when the work is done."""
+    """A bar that is gone when the work is done."""
 
     def __init__(self, quiet: bool, console: Console | None) -> None:
         console = console or complaints()

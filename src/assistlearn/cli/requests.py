@@ -54,7 +54,7 @@ def desk_of(agent: Path) -> OwnersDesk:
 
 
 def show_request(standing: RequestStanding) -> None:
-    """Print a request for people. Point out a text with letters of several scripts: some look like others."""
+    """Print a request for people. Point out a text that mixes scripts: letters of several scripts may look alike."""
     from assistlearn.service.permission import moment_in_words
 
     say(f"[bold]{standing.request}[/]  {_state(standing)}")

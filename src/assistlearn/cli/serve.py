@@ -89,7 +89,7 @@ def _answer(
     most_ids: int,
     json: bool,
 ) -> None:
-    """Open the run, and answer requests until the command is stopped."""
+    """Answer requests until somebody stops it."""
     from assistlearn.web.running import WebServer, listening, port_of
     from assistlearn.web.serving.application import PredictionService
     from assistlearn.web.serving.opened_predictor import opened_predictor
@@ -104,7 +104,7 @@ def _answer(
         address = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port_of(there)}"
         facts = {"address": address, "model": predictor.run.name, "token_file": file, "missing": missing}
         say_json(facts) if json else _show(facts, predictor)
-        sys.stdout.flush()  # a program may wait for the address
+        sys.stdout.flush()  # somebody may wait for the address
         app = PredictionService(predictor, limits).application(token, loopback=host in LOOPBACK)
         WebServer(app, there, http=protocol_for(limits), lifespan="off", **tls).run_until_stopped()
 
@@ -136,7 +136,7 @@ def _tls(cert: Path | None, key: Path | None) -> dict[str, Any]:
 
 
 def _wait(predictor: Predictor) -> dict[str, str]:
-    """Wait until each helper was reached, or was tried in vain; return which helpers are missing, and why."""
+    """Wait until the way to each helper is open or has failed once; return which helpers are missing, and why."""
     whys = {name: way.wait(STARTING) for name, way in predictor.ways.items()}
     return {name: why for name, why in whys.items() if why}
 

@@ -187,7 +187,7 @@ def accuracy_by_round(folder: RunFolder) -> list[float | None]:
 
 
 def _rounds_made(folder: RunFolder) -> int:
-    """Return how many rounds were made; the result may use fewer."""
+    """Return how many rounds were made; the result may be of fewer."""
     from assistlearn.events import RoundFinished, read
 
     events = (recorded.event for recorded in read(folder.events))

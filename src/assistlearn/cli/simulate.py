@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _run = partial(typer.Option, rich_help_panel=RUN)
 
 OF_THE_PROGRAM = {"resume", "timeout", "json"}
-"""Options that are not settings of a run, and so may be given when a run is resumed."""
+"""Options that do not belong to a run's settings, so that they may be given when it is resumed."""
 
 
 @takes_plan

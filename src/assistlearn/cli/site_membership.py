@@ -1,4 +1,4 @@
-"""``assistlearn site request``, ``join``, ``revoked``: a member's key and certificate, and the revoked ones."""
+"""``assistlearn site request``, ``join``, ``revoked``: a member's key, its certificate, and the revoked ones."""
 
 from __future__ import annotations
 

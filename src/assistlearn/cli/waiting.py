@@ -17,7 +17,7 @@ LONGEST_WAIT = 60 * 24 * 31
 """The most minutes that a user may choose to wait."""
 
 TIMES = 30
-"""How often owners are asked at most, for any time to wait. Each request adds entries to two ledgers."""
+"""How often owners are asked at most, even if the wait is long. Each request adds entries to two ledgers."""
 
 SHORTEST_PAUSE = 10.0
 """Seconds between two requests, at least."""

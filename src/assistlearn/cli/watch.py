@@ -56,7 +56,7 @@ def watch(
 
 
 def _watched(what: Path) -> tuple[Watched, bool]:
-    """Return the run or agent to watch, and whether it exists already."""
+    """Return what is to be watched, and whether it is there already."""
     if what.is_file() or what.suffix == ".toml":
         from assistlearn.web.live_agent import LiveAgent
 

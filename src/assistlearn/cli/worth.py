@@ -121,7 +121,7 @@ def _new_pilot(files: list[Path], name: str, folder: Path, terms: Terms, changed
 
 
 def _plan(plan: Plan, changed: dict[str, Any]) -> Plan:
-    """Return the plan of a pilot. Its method is the recommended one, or the task's if that does not tell true labels."""
+    """Return the plan of a pilot. Its method is the recommended one, or the task's if that keeps labels private."""
     from dataclasses import replace
 
     from assistlearn.plan import OF_METHOD, Plan
@@ -155,7 +155,7 @@ def _make(folder: RunFolder, quiet: bool, timeout: float) -> None:
 
 
 def report_pilot(folder: RunFolder, as_json: bool, plot: Path | None = None) -> None:
-    """Print what a pilot has found, for people or for scripts, and draw it if ``plot`` names a file."""
+    """Print what a pilot has found, for people or for scripts, and draw it where that is wanted."""
     from assistlearn.evaluation.gains import Worth
 
     facts = folder.worth()

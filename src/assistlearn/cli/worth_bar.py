@@ -1,4 +1,4 @@
-"""Show how far a pilot is: first its training, then the samples that are opened."""
+"""How far a pilot is: first its training, then the samples that are opened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Print what a pilot has found, for people."""
+"""What a pilot has found, for people."""
 
 from __future__ import annotations
 

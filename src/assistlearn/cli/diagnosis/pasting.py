@@ -25,10 +25,10 @@ def fit_to_paste(text: str, home: Path | None = None, user: str | None = None) -
 
 
 def _homes(home: Path | None) -> Iterable[str]:
-    """Return the ways to write the path of the home folder, the longest first."""
+    """Return how the home folder may be written, the longest first."""
     try:
         folder = Path.home() if home is None else home
-    except RuntimeError:  # there is no home folder
+    except RuntimeError:  # there is none
         return []
     written = {str(folder), str(folder.resolve()), folder.as_posix()}
     return sorted((each for each in written if len(each) > 1), key=len, reverse=True)

@@ -1,4 +1,4 @@
-"""Check what the machine offers to the program: ports, folders, variables, disk, clock, cores and memory."""
+"""What the machine lets the program do: ports, folders, variables, disk, clock, cores and memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assistlearn.cli.diagnosis.health_finding import HealthFinding, State
 
 LOOPBACK = "127.0.0.1"
 SERVING = 8080
-"""The default port of ``assistlearn serve``."""
+"""The port of ``assistlearn serve`` unless another is named."""
 
 FULL, NEARLY_FULL = 100e6, 1e9
 """Free bytes on a disk: with fewer than the first it counts as full, with fewer than the second as nearly full."""
@@ -91,7 +91,7 @@ def writable(name: str, folder: Path) -> HealthFinding:
 
 
 def look_at_variables(environment: Mapping[str, str] | None = None) -> Iterator[HealthFinding]:
-    """Yield a finding for every environment variable of this program. No value is shown."""
+    """Yield the variables of the environment that are for this program. No value is shown."""
     known = {*FOLDERS, *SECRETS, *SET_BY_ITSELF, *FOR_DEVELOPERS}
     environment = os.environ if environment is None else environment
     for name in sorted(each for each in environment if each.startswith(PREFIX)):
