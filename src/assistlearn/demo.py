@@ -57,7 +57,7 @@ class DemoResult:
         return float(self.accuracies[model].mean())
 
     def standard_error(self, model: str) -> float:
-        """Return the standard error of that average; not a number for a single split."""
+        """Return the standard error of a model's mean test accuracy; NaN if there is only one split."""
         found = self.accuracies[model]
         return float(found.std(ddof=1) / np.sqrt(len(found))) if len(found) > 1 else float("nan")
 
@@ -86,11 +86,11 @@ def run(n_splits: int, n_rounds: int, seed: int = 0, progress: bool = False) -> 
     Parameters
     ----------
     n_splits : int
-        How many times the samples are split in training and test.
+        How many times the samples are split into training and test samples.
     n_rounds : int
         How many rounds each model trains for at the most.
     seed : int, default=0
-        Where all chance comes from.
+        The seed of all randomness.
     progress : bool, default=False
         Show a progress bar.
     """

@@ -22,6 +22,6 @@ from assistlearn.cli.engine_memory import hand_memory_back
 
 hand_memory_back()
 
-from assistlearn.cli.program import app, main  # noqa: E402  (what it imports may import Polars)
+from assistlearn.cli.program import app, main  # noqa: E402  (this may import Polars)
 
 __all__ = ["app", "main"]

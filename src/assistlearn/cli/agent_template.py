@@ -9,7 +9,7 @@ from assistlearn.errors import SettingsError
 
 
 def refuse_existing(paths: Sequence[Path]) -> None:
-    """Raise if one of these files is there: nothing of a user's is written over."""
+    """Raise ``SettingsError`` if one of these files exists, so that no file of the user is overwritten."""
     for path in paths:
         if path.exists():
             raise SettingsError(f"{path} is there already. Name another folder, or move it away.")
@@ -27,9 +27,9 @@ def agent_toml(
     Parameters
     ----------
     name, table, learner, parameters : str
-        What it says under these keys.
+        The values to write under these keys.
     role : {"initiator", "helper"}
-        Only the initiator's names a label column; only a helper is asked for help.
+        Whose file it is. Only an initiator's file names a label column. Only a helper's file says who may ask it.
     """
     label, owner = ([_LABEL], _SECRECY) if role == "initiator" else ([], _ALLOW)
     parts = [_HEAD, *label, _REST, owner]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from assistlearn.protocol.tally import Tally
 
 COUNTED = ("runs", "turns", "ids", "votes", "bits")
-"""What is counted of each initiator, as the limits under ``[allow]`` are."""
+"""What is counted for each initiator. The limits under ``[allow]`` have the same units."""
 
 
 def audit(
@@ -47,7 +47,7 @@ def audit(
 
 
 def _ledger(agent: Path) -> Path:
-    """Return where the ledger of this agent lies, once it is clear that it was not removed."""
+    """Return the path of an agent's ledger; raise an error if the ledger was removed."""
     from assistlearn.agent_files import load_description
     from assistlearn.service.store import ledger_of
 
@@ -67,7 +67,7 @@ def _summary(entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def _totals(entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """Return the messages and bytes of each type, by direction and peer, in the order of a run."""
+    """Return the number of messages and bytes for each direction, peer and type. Types are in the order of a run."""
     sums: dict[tuple[str, str, str], list[int]] = {}
     for entry in entries:
         if entry.decision is not None:
@@ -110,7 +110,7 @@ def _show(facts: dict[str, Any], run: str) -> None:
 
 
 def decision_in_words(decision: dict[str, Any]) -> str:
-    """Return what the owner has decided about a request for consent, for people."""
+    """Return a sentence that says what the owner has decided about a request for consent."""
     until = f", until {_moment(decision['until'])}" if decision["until"] else ""
     reason = f" ({plain(decision['reason'])})" if decision["reason"] else ""
     who, what = plain(decision["initiator"]), plain(decision["purpose"] or "no purpose")

@@ -44,7 +44,7 @@ def check(
 
 
 def _checked(file: Path) -> tuple[LoadedAgent, dict[str, Any]]:
-    """Return an agent, and what there is to say about it."""
+    """Return an agent, and the facts to show about it."""
     from assistlearn.runs.own_table import classes_of
     from assistlearn.service.agent_from_file import from_loaded
     from assistlearn.tables import describe, load_agent
@@ -52,7 +52,7 @@ def _checked(file: Path) -> tuple[LoadedAgent, dict[str, Any]]:
     agent, now = load_agent(file), datetime.now(UTC)
     if agent.table.labels is not None:
         classes_of(agent.table, agent.description)
-    holdings = from_loaded(agent)  # ids that cannot be aligned, or a secret that cannot be read, are found here
+    holdings = from_loaded(agent)  # raises if ids cannot be aligned, or the secret cannot be read
     summary = describe(agent, now)
     if agent.description.secret is None:
         summary = replace(summary, notes=(*summary.notes, NO_SECRET))
@@ -84,7 +84,7 @@ def _show_together(together: dict[str, Any]) -> None:
 
 
 def _limits(holdings: Holdings, now: datetime) -> dict[str, Any] | None:
-    """Return what each initiator has used of what the owner allows; None where the owner says nothing about it."""
+    """Return how much each initiator has used of the limits under ``[allow]``; None if the file has no such table."""
     from assistlearn.protocol.ledger import counted
 
     if holdings.limits is None:
@@ -99,7 +99,7 @@ def _limits(holdings: Holdings, now: datetime) -> dict[str, Any] | None:
 
 
 def _labels(description: AgentDescription) -> list[dict[str, Any]]:
-    """Return how the limit on what helpers are told of labels stands, where an initiator's owner sets one."""
+    """Return how much of ``max_label_epsilon`` is spent and left; an empty list if the owner does not set it."""
     from assistlearn.runs.label_ledger import LabelLedger
 
     most = None if description.privacy is None else description.privacy.max_label_epsilon
@@ -119,7 +119,7 @@ def _labels(description: AgentDescription) -> list[dict[str, Any]]:
 
 
 def _privacy(description: AgentDescription, holdings: Holdings, now: datetime) -> dict[str, Any] | None:
-    """Return how the limits of ``[privacy]`` stand, and what was told; None where the owner says nothing about it."""
+    """Return what is left of the limits under ``[privacy]``, and what was told; None if the file has no such table."""
     from assistlearn.service.privacy.standing import limits_at, told_at
 
     if holdings.privacy is None:

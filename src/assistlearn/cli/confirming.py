@@ -49,7 +49,7 @@ def passphrase(file: Path | None, new: bool = False) -> str:
 
 
 def agreed(question: str, yes: bool) -> None:
-    """Go on only if the user says so, by an option or to a question."""
+    """Raise ``SettingsError`` unless the user agrees, by the option ``--yes`` or by answering the question."""
     if yes:
         return
     if not sys.stdin.isatty():
@@ -59,7 +59,7 @@ def agreed(question: str, yes: bool) -> None:
 
 
 def confirm(what: str, shown: str, wanted: str | None, yes: bool) -> None:
-    """Go on only if a fingerprint is the one that was expected, or the user says so."""
+    """Raise ``SettingsError`` unless a fingerprint is the expected one, or the user confirms it."""
     from assistlearn.reach.flare.provisioning.fingerprint import same
 
     if wanted is not None:

@@ -1,4 +1,4 @@
-"""``assistlearn doctor``: whether all that the program needs is there, fit to be pasted into a report of a fault."""
+"""``assistlearn doctor``: whether the program has all that it needs. Users paste the answer into reports of faults."""
 
 from __future__ import annotations
 

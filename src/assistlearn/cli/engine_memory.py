@@ -1,7 +1,8 @@
-"""How Polars hands memory back. By default it keeps what it has used for a second: a third more than a table needs.
+"""Make Polars give free memory back to the system sooner.
 
-It is told by a variable of the environment, which must be set before Polars is imported. The processes of agents
-inherit it. Whoever has set it knows better.
+By default Polars keeps free memory for a second, and so uses a third more memory than a table needs. An environment
+variable changes this. It must be set before Polars is imported. The processes of agents inherit it. A value that the
+user has set is kept.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import os
 
 VARIABLE = "_RJEM_MALLOC_CONF"
 SOON = "background_thread:true,dirty_decay_ms:100,muzzy_decay_ms:100"
-"""After a tenth of a second: at once would cost a third of the time."""
+"""Give memory back after a tenth of a second. To give it back at once would cost a third of the time."""
 
 
 def hand_memory_back() -> None:
-    """Let Polars hand memory back soon after it is free."""
+    """Set the environment variable, unless it is set, so that Polars gives memory back soon after it is free."""
     os.environ.setdefault(VARIABLE, SOON)

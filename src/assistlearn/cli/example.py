@@ -1,4 +1,4 @@
-"""A small runnable set of three agents: real measurements that ship with scikit-learn, split between three houses."""
+"""An example that runs: three agents, each with some columns of a real data set that comes with scikit-learn."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ NEW = 69
 def write_example(folder: Path) -> list[Path]:
     """Write three tables and agent files, a shared secret, and ids to predict; return the files.
 
-    The clinic knows the diagnosis of most of its patients; the lab and the scanner know other measurements of most of
-    them, under the same patient numbers, in their own order, and some patients of their own.
+    The clinic knows the diagnosis of most of its patients. The lab and the scanner know other measurements of most of
+    these patients, under the same patient numbers, and have them in another order.
     """
     paths = [folder / f"{name}.{ending}" for name in PARTS for ending in ("csv", "toml")]
     paths += [folder / "shared.key", folder / "new-patients.csv"]

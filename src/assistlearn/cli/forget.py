@@ -40,7 +40,7 @@ def forget(
 
 
 def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str], list[str]]:
-    """Ask all agents to forget a run; its folder goes when all have, and stays to try again otherwise."""
+    """Ask all agents to forget a run. Its folder is removed only when all have, so that one can try again."""
     from assistlearn.cli.progress import AskingBar
     from assistlearn.reach.opening import opened_run
     from assistlearn.runs import forgetting
@@ -65,7 +65,7 @@ def _at_some(files: list[Path], run: str) -> tuple[dict[str, int], dict[str, str
     for file in files:
         description = load_description(file)
         memory = RunStore(run_folder(description.models, run))
-        if not memory.folder.is_dir():  # one without opened.json has files all the same
+        if not memory.folder.is_dir():  # a folder without opened.json may hold files, too
             known = ", ".join(runs_at(description.models)) or "none"
             raise RunError(f"Agent {description.name!r} knows no run {run!r}. The runs it knows: {known}.")
         found[description.name] = memory

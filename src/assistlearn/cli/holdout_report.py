@@ -1,4 +1,4 @@
-"""What the hold-out samples say of a run, for people: with help and alone, who helped, and who did harm."""
+"""Print what the hold-out samples show about a run: figures with help and alone, who helped, and who did harm."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from assistlearn.cli.output import counted, plain, say, say_table
 from assistlearn.pages.figures_in_words import MOST_FREQUENT, TITLES, compared_in_words
 
 MOST_CLASSES = 12
-"""With more classes than these, which class is taken for which is not shown as a table; ``--json`` has it."""
+"""With more classes, the table leaves out how often each class was predicted. ``--json`` has these counts."""
 
 
 def show_report(report: Mapping[str, Any], classes: Sequence[Any], rounds: str) -> None:
-    """Print what the hold-out samples say."""
+    """Print what the hold-out samples show about the result of a run."""
     samples = counted(report["n_samples"], "hold-out sample")
     say(f"On {samples}, whose labels helpers were not told, after {rounds}: {_verdict(report)}")
     say_table(_metrics(report))
@@ -86,7 +86,7 @@ def _shares(shares: Mapping[str, Any]) -> Table:
 
 
 def _classes(report: Mapping[str, Any], classes: Sequence[Any]) -> Table:
-    """Return which classes were found, and taken for which."""
+    """Return a table of the true classes: which classes were predicted for them, and how often the right one."""
     view = Table("true class", title="Which class was predicted", title_justify="left")
     few = len(classes) <= MOST_CLASSES
     for title in [plain(each) for each in classes] if few else []:

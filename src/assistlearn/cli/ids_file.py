@@ -1,4 +1,4 @@
-"""The file with the ids to predict: a table that is read as agents' tables are, with errors that name the place."""
+"""Read the file with the ids to predict, in the same way as agents' tables. Errors name the place in the file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def ids_in(file: Path, folder: RunFolder) -> pl.Series:
-    """Return the ids in a file, once they are known to be complete and all different."""
+    """Return the ids in a file; raise an error if an id is missing or occurs twice."""
     from assistlearn.agent_files import load_description
     from assistlearn.alignment import Ids, join_ids
 
@@ -51,7 +51,7 @@ def _source(file: Path, names: Sequence[str]) -> Source:
 
 
 def _separator(file: Path, names: Sequence[str]) -> str:
-    """Return what stands between the values: a comma, unless the header has the columns by another sign."""
+    """Return the separator with which the header has the id columns; a comma if there is none."""
     with file.open("rb") as opened:
         header = opened.readline(2**16).decode(errors="replace").strip("\ufeff\r\n")
     for sign in ",;\t|":

@@ -39,7 +39,7 @@ rounds = {rounds}
 
 
 def run_demo(out: Path, rounds: int, as_json: bool) -> None:
-    """Do all that organisations do, on this machine, in a folder that is new."""
+    """Try a whole network on this machine, in a new folder: start the relay and the sites, train and predict."""
     from assistlearn.reach import TIMEOUT
     from assistlearn.reach.flare.installed import require_flare
     from assistlearn.reach.flare.local import LocalNetwork

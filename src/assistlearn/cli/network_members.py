@@ -146,7 +146,7 @@ def members(authority: Folder, json: Json = False) -> None:
 
 
 def _target(authority: Path, name: str, out: Path | None, force: bool, quiet: bool) -> Path:
-    """Return where a membership goes, once it is known that nothing is lost by it."""
+    """Return the file to write a membership to; raise an error if it must not be written."""
     path = out or Path(f"{name}.member")
     check_target(path, {authority: "a file of the authority"}, force=force, quiet=quiet)
     return path

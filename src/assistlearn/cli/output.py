@@ -18,7 +18,7 @@ from assistlearn.pages.figures_in_words import counted, size
 __all__ = ["KEPT", "Json", "command", "complaints", "counted", "plain", "say", "say_json", "say_table", "size"]
 
 KEPT = "\n\t\u200c\u200d"
-"""What is not printable and yet shown as it is: ends of lines, and what some scripts join their letters with."""
+"""Characters that are not printable but shown unchanged: line ends, tabs, and the joiners that some scripts need."""
 
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object, for scripts.")]
 
@@ -44,7 +44,7 @@ def complaints() -> Console:
 
 
 def plain(value: object) -> str:
-    r"""Return a value's text such that rich takes nothing in it for markup, and a terminal nothing for a command.
+    r"""Return a value's text, escaped so that rich sees no markup in it, and a terminal no commands.
 
     >>> print(plain("[bold] runs\x1b[2J"))
     \[bold] runs\x1b[2J

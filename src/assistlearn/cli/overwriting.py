@@ -1,4 +1,4 @@
-"""Where a command writes: what somebody needs is never overwritten, and nothing else without asking."""
+"""Check where a command may write: files that are needed are never overwritten, others only if the user agrees."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ Force = Annotated[bool, typer.Option("--force", "-f", metavar="", help="Replace 
 
 
 def check_target(path: Path, needed: Mapping[Path, str], *, force: bool, quiet: bool, flag: str = "--out") -> None:
-    """Raise ``SettingsError`` if a file must not be written, or nobody says that it may be; before work begins.
+    """Raise ``SettingsError`` if a file must not be written, or the user does not agree to replace it.
+
+    Call it before work begins.
 
     Parameters
     ----------
     path : path
         The file to write.
     needed : mapping of path to str
-        What must stay, and what it is. Of a folder, all that is in it.
+        Files and folders that must stay, each with words for the error message. Of a folder, everything in it stays.
     force : bool
-        Whether the user has said that a file which is there may be replaced. What is needed stays all the same.
+        Whether to replace an existing file without a question. Needed files are never replaced.
     quiet : bool
-        Whether to ask nothing.
+        Whether to ask no question.
     flag : str
-        What names the file on the command line.
+        The option that names the file on the command line.
     """
     if path.is_dir():
         raise SettingsError(f"{flag} {path} is a folder. Name a file.")
@@ -63,13 +65,13 @@ def needed_by_run(run: Path) -> dict[Path, str]:
 
 
 def needed_by_agents(files: Iterable[str | Path]) -> dict[Path, str]:
-    """Return what the agents of some files need: the files, and the tables, secrets and models that they name."""
+    """Return what agents need: their agent files, and the tables, secrets and models that these name."""
     from assistlearn.agent_files import load_description
 
     found: dict[Path, str] = {}
     for file in map(Path, files):
         found[file] = "an agent's file"
-        with suppress(AssistLearnError):  # a file that cannot be read is named where the agent is started
+        with suppress(AssistLearnError):  # the error of a file that cannot be read comes when the agent is started
             agent = load_description(file)
             whose = f"of agent {agent.name!r}"
             found[file] = f"the file {whose}"
@@ -83,7 +85,7 @@ def needed_by_agents(files: Iterable[str | Path]) -> dict[Path, str]:
 
 
 def _table_here(agent: AgentDescription) -> Path | None:
-    """Return the file or folder of an agent's table; None where it is on another machine, or a query names it."""
+    """Return the path of an agent's table or database; None if it is on another machine, or only the query names it."""
     from assistlearn.agent_files import TableFile, TableQuery
 
     if isinstance(agent.table, TableFile):

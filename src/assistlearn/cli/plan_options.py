@@ -15,16 +15,16 @@ from assistlearn.plan import DEFAULTS_OF_RUNS, SETTINGS, Plan
 from assistlearn.setting import Setting
 
 CHANGES = "With --from: settings that you want to change"
-"""Where help has the options of a command that changes settings."""
+"""The heading under which help shows the options of a command that changes settings."""
 
 
 def takes_plan(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for every setting of a run, and hand it the plan that these make, as ``plan``.
+    """Give a command an option for every setting of a run, and pass it a plan with these settings, as ``plan``.
 
     Parameters
     ----------
     command : callable
-        It has a parameter ``plan``, in whose place the options stand.
+        The options replace its parameter ``plan``.
     """
     options = {name: _option(name, known) for name, known in SETTINGS.items() if known.runs}
 
@@ -36,12 +36,12 @@ def takes_plan(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def takes_changes(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for every setting of a run, and hand it those that were given, as ``changes``.
+    """Give a command an option for every setting of a run, and pass it the settings that were given, as ``changes``.
 
     Parameters
     ----------
     command : callable
-        It has a parameter ``changes``, in whose place the options stand, and one that is called ``context``.
+        The options replace its parameter ``changes``. It must also have a parameter ``context``.
     """
     options = {name: _option(name, known, changes=True) for name, known in SETTINGS.items() if known.runs}
 
@@ -61,7 +61,7 @@ def _is_given(context: typer.Context, name: str) -> bool:
 def _with_options(
     command: Callable[..., None], shown: Any, place: str, options: dict[str, inspect.Parameter]
 ) -> Callable[..., None]:
-    """Return what is called in a command's stead, with the options in place of one of its parameters."""
+    """Return ``shown`` with the command's name, help and parameters. The options replace the parameter ``place``."""
     own = inspect.signature(command, eval_str=True)
     parameters: list[inspect.Parameter] = []
     for parameter in own.parameters.values():
@@ -75,7 +75,7 @@ def _with_options(
 
 
 def flag_of(name: str) -> str:
-    """Return the option that stands for a setting.
+    """Return the name of the option for a setting.
 
     >>> flag_of("n_rounds"), flag_of("weak_agent")
     ('--rounds', '--weak-agent')
@@ -94,7 +94,7 @@ def _checked(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _option(name: str, known: Setting, changes: bool = False) -> inspect.Parameter:
-    """Return the command's parameter for a setting; where it changes one, the default is what there was."""
+    """Return the command's parameter for a setting. With ``changes``, help says that the default is as before."""
     default, kind = DEFAULTS_OF_RUNS.get(name, getattr(Plan, name)), _kind(name, known)
     option = typer.Option(
         flag_of(name),
@@ -110,7 +110,7 @@ def _option(name: str, known: Setting, changes: bool = False) -> inspect.Paramet
 
 
 def _help(known: Setting) -> str:
-    """Return the explanation, with the choices where it does not name them, and how to do without."""
+    """Return the explanation of a setting, with the choices if it does not name them, and how to switch it off."""
     choices = [] if known.choices is None else list(known.choices())
     named = all(f"{choice}: " in known.explanation for choice in choices)
     words = known.explanation if named else f"{known.explanation} One of: {', '.join(choices)}."
@@ -118,7 +118,7 @@ def _help(known: Setting) -> str:
 
 
 def _number_or(known: Setting) -> Callable[[Any], float | None]:
-    """Return how a number is read that a word stands in for."""
+    """Return a parser for a number, or for the word that switches the setting off."""
 
     def number(text: Any) -> float | None:
         try:
@@ -134,4 +134,4 @@ def _kind(name: str, known: Setting) -> Any:
     if known.choices is not None:
         return StrEnum(name, {re.sub(r"\W", "_", choice).upper(): choice for choice in known.choices()})
     default = DEFAULTS_OF_RUNS.get(name, getattr(Plan, name))
-    return int if default is None else type(default)  # what goes with the method, and has no choices, is a number
+    return int if default is None else type(default)  # None: the method decides, and without choices it is a number

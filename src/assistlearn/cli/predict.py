@@ -26,7 +26,7 @@ OWN_COLUMNS = ("prediction", "agents", "absent")
 """Columns of the file besides ids and probabilities."""
 
 BY_SHARES = "(shares of the labels)"
-"""Who answers, in place of agents: nobody is called so."""
+"""What the column ``agents`` says where the shares of the labels decide. No agent can have this name."""
 
 
 def predict(
@@ -105,7 +105,7 @@ def _reasons(prediction: Prediction) -> str:
 
 
 def _trained_on(folder: RunFolder, rows: Rows, own: LoadedAgent) -> int | None:
-    """Return how many of the initiator's rows took part in training; None where the table is another one by now."""
+    """Return how many of these rows took part in training; None if that is unknown, or the table has changed since."""
     import numpy as np
 
     samples = folder.samples()
@@ -115,14 +115,14 @@ def _trained_on(folder: RunFolder, rows: Rows, own: LoadedAgent) -> int | None:
 
 
 def _without_label(own: LoadedAgent) -> pl.Series:
-    """Return the ids of the initiator's rows without a label, or else of all."""
+    """Return the ids of the initiator's rows without a label; the ids of all rows if every row has one."""
     labels = own.table.labels
     unlabelled = own.table.ids if labels is None else own.table.ids.filter(labels.is_null())
     return unlabelled if len(unlabelled) else own.table.ids
 
 
 def _write(out: Path, id_names: Sequence[str], asked: pl.Series, prediction: Prediction) -> None:
-    """Write a row for each sample; one that nothing is known of has no prediction and no probabilities.
+    """Write a row for each sample. A sample without an answer has no prediction and no probabilities.
 
     The last column names the agents that did not take part, so that the file itself says that their votes are missing.
     """
@@ -148,7 +148,7 @@ def _write(out: Path, id_names: Sequence[str], asked: pl.Series, prediction: Pre
 
 
 def _with_shares(voters: list[str | None], prediction: Prediction) -> list[str | None]:
-    """Return who voted on each sample; where the shares of the labels decide, as the initiator has no votes, that."""
+    """Return who voted on each sample, or :data:`BY_SHARES` where the shares of the labels decide."""
     if prediction.by_shares is None:
         return voters
     return [BY_SHARES if alone else names for names, alone in zip(voters, prediction.by_shares, strict=True)]

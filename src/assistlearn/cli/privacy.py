@@ -1,4 +1,4 @@
-"""``assistlearn privacy``: what was released about a sample, against what there is to know, and an attack on it."""
+"""``assistlearn privacy``: what was released about a sample, compared with what the columns hold; and an attack."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _check_options(place: Path, helper: bool, run: str, attack: bool, plot: Path
 
 
 def _of_run(place: Path) -> dict[str, Any]:
-    """Return what is known at the initiator."""
+    """Return what the initiator knows: what the agents released in a run, and what helpers were told about labels."""
     from assistlearn.cli.show import labels_told
     from assistlearn.runs.folder import RunFolder
     from assistlearn.runs.releases_of_run import releases_of_run
@@ -84,7 +84,7 @@ def _of_run(place: Path) -> dict[str, Any]:
 
 
 def _of_helper(file: Path, run: str, attack: bool, quiet: bool) -> dict[str, Any]:
-    """Return what is known at a helper."""
+    """Return what a helper knows: what it released in its runs, its limits, and what an attack finds."""
     from assistlearn.protocol.ledger import followed
     from assistlearn.protocol.ledger_of_run import entries_of
     from assistlearn.service.agent_from_file import from_loaded
@@ -101,7 +101,7 @@ def _of_helper(file: Path, run: str, attack: bool, quiet: bool) -> dict[str, Any
             "run, to see what its helpers have released; or a helper's file."
         )
     ledger = own.home / "ledger.jsonl"
-    followed(ledger)  # one that was changed is no witness
+    followed(ledger)  # raises an error if the ledger was changed
     released = [releases_of(own.home, name, entries_of(ledger, name)) for name in runs]
     return {
         "agent": own.name,
@@ -127,7 +127,7 @@ def _columns(agent: LoadedAgent) -> list[dict[str, Any]]:
 
 
 def _attacks(agent: LoadedAgent, own: Holdings, initiators: dict[str, str], quiet: bool) -> list[dict[str, Any]]:
-    """Return what an attack by each initiator finds, with what it was told in all its runs."""
+    """Return what each initiator could guess of this agent's columns from what it was told in all its runs."""
     from assistlearn.cli.progress import CountingBar
     from assistlearn.service.own_attack import attack
     from assistlearn.service.own_transcript import transcript_of

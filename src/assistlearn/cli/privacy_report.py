@@ -1,4 +1,4 @@
-"""What ``assistlearn privacy`` says to people."""
+"""Print the findings of ``assistlearn privacy`` for people."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _add(view: Table, first: tuple[str, ...], release: dict[str, Any]) -> None:
 
 
 def _show_told(told: list[dict[str, Any]]) -> None:
-    """Print what was counted person by person, and which epsilon bounds what was said of a person, if any does."""
+    """Print how much was told about one person, and the epsilon that bounds what it reveals, if there is one."""
     for one in told:
         say(
             f"Counted person by person, since the file has a table {plain('[privacy]')}: {plain(one['initiator'])} was "

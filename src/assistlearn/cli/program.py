@@ -1,4 +1,4 @@
-"""The program: its commands, and how errors leave it."""
+"""The program: its commands, and how errors become messages and exit codes."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command and return its exit code; what went wrong has been said.
+    """Run a command, print its error if there is one, and return the exit code.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except AssistLearnError as error:
         return _complain(error, str(error), exit_code(error), as_json)
-    except (BrokenPipeError, SystemExit) as error:  # whoever read our output has seen enough; typer ends by itself then
+    except (BrokenPipeError, SystemExit) as error:  # the reader of our output has closed it; then typer exits
         if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -138,7 +138,7 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         return _complain(error, f"The machine refuses: {error}", WRONG, as_json)
     except Exception as error:
-        if hasattr(error, "format_message"):  # typer's own, which differ from release to release in all but this
+        if hasattr(error, "format_message"):  # an error of typer: releases of typer differ, but all have this method
             return _complain(_with_usage(error), error.format_message(), WRONG, as_json)
         traceback.print_exc()
         return _complain(error, f"This is a fault of assistlearn: {type(error).__name__}: {error}", FAULT, as_json)
@@ -182,7 +182,7 @@ def _remedies(error: BaseException) -> Iterator[str]:
 
 
 def _with_usage(error: Any) -> Exception:
-    """Return an error about the command line with a note on where to read how it is used."""
+    """Add a note to an error about the command line, which names the help of the command; return the error."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "assistlearn"
     error.add_note(f"How it is used: {path} --help")

@@ -1,4 +1,4 @@
-"""How far a command is: a bar on standard error, where it is a terminal."""
+"""Show how far a command is: a bar on standard error, if that is a terminal."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class _Bar:
 
 
 class CountingBar(_Bar):
-    """Pieces of work, one after the other.
+    """A bar that counts pieces of work.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ class CountingBar(_Bar):
         self._work = self.progress.add_task("", total=total, note="")
 
     def count(self, words: str) -> None:
-        """Show that one more piece is done, and which."""
+        """Count one more piece as done, and show these words about it."""
         self.progress.update(self._work, advance=1, description=plain(words))
 
 
 class AskingBar(_Bar):
-    """Samples, agent by agent: while they are matched, and while votes are asked for.
+    """A bar that counts samples, for one agent after the other, while they are matched or votes are asked for.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class AskingBar(_Bar):
         self._bytes = 0
 
     def show(self, event: Event) -> None:
-        """Show what has happened."""
+        """Show an event of the run."""
         match event:
             case SamplesDone():
                 words = f"samples with {plain(event.agent)}"
@@ -115,7 +115,7 @@ class AskingBar(_Bar):
                 self.say(event.words)
 
     def _wait(self, agent: str, exchanged: str) -> None:
-        """Show who is being waited for, and how many bytes have gone to and fro."""
+        """Show which agent must answer, and how many bytes were exchanged so far."""
         words = f"waiting for {plain(agent)}"
         self.progress.update(self._asking, description=words, note=exchanged, completed=0, total=None)
 
@@ -126,12 +126,12 @@ class AskingBar(_Bar):
 
 
 class TrainingBar(AskingBar):
-    """First the samples with each agent, then turns: whose model is how right, and how good all are together.
+    """A bar that first counts samples and then turns. It shows how good each model is, and how good all are together.
 
     Parameters
     ----------
     settings : RunSettings
-        Of the run.
+        The settings of the run.
     quiet : bool
         Show nothing.
     console : Console, optional
@@ -149,7 +149,7 @@ class TrainingBar(AskingBar):
         self._explained: set[str] = set()
 
     def show(self, event: Event) -> None:
-        """Show what has happened."""
+        """Show an event of the run."""
         match event:
             case RoundFinished(holdout_accuracy=float(accuracy)):
                 self._together = f"; together {accuracy:.1%} on the hold-out samples"
@@ -172,7 +172,7 @@ class TrainingBar(AskingBar):
                 super().show(event)
 
     def _count_again(self, rounds: int) -> None:
-        """Take rounds into account that are taken again, before those of the plan."""
+        """Add rounds that are taken again, before the rounds of the plan, to the numbers of rounds and turns."""
         self._n_turns += rounds * (self._n_turns // self._n_rounds)
         self._n_rounds += rounds
 
@@ -183,7 +183,7 @@ class TrainingBar(AskingBar):
             self.say(f"{turn.agent} sits out turn {turn.turn}, and may sit out others. {turn.why}")
 
     def _turning(self) -> TaskID:
-        """Return the bar of the turns, which takes the place of the first."""
+        """Return the bar of the turns; the first call puts it in the place of the bar of the samples."""
         if self._turns is None:
             self.progress.remove_task(self._asking)
             self._turns = self.progress.add_task("", total=self._n_turns, note="")

@@ -51,7 +51,7 @@ def report(
 
 
 def _beside(run: Path) -> Path:
-    """Return where the page of a run or an agent lies unless somebody says otherwise, as short as it can be said."""
+    """Return the default path of a page: beside the run or agent file, relative to the current folder if possible."""
     place = run.resolve()
     page = place.with_suffix(".html") if place.suffix == ".toml" else place.with_name(f"{place.name}.html")
     here = Path.cwd()

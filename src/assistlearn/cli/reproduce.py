@@ -1,4 +1,4 @@
-"""``assistlearn reproduce``: run the paper's experiments again, and say what became of its claims."""
+"""``assistlearn reproduce``: run the paper's experiments again, and say which of its claims hold."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _calibrate(chosen: list[FigureSettings], data: str | None, as_json: bool) ->
     for settings in chosen:
         if settings.calibration is None:
             if len(chosen) == 1:
-                list(trials(settings, data))  # says why there is nothing to choose
+                list(trials(settings, data))  # raises an error that says why there is nothing to choose
             continue
         tables[settings.name] = [
             {

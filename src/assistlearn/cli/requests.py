@@ -20,7 +20,7 @@ PROVED = {
     "certificate": "proved by the certificate of its site",
     "nothing": "nothing proves the name: a process on this machine says so",
 }
-"""What proves the name of who asks."""
+"""What proves the name of the initiator that asks."""
 
 
 def requests(agent: AgentFile, json: Json = False) -> None:
@@ -43,7 +43,7 @@ def requests(agent: AgentFile, json: Json = False) -> None:
 
 
 def desk_of(agent: Path) -> OwnersDesk:
-    """Return the owner's desk of the agent of a file."""
+    """Return the desk of an agent's owner, which finds and answers requests."""
     from assistlearn.agent_files import load_description
     from assistlearn.agent_files.allowance import ANSWER_WITHIN
     from assistlearn.service.owners_desk import OwnersDesk
@@ -54,7 +54,7 @@ def desk_of(agent: Path) -> OwnersDesk:
 
 
 def show_request(standing: RequestStanding) -> None:
-    """Print a request for people; letters that may be mistaken for others are spelled out."""
+    """Print a request for people. Point out a text that mixes scripts: letters of several scripts may look alike."""
     from assistlearn.service.permission import moment_in_words
 
     say(f"[bold]{standing.request}[/]  {_state(standing)}")

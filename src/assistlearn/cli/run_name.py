@@ -1,4 +1,4 @@
-"""What a run is called that nobody gave a name."""
+"""Make a name for a run that has none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 
 def new_name(kind: str) -> str:
-    """Return a name with the time, and four letters of chance: two runs may begin within a second.
+    """Return a name with the time and four random characters, because two runs may begin in the same second.
 
     >>> len(new_name("run"))
     24

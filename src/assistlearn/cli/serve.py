@@ -23,10 +23,10 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """Addresses that only this machine reaches."""
 
 BACKLOG = 1_024
-"""Connections that wait to be taken."""
+"""How many connections may wait until the server accepts them."""
 
 STARTING = 90.0
-"""Seconds that the ways to the helpers have to open before requests are taken without them."""
+"""Seconds to wait for the ways to the helpers to open. Then the service starts without those that are not open."""
 
 
 def serve(
@@ -100,7 +100,7 @@ def _answer(
     with opened_predictor(run) as predictor, listening(port, host) as there:
         token, file = token_of()
         missing = _wait(predictor)
-        there.listen(BACKLOG)  # from here on nobody is turned away: who comes before the server answers, waits
+        there.listen(BACKLOG)  # from here on no connection is refused: it waits until the server answers
         address = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port_of(there)}"
         facts = {"address": address, "model": predictor.run.name, "token_file": file, "missing": missing}
         say_json(facts) if json else _show(facts, predictor)
@@ -121,7 +121,7 @@ def _token(run: Path, file: Path | None, none: bool) -> tuple[str | None, str | 
 
 
 def _tls(cert: Path | None, key: Path | None) -> dict[str, Any]:
-    """Return what the server needs to know about TLS, once it is clear that it can be used."""
+    """Return the server's settings for TLS; raise an error if certificate and key cannot be used."""
     if cert is None and key is None:
         return {}
     if cert is None or key is None:
@@ -130,13 +130,13 @@ def _tls(cert: Path | None, key: Path | None) -> dict[str, Any]:
 
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key)
-    except OSError as error:  # also what is no certificate, or another's key
+    except OSError as error:  # also if a file holds no certificate, or the key of another one
         raise SettingsError(f"{cert} and {key} cannot be used for TLS: {error}.") from None
     return {"ssl_certfile": str(cert), "ssl_keyfile": str(key)}
 
 
 def _wait(predictor: Predictor) -> dict[str, str]:
-    """Wait until every helper was reached or tried; return who is missing, and why."""
+    """Wait until the way to each helper is open or has failed once; return which helpers are missing, and why."""
     whys = {name: way.wait(STARTING) for name, way in predictor.ways.items()}
     return {name: why for name, why in whys.items() if why}
 
@@ -153,7 +153,7 @@ def _show(facts: dict[str, Any], predictor: Predictor) -> None:
 
 @contextmanager
 def _stopped_by_signals() -> Iterator[None]:
-    """Let SIGTERM end the command as Ctrl-C does, wherever it is; the server takes both as the wish to stop."""
+    """Make SIGTERM end the command as Ctrl-C does. While the server runs, it handles both signals itself."""
 
     def stop(number: int, frame: object) -> None:
         raise KeyboardInterrupt

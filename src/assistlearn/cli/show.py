@@ -121,7 +121,7 @@ def goes_on_of(folder: RunFolder) -> RunGoesOn | None:
 
 
 def _probabilities(plan: Plan, result: dict[str, Any]) -> str:
-    """Return what became of the probabilities, in words."""
+    """Return in words whether and how the probabilities were calibrated."""
     from assistlearn.evaluation.score_calibration import ScoreCalibration, in_words
 
     calibration = ScoreCalibration.from_json(result.get("calibration"))
@@ -129,7 +129,7 @@ def _probabilities(plan: Plan, result: dict[str, Any]) -> str:
 
 
 def _show_labels(folder: RunFolder) -> None:
-    """Say what helpers were told of the labels, where these stayed with the initiator."""
+    """Print what helpers were told about the labels, if the true labels stayed with the initiator."""
     from assistlearn.methods.label_private import caution
 
     told = labels_told(folder)
@@ -153,7 +153,7 @@ def labels_told(folder: RunFolder) -> dict[str, Any] | None:
 
 
 def _show_combination(folder: RunFolder, result: dict[str, Any]) -> None:
-    """Say what was learned of the votes, and what each round has brought for its bits."""
+    """Print how the votes are combined, and what each round gained and cost, if the combination was learned."""
     learned = result.get("combination")
     if learned is None:
         return
@@ -195,7 +195,7 @@ def _rounds_made(folder: RunFolder) -> int:
 
 
 def log_is_whole(folder: RunFolder) -> bool:
-    """Whether the log of a finished run knows of its end; one that was removed or cut off does not."""
+    """Return whether the log of a finished run has its end. A log that was removed or cut off does not have it."""
     from assistlearn.events import RunFinished, read
 
     return any(isinstance(recorded.event, RunFinished) for recorded in read(folder.events))

@@ -73,7 +73,7 @@ def simulate(
 
 
 def _refuse_settings(context: typer.Context) -> None:
-    """Refuse what cannot be changed in a run that has begun, rather than pass over it in silence."""
+    """Raise ``SettingsError`` if an option was given that cannot change a run that has begun."""
     for name in context.params.keys() - OF_THE_PROGRAM:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":

@@ -28,7 +28,7 @@ AgentFile = Annotated[
 ]
 
 LAST_WORDS = 2.0
-"""Seconds for which a screen that stands still is waited for in the end."""
+"""Seconds to wait at the end for a screen that accepts no output."""
 
 
 @app.command("start")
@@ -52,7 +52,7 @@ def start(
     file = None if found.kind == "relay" else (agent or found.agent_file)
     if file is not None:
         check_described(found, load_description(file))
-    screen = Screen(sys.stdout.fileno())  # the screen may be closed, or stand still, and the site goes on
+    screen = Screen(sys.stdout.fileno())  # the site goes on if the screen is closed, or accepts no output
     screen.show(f"{_title(found.kind)} {found.name} of network {found.network}")
     screen.show(f"Log: {found.folder / 'site.log'}")
     screen.show("Stop it with Ctrl-C or SIGTERM.")

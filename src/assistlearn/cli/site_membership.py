@@ -1,4 +1,4 @@
-"""``assistlearn site request``, ``join``, ``revoked``: a member's own key, its certificate, and who is shut out."""
+"""``assistlearn site request``, ``join``, ``revoked``: a member's key, its certificate, and the revoked ones."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def join(
 
     membership = read_membership(file)
     shown = fingerprint_of(membership.loaded()[0].public_key())
-    if root_of(kit) != shown or fingerprint is not None:  # whom a kit knows already need not be asked about again
+    if root_of(kit) != shown or fingerprint is not None:  # an authority that the kit knows need not be confirmed again
         confirm(f"{file} is of the network {membership.network!r}.", shown, fingerprint, yes)
     made = join_network(kit, membership)
     if json:

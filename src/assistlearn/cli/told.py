@@ -1,4 +1,4 @@
-"""What an initiator was told of an agent's people, in a sentence."""
+"""Say in one sentence what an initiator was told about an agent's people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from assistlearn.cli.output import counted, plain
 
 
 def told_in_words(told: dict[str, Any]) -> str:
-    """Return the sentence; ``told`` are the values of a :class:`~assistlearn.service.privacy.standing.ToldStanding`.
+    """Return the sentence for the values of a :class:`~assistlearn.service.privacy.standing.ToldStanding`.
 
     >>> told = {"initiator": "clinic", "people": 9, "bits": 18.0, "predictions": 1}
     >>> told_in_words(told | {"epsilon": 12.0, "epsilon_at_delta": 11.9})

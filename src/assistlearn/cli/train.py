@@ -136,7 +136,7 @@ def train(
 
 
 def _refuse_alone(onward: Onward) -> None:
-    """Refuse what is for a run that goes on from an earlier one only."""
+    """Raise ``SettingsError`` if an option was given that is only for a run that goes on from an earlier one."""
     given = [*(flag_of(name) for name in onward.settings), *(["--without"] if onward.without else [])]
     flags = {"--require-kept": onward.require_kept, "--kept-only": onward.kept_only}
     given += [flag for flag, wanted in flags.items() if wanted]

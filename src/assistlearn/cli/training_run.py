@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def train_run(folder: RunFolder, quiet: bool, timeout: float, asks_first: bool = False) -> None:
-    """Train, unless the run is finished; a bar shows what the run's log is told.
+    """Train a run, unless it is finished; a bar shows the events of the run.
 
     Parameters
     ----------

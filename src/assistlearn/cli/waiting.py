@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from assistlearn.runs.folder import RunFolder
 
 LONGEST_WAIT = 60 * 24 * 31
-"""Minutes that one may wait."""
+"""The most minutes that a user may choose to wait."""
 
 TIMES = 30
-"""How often owners are asked at the most, however long one waits: every request is in two ledgers."""
+"""How often owners are asked at most, even if the wait is long. Each request adds entries to two ledgers."""
 
 SHORTEST_PAUSE = 10.0
 """Seconds between two requests, at least."""
 
 
 def train_awaiting(make: Callable[[], RunFolder], wait: float | None, timeout: float, quiet: bool) -> RunFolder:
-    """Train a run and return its folder; where owners must consent first, ask them again for as long as it is said.
+    """Train a run and return its folder. If owners must consent first, ask them again until ``wait`` minutes are over.
 
     Parameters
     ----------
     make : callable
-        Returns the run's folder, a new one where the last attempt has left nothing.
+        Returns the run's folder. It is called before each attempt, and makes the folder again if that was removed.
     wait : float or None
         Minutes in which to ask again. None: not at all.
     timeout : float
@@ -56,7 +56,7 @@ def train_awaiting(make: Callable[[], RunFolder], wait: float | None, timeout: f
 
 
 def withdrawn(folder: RunFolder, as_json: bool) -> None:
-    """Tell helpers that their owners are asked no longer, and print what they answer; nothing of the run is kept."""
+    """Withdraw the request for consent at all helpers, print what they answer, and remove the run's folder."""
     from assistlearn.reach.opening import opened_run
     from assistlearn.runs.asking_consent import withdraw
 

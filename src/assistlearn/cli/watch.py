@@ -69,9 +69,9 @@ def _watched(what: Path) -> tuple[Watched, bool]:
 
 @contextmanager
 def _browser(address: str, wanted: bool) -> Iterator[None]:
-    """Open the page, where there is a screen for it, by a file that only its owner reads.
+    """Open the page in a browser if there is a screen. A file that only the user can read holds the address.
 
-    An address on a command line would be seen by everybody on this machine, and the token with it.
+    Everybody on this machine could read the address, and the token in it, on the browser's command line.
     """
     has_screen = sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if not wanted or not has_screen:

@@ -72,7 +72,7 @@ def worth(
 
 
 def _refuse_terms(context: typer.Context) -> None:
-    """Refuse what cannot be changed in a pilot that has begun: an answer is one to the question that was asked."""
+    """Raise ``SettingsError`` if an option was given that would change the question of a pilot that has begun."""
     for name in context.params.keys() - OF_THE_PROGRAM:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
@@ -94,7 +94,7 @@ def _terms(at_least: float, alpha: float, loss: str, block: int, share: float, e
 
 
 def _new_pilot(files: list[Path], name: str, folder: Path, terms: Terms, changed: dict[str, Any]) -> RunFolder:
-    """Create a pilot: of agents' files here, or of a task's file over a network."""
+    """Create a pilot: from agent files, on this machine; or from a task file, over a network."""
     from assistlearn.plan import Plan
     from assistlearn.runs.pilot_terms import asked
 
@@ -121,7 +121,7 @@ def _new_pilot(files: list[Path], name: str, folder: Path, terms: Terms, changed
 
 
 def _plan(plan: Plan, changed: dict[str, Any]) -> Plan:
-    """Return the plan of a pilot: the recommended method; where labels stay with the initiator, that of the task."""
+    """Return the plan of a pilot. Its method is the recommended one, or the task's if that keeps labels private."""
     from dataclasses import replace
 
     from assistlearn.plan import OF_METHOD, Plan
@@ -133,7 +133,7 @@ def _plan(plan: Plan, changed: dict[str, Any]) -> Plan:
 
 
 def _make(folder: RunFolder, quiet: bool, timeout: float) -> None:
-    """Make the pilot, unless it is finished; a bar shows what its log is told."""
+    """Run the pilot, unless it is finished; a bar shows its events."""
     from assistlearn.cli.worth_bar import WorthBar
     from assistlearn.reach.opening import pilot, resuming
 

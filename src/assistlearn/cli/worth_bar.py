@@ -8,12 +8,12 @@ from assistlearn.events import Event, RunFinished, SamplesOpened
 
 
 class WorthBar(TrainingBar):
-    """Turns while it is trained; then opened samples, with the gain and its limits."""
+    """A bar that counts the turns of training, and then the opened samples, with the gain and its limits."""
 
     _gain = ""
 
     def show(self, event: Event) -> None:
-        """Show what has happened."""
+        """Show an event of the pilot."""
         match event:
             case SamplesOpened():
                 self._gain = f"gain {event.gain:+.3f}, {event.lower:+.3f} to {event.upper:+.3f}"
@@ -25,7 +25,7 @@ class WorthBar(TrainingBar):
                 super().show(event)
 
     def _end_training(self) -> None:
-        """Put a bar for the samples in the place of that of the turns."""
+        """Replace the bar of the turns by a bar of the samples."""
         if self._turns is not None:
             self.progress.remove_task(self._turns)
             self._turns = None

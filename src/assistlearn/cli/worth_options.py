@@ -16,7 +16,7 @@ _asked = partial(typer.Option, rich_help_panel="What is asked")
 
 
 class LossOption(StrEnum):
-    """What is compared."""
+    """The loss that a pilot compares, with help and alone."""
 
     ZERO_ONE = "zero-one"
     LOG = "log"

@@ -1,6 +1,6 @@
-"""The story of an agent as its own ledger tells it: who asks for what, its turns, and since when it waits or works.
+"""What an agent does, read from its own ledger: who asks it for what, its turns, and since when it waits or works.
 
-Feeding one entry costs the same whatever came before, and what is kept does not grow with the ledger's length.
+An entry costs as much at the end of a ledger as at its beginning, and memory does not grow with the ledger's length.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from assistlearn.protocol.entries import Entry
 from assistlearn.protocol.messages import type_of
 
 MOST_RUNS = 50
-"""Runs that are told one by one: those in which something happened last."""
+"""How many runs are listed: those with the latest messages."""
 
 LATEST = 12
-"""Turns that are listed."""
+"""How many turns are listed."""
 
 CONSENT = frozenset(type_of(kind) for kind in (m.Propose, m.Consent))
 REQUESTS = frozenset(type_of(kind) for kind in m.REQUESTS) - CONSENT
@@ -26,7 +26,7 @@ ENDINGS = {type_of(m.Ended): "trained", type_of(m.Forgotten): "forgotten"}
 
 @dataclass(frozen=True)
 class TurnAsked:
-    """A turn: who asked for it, when, and when it was answered with how many bytes."""
+    """A turn: who asked for it and when, when it was answered, and with how many bytes."""
 
     asker: str
     run: str
@@ -37,7 +37,7 @@ class TurnAsked:
 
     @property
     def seconds(self) -> float | None:
-        """How long it took; None while it does."""
+        """How many seconds the turn took; None while it is not answered."""
         return None if self.answered is None else (self.answered - self.asked).total_seconds()
 
 
@@ -48,15 +48,15 @@ class RunAsked:
     Attributes
     ----------
     asker, run : str
-        Who, and what its run is called.
+        The agent that asks, and the name of its run.
     first, last : datetime
         When the first and the last message came or went.
     turns, votes, refused : int
-        Turns that were asked for; samples that votes were asked on; requests that were not granted.
+        How many turns, and how many votes, were asked for; how many requests were refused.
     received, sent : int
-        Bytes.
+        How many bytes came in, and how many went out.
     state : str
-        Whether it was trained, or forgotten, since.
+        Whether the run is in training, is trained or is forgotten.
     """
 
     asker: str
@@ -73,24 +73,24 @@ class RunAsked:
 
 @dataclass
 class AgentStory:
-    """Takes the entries of an agent's ledger one by one, and says how things stand.
+    """Takes the entries of an agent's ledger one by one, and keeps what the live page shows about them.
 
     Attributes
     ----------
     runs : dict
-        The runs in which it is asked, by asker and name; that in which something happened last comes last.
+        The runs in which the agent is asked, by asker and name. The run with the latest message is the last.
     n_runs : int
-        How many there were in all.
+        How many runs there were in all.
     turns : deque of TurnAsked
-        The latest.
+        The latest turns.
     at_work : dict
         The requests that were not answered yet, by asker and run, with their times.
     last, answered : datetime or None
-        When the last entry was written, and when it last gave an answer: since then it waits.
+        When the last entry was written, and when the agent last gave an answer.
     asks : int
-        Requests that it has sent to others, where it is an initiator itself.
+        How many requests the agent has sent to others, as an initiator.
     turned_away : int
-        Messages that were refused at the door.
+        How many messages were refused unread.
     """
 
     runs: dict[tuple[str, str], RunAsked] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class AgentStory:
     turned_away: int = 0
 
     def feed(self, entry: Entry) -> None:
-        """Take one more entry; what the owner is asked for, and answers, is no part of a run."""
+        """Take one more entry. Requests for the owner's consent, and the answers, are no part of a run."""
         time = self.last = datetime.fromisoformat(entry.time)
         if entry.type in CONSENT:
             return
@@ -131,7 +131,7 @@ class AgentStory:
     def _take_answer(self, entry: Entry, time: datetime) -> None:
         self.answered = time
         if not entry.run:
-            return  # to something that could not be read
+            return  # an answer to a message that could not be read
         self.at_work.pop((entry.peer, entry.run), None)
         run = self._run(entry, time)
         run.sent += entry.bytes

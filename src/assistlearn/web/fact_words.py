@@ -1,4 +1,4 @@
-"""A fact in words, for the list of what happened last. Free words of others stay out: they may name files or values."""
+"""Say an event in words, for the list of the latest events. Texts of others stay out: they may name files or values."""
 
 from __future__ import annotations
 

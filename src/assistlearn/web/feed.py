@@ -1,8 +1,8 @@
-"""Follows what is watched in a thread of its own, and hands all watchers the newest page there is.
+"""Follow a run or an agent in a thread of its own, and give all watchers the newest page.
 
-There is one story for all watchers, and one state of the page, always the newest. A watcher that is slow finds the
-newest when it comes back for more; what was overtaken is not kept for it. So memory does not grow with the length of
-a run, nor with the slowness of watchers. Nothing is drawn while nobody watches.
+All watchers share one state of the page, the newest. A slow watcher gets the newest state when it asks for more; the
+states in between are not kept. So memory grows neither with the length of a run nor with slow watchers. Nothing is
+drawn while nobody watches.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ LOOK = 0.05
 
 
 class Feed:
-    """Reads, draws and tells, in a thread of its own.
+    """Reads news, draws the page and wakes the watchers, in a thread of its own.
 
     Parameters
     ----------
     watched : Watched
         A run or an agent.
     failed : callable, optional
-        Called from that thread with an error that it ends with.
+        Called from that thread with the error that ends it.
     """
 
     def __init__(self, watched: Watched, failed: Callable[[BaseException], object] = lambda error: None) -> None:
@@ -47,12 +47,12 @@ class Feed:
     # -- in the server's loop
 
     def start(self) -> None:
-        """Begin; called in the loop of the server."""
+        """Start the thread. Call this in the loop of the server."""
         self._loop = asyncio.get_running_loop()
         self._thread.start()
 
     def stop(self) -> None:
-        """End; whoever waits for news is woken."""
+        """Make the thread end, and wake all watchers that wait for news."""
         self._over.set()
         self._wanted.set()
         self._ring()
@@ -68,7 +68,7 @@ class Feed:
 
     @contextmanager
     def watcher(self) -> Iterator[None]:
-        """Be a watcher for a while: the page is drawn only while there is one."""
+        """Count one more watcher inside the ``with`` block. The page is drawn only while there is a watcher."""
         self._watchers += 1
         self._wanted.set()
         try:
@@ -84,7 +84,7 @@ class Feed:
         return self._watchers
 
     async def current(self, seconds: float) -> PageState:
-        """Return the page as it is now, if that takes no longer than so many seconds; else the last that was drawn."""
+        """Return the page as it is now. If that takes longer than ``seconds``, return the last page that was drawn."""
         self._requests = wanted = self._requests + 1
         end = monotonic() + seconds
         with self.watcher():
@@ -94,7 +94,7 @@ class Feed:
         return self._drawing.state
 
     async def newest(self, beyond: int, seconds: float) -> PageState:
-        """Return the newest state: one with a higher number than that, or after so many seconds the same."""
+        """Return the newest state. Wait up to ``seconds`` for a state with a higher number than ``beyond``."""
         bell = self._bell
         if self._drawing.state.number <= beyond and not self.over:
             with suppress(TimeoutError):

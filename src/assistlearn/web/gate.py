@@ -1,11 +1,13 @@
-"""What stands before every page: the name that it is asked under, a token in its address, headers that keep it alone.
+"""Protect every page: by the name of its host, by a token in its address, and by headers.
 
-A server on loopback is reached by every program and every web page of its machine. So
+Every program and every web page on a machine can reach a server on its loopback. So
 
-- the ``Host`` header must name this machine's loopback: a foreign name that was made to point here (DNS rebinding) is
-  refused, whatever its port, so that a forwarded port works;
-- the first part of the path must be the token. It is in no cookie, which other servers on this machine would be sent;
-- the answer may be kept, framed, or read by nobody else, and its page may ask nobody else.
+- the ``Host`` header must name this machine's loopback. A foreign name that was made to point here (DNS rebinding) is
+  refused. The port is not checked, so that a forwarded port works;
+- the first part of the path must be the token. It is in no cookie: browsers would also send that to other servers on
+  this machine;
+- headers tell the browser not to store the answer, and not to show it in a frame or to other sites. The page itself
+  may ask no other server.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK = "127.0.0.1"
 LOOPBACK_NAMES = frozenset({LOOPBACK, "localhost", "[::1]"})
-"""What a browser may call a server that only this machine reaches."""
+"""The names under which a browser may ask a server that only this machine reaches."""
 
 HEADERS: Mapping[str, str] = {
     "cache-control": "no-store",
@@ -31,7 +33,7 @@ HEADERS: Mapping[str, str] = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
-"""What every answer has."""
+"""The headers of every answer."""
 
 _Headers: TypeAlias = Collection[tuple[bytes, bytes]]
 
@@ -42,7 +44,7 @@ def new_token() -> str:
 
 
 def host_of(headers: _Headers) -> str:
-    """Return the name that a request was sent to, without its port, in small letters; nothing where it says none.
+    """Return the host that a request names, without the port, in small letters; empty unless it names exactly one.
 
     >>> host_of([(b"host", b"LocalHost:8080")]), host_of([(b"host", b"[::1]:80")]), host_of([])
     ('localhost', '[::1]', '')
@@ -56,16 +58,16 @@ def host_of(headers: _Headers) -> str:
 
 
 class HostGate:
-    """Refuses requests that were sent to a name which is not this server's, with 421; gives all answers their headers.
+    """Refuses requests to a host name that is not this server's, with status 421. Adds headers to all answers.
 
     Parameters
     ----------
     app : ASGI application
-        What stands behind the gate.
+        The application behind the gate.
     names : collection of str, default=LOOPBACK_NAMES
-        The names that it is known by, in small letters.
+        The names of this server, in small letters.
     headers : mapping
-        What every answer has that does not say otherwise.
+        The headers that an answer gets if it does not have them.
     """
 
     def __init__(
@@ -97,12 +99,12 @@ class HostGate:
 
 
 class TokenGate:
-    """Refuses requests whose path does not begin with the token, with 403; the path goes on without it.
+    """Refuses requests whose path does not begin with the token, with status 403. Passes the rest of the path on.
 
     Parameters
     ----------
     app : ASGI application
-        What stands behind the gate.
+        The application behind the gate.
     token : str
         The token.
     """

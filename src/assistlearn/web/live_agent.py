@@ -1,4 +1,4 @@
-"""An agent that is watched at its own site: who asks it, its turns, since when it waits. Its ledger is what is read."""
+"""An agent that is watched at its own site: who asks it, its turns, and since when it waits, all from its ledger."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assistlearn.web.watched import Draft, HowItStands
 
 
 class LiveAgent:
-    """An agent's ledger, followed.
+    """An agent that is watched, by reading its ledger as it grows.
 
     Parameters
     ----------
@@ -42,11 +42,11 @@ class LiveAgent:
 
     @property
     def generation(self) -> int:
-        """How often another ledger has taken its place."""
+        """How often another ledger has taken the place of the one that was read."""
         return self._ledger.generation
 
     def take_news(self) -> bool:
-        """Read on in the ledger."""
+        """Read the next piece of the ledger; return whether there was any."""
         before, lines = self.generation, self._ledger.lines()
         if self.generation != before:
             self._story = AgentStory()
@@ -58,7 +58,7 @@ class LiveAgent:
         return bool(lines)
 
     def mark(self) -> Hashable:
-        """Return what is another as soon as there is something new to be seen."""
+        """Return a value that changes as soon as there is something new to show."""
         return self.generation, self.place, self._all_read, self._report.number
 
     def standing(self) -> HowItStands:
@@ -75,7 +75,7 @@ class LiveAgent:
         return HowItStands("waiting", "waiting", words, story.last)
 
     def frame(self) -> Frame:
-        """Return what stands around the sections."""
+        """Return the title, the heading and the paragraphs around the sections."""
         name = self._name
         return Frame(
             title=f"{name}: who asks for help?",
@@ -86,7 +86,7 @@ class LiveAgent:
         )
 
     def drafts(self) -> list[Draft]:
-        """Return what happens now, who asks, the turns, and what the agent's report tells beside."""
+        """Return the sections: what happens now, who asks, the turns, and other sections of the agent's report."""
         story = self._story
         at_work, turned = list(story.at_work.values()), story.turned_away
         facts = {"name": self._name, "answered": story.answered, "at_work": at_work, "turned_away": turned}

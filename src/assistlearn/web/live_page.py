@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def live_page(state: PageState) -> str:
-    """Return the page with everything that a state has; its script goes on from there."""
+    """Return the page with all sections of a state. Its script asks for later changes."""
     return (
         templates()
         .get_template("live.html")
@@ -54,7 +54,7 @@ def draft(key: str, template: str, **facts: Any) -> Draft:
 
 
 def draft_of(section: Section) -> Draft:
-    """Return a section of the report; its picture is drawn of what its tables and its label say."""
+    """Return a section of the report. It is drawn again if its texts, its tables or the label of its picture change."""
     picture = section.picture
     content = section if picture is None else (replace(section, picture=None), picture.label)
     return Draft(section.key, content, lambda: fragment(section), is_costly=picture is not None)
@@ -62,7 +62,7 @@ def draft_of(section: Section) -> Draft:
 
 @cache
 def templates() -> Environment:
-    """Return the templates, those of the report among them; what is put into them is escaped."""
+    """Return the templates, with those of the report. Values that are put into them are escaped."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     loader = ChoiceLoader([PackageLoader("assistlearn.web"), PackageLoader("assistlearn.pages")])

@@ -1,4 +1,4 @@
-"""A run that is watched: before it is there, while it goes on, when it was stopped, is resumed, has ended, is gone."""
+"""A run that is watched, from before it exists until it has ended or is removed."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from assistlearn.web.live_page import draft, draft_of
 from assistlearn.web.watched import Condition, Draft, HowItStands
 
 LATEST = 10
-"""Facts that are listed."""
+"""How many events are listed."""
 
 PATIENCE = 1.5
-"""Seconds without anybody at work before a run counts as stopped: between two commands nobody is."""
+"""Seconds after which a run that nobody works on counts as stopped: between two commands nobody works on it."""
 
 FOLDER = 5.0
-"""Seconds between two looks at what the folder of a run that has ended holds: that means reading its ledger."""
+"""Seconds between two readings of the folder of a run that has ended. Each reads the ledger, too."""
 
 ENDING = 0.5
-"""Seconds for which the end of a run that goes on is told, before what it has left is read."""
+"""Seconds between the end of a run and the reading of its folder, so that watchers see the end first."""
 
 STATES: dict[Condition, State] = {"running": "going on", "resumed": "going on", "ended": "finished"}
 
 
 class LiveRun:
-    """A run's folder, followed.
+    """A run that is watched, by reading its folder.
 
     Parameters
     ----------
     path : path
-        The folder; need not be there yet.
+        The run's folder. It need not exist yet.
     """
 
     def __init__(self, path: Path) -> None:
@@ -69,12 +69,12 @@ class LiveRun:
         self._unread = False
 
     def _find(self) -> None:
-        """Take up the run, if there is one."""
+        """Begin the story of the run, if the run exists."""
         try:
             self._story = Story(subject_of(self._folder.settings())) if self._folder.exists else None
         except RunError:
             if self._folder.exists:
-                raise  # otherwise it was forgotten just now
+                raise  # otherwise the run was removed just now
 
     @property
     def place(self) -> int:
@@ -84,12 +84,12 @@ class LiveRun:
     # -- reading
 
     def take_news(self) -> bool:
-        """Read on in the log, and look at the folder where there is nothing to read."""
+        """Read the next piece of the log, or the folder of an ended run; return whether there may be more at once."""
         if self._story is None:
             self._find()
             if self._story is None:
                 return False
-            self.generation += 1  # what stands around the sections is another now
+            self.generation += 1  # the heading of the page has changed
         elif not self._folder.exists:
             self.generation += 1
             self._begin_anew("gone")
@@ -136,7 +136,7 @@ class LiveRun:
         return (self._folder.path / name).exists()
 
     def _take_folder(self) -> None:
-        """Take what is written down at the end, and again when more has happened since."""
+        """Read what is written to the folder at the end; read it again when the log has grown since."""
         assert self._story is not None
         if self._taken == self.place or monotonic() < self._took + FOLDER:
             return
@@ -150,11 +150,11 @@ class LiveRun:
     # -- showing
 
     def mark(self) -> Hashable:
-        """Return what is another as soon as there is something new to be seen."""
+        """Return a value that changes as soon as there is something new to show."""
         return self.generation, self.place, self._condition, self._story is None, self._taken
 
     def standing(self) -> HowItStands:
-        """Return how the run stands."""
+        """Return the condition of the run, in one word and in a sentence."""
         return HowItStands(self._condition, self._condition, self._words(), self._last)
 
     def _words(self) -> str:
@@ -180,7 +180,7 @@ class LiveRun:
         return story.view(STATES.get(self._condition, "stopped"))
 
     def frame(self) -> Frame:
-        """Return what stands around the sections."""
+        """Return the title, the heading and the paragraphs around the sections."""
         if self._story is None:
             name = self._folder.path.name
             return Frame(title=name, kicker=f"Folder {name}", heading="Waiting for a run")

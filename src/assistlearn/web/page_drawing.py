@@ -1,6 +1,6 @@
-"""Draws the sections of a page: what costs little at once, pictures one by one in a thread of their own.
+"""Draw the sections of a page: those without a picture at once, pictures one by one in a thread of their own.
 
-Neither is drawn more often than is seen, and news is read on while a picture is drawn.
+There is a pause between two drawings. News is read while a picture is drawn.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from assistlearn.web.page_state import Drawn, PageState
 from assistlearn.web.watched import Draft, Watched
 
 OFTEN = 0.25
-"""Seconds between two drawings of what costs little, at least."""
+"""Seconds between two drawings of sections without a picture, at least."""
 
 REST = 3.0
-"""After a picture, none is drawn again for this many times as long as it took: a run on this machine comes first."""
+"""The pause after a picture, as a multiple of the time that it took: a run on this machine comes first."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class Drawing:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the page is drawn up to the newest fact, but for pictures that are drawn again."""
+        """Whether the page shows the newest event. Pictures may still be older."""
         return self._mark == self._watched.mark() and all(key in self.state.sections for key in self._order)
 
     def draw(self) -> bool:
-        """Draw what is due; return whether the page is another."""
+        """Draw the sections that are due; return whether the page has changed."""
         now, mark = self._clock(), self._watched.mark()
         if mark != self._mark and now >= self._due:
             self._mark, self._due = mark, now + OFTEN
@@ -71,7 +71,7 @@ class Drawing:
         return taken
 
     def close(self) -> None:
-        """Let go of the thread, once the picture that it draws is done."""
+        """End the thread that draws pictures, once its present picture is done."""
         self._artist.shutdown()
 
     def _draw_at_once(self, drafts: list[Draft]) -> None:
@@ -85,7 +85,7 @@ class Drawing:
         self._show(replace(page, frame=watched.frame()), {**known, **drawn})
 
     def _begin_picture(self, now: float) -> None:
-        """Begin with the picture that has waited longest; one that is not there yet waits for no other."""
+        """Begin to draw the oldest picture. A picture that was never drawn comes first, without a pause."""
         shown = self.state.sections
         ready = [key for key in self._pending if key not in shown or now >= self._due_picture]
         if ready:
@@ -93,7 +93,7 @@ class Drawing:
             self._under_way = _UnderWay(draft, self.state.log, now, self._artist.submit(draft.draw))
 
     def _take_picture(self, now: float) -> bool:
-        """Take the picture that was drawn, if it is."""
+        """Put the picture into the page, if it is done; return whether the page has changed."""
         made = self._under_way
         if made is None or not made.html.done():
             return False

@@ -1,4 +1,4 @@
-"""The live page at one time, as all watchers are told it."""
+"""The live page at one time. It is the same for all watchers."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Drawn:
     Attributes
     ----------
     html : str
-        Its element.
+        The HTML element.
     content : hashable
-        What it was made of.
+        What the section was made from.
     changed : int
-        The place in the log up to which facts are in it.
+        How many bytes of the log were read when it was drawn.
     """
 
     html: str
@@ -32,7 +32,7 @@ class Drawn:
 
     @cached_property
     def version(self) -> str:
-        """A digest, by which the page knows what it shows already."""
+        """A digest, by which the page recognises a section that it shows already."""
         return hashlib.sha256(self.html.encode()).hexdigest()[:16]
 
 
@@ -43,17 +43,17 @@ class PageState:
     Attributes
     ----------
     number : int
-        Counts the states.
+        The number of this state. Every new state has the next number.
     log : int
-        Which log it is of: another one may take its place.
+        The number of the log. It changes when another log takes the place of this one.
     place : int
-        The byte in the log up to which facts are in it.
+        How many bytes of the log were read for this state.
     standing : HowItStands
-        How things stand.
+        The line at the top of the page.
     frame : Frame
-        What stands around the sections.
+        The title, the heading and the paragraphs around the sections.
     sections : mapping from str to Drawn
-        By key, in their order.
+        The sections by key, in their order.
     """
 
     number: int
@@ -68,7 +68,7 @@ class PageState:
         return {key: drawn for key, drawn in self.sections.items() if drawn.changed >= place}
 
     def other_than(self, known: Mapping[str, str]) -> dict[str, Drawn]:
-        """Return the sections whose versions are not these."""
+        """Return the sections whose versions differ from the known ones."""
         return {key: drawn for key, drawn in self.sections.items() if known.get(key) != drawn.version}
 
     @property

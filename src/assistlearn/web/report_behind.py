@@ -1,6 +1,6 @@
-"""What a helper's own store tells of its help, as in its report: read in a thread of its own while nobody asks.
+"""Sections of a helper's report, for its live page. They are made in a thread of their own while nobody asks it.
 
-To read all of it takes seconds where there is much, and the page must not stand still meanwhile.
+To read a large store takes seconds, and the page must not wait for that.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ SHOWN_LIVE = {"asked"}
 
 
 class ReportBehind:
-    """The sections of an agent's report, made again when there is news and it is quiet.
+    """The sections of an agent's report, made again when there is news and the agent is not at work.
 
     Parameters
     ----------
     agent : AgentDescription
-        Of the agent's file.
+        The description in the agent's file.
 
     Attributes
     ----------
     sections : tuple of Section
-        As they were last made.
+        The sections as they were last made.
     number : int
-        How often they were made.
+        How often the store was read, with or without success.
     unread : bool
         Whether the store, or the ledger, could not be read the last time.
     """
@@ -53,7 +53,7 @@ class ReportBehind:
         self.unread = False
 
     def look(self, place: int, at_work: bool) -> None:
-        """Take what was made; begin to make it again where there is news and nobody is at work."""
+        """Take sections that are done. Begin to make them again if there is news and the agent is not at work."""
         now = monotonic()
         if place != self._place:
             self._place, self._news = place, now
@@ -68,7 +68,7 @@ class ReportBehind:
             self._reading = self._reader.submit(self._made)
 
     def _made(self) -> tuple[Section, ...] | None:
-        """Return the sections; None where what they are made of cannot be read."""
+        """Return the sections; None if the store or the ledger cannot be read."""
         try:
             return tuple(each for each in helper_sections(helper_view(self._agent)) if each.key not in SHOWN_LIVE)
         except (AssistLearnError, OSError):

@@ -13,7 +13,7 @@ def require_web(what: str) -> None:
     Parameters
     ----------
     what : str
-        What needs them: the beginning of the sentence.
+        What needs them. The error message begins with this.
     """
     missing = [name for name in ("starlette", "uvicorn") if util.find_spec(name) is None]
     if missing:

@@ -14,13 +14,13 @@ from assistlearn.errors import SettingsError
 from assistlearn.web.gate import LOOPBACK
 
 LAST_SECONDS = 5
-"""Seconds that answers under way have to end, once the server is to stop."""
+"""Seconds to wait for incomplete answers when the server stops."""
 
 
 def listening(port: int = 0, host: str = LOOPBACK) -> socket.socket:
-    """Return a socket that listens at a port; 0 is any that is free. Whoever calls waits until a server answers."""
+    """Return a socket that listens at a port; 0 is any free port. Connections wait until a server answers."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # named, so that asyncio sends at once
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # asyncio sends at once only if TCP is named
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))
@@ -39,18 +39,18 @@ def port_of(listening: socket.socket) -> int:
 
 
 class WebServer(uvicorn.Server):
-    """An application on a socket.
+    """Serves an application on a socket.
 
     Parameters
     ----------
     app : ASGI application
-        What answers.
+        The application, which answers requests.
     listening : socket
-        Where it listens.
+        The socket to listen at.
     stopping : callable, optional
-        Called in the server's loop as soon as it is to stop: ends answers that would go on for ever.
+        Called in the server's loop when the server must stop. It ends answers that would go on for ever.
     **settings
-        Of uvicorn, such as ``ssl_certfile``.
+        Settings of uvicorn, such as ``ssl_certfile``.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class WebServer(uvicorn.Server):
         self._stopping = stopping
 
     def run_until_stopped(self) -> None:
-        """Answer until Ctrl-C, SIGTERM or :meth:`stop`; then let answers under way end, and return."""
+        """Answer until Ctrl-C, SIGTERM or :meth:`stop`; then complete the answers that were begun, and return."""
         with self._listening:
             self.run(sockets=[self._listening])
 
@@ -72,13 +72,13 @@ class WebServer(uvicorn.Server):
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End what goes on for ever, then as uvicorn does."""
+        """End answers that would go on for ever, then shut down as uvicorn does."""
         self._stopping()
         await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take signals as the wish to stop. uvicorn would raise them again afterwards, before the command has ended."""
+        """Stop at a signal, and drop it. uvicorn would raise it again afterwards, before the command has ended."""
         with super().capture_signals():
             try:
                 yield

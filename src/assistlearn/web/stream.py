@@ -1,8 +1,8 @@
 """The stream of one watcher: server-sent events with what has changed since the place in the log that it knows.
 
 The id of every event is the byte offset in the log up to which the page is drawn. A watcher that lost its connection
-comes back with the last one. What changed at that very place is sent again, as something may have been drawn since
-without a new fact; sections carry their version, so that the page passes over those that it shows already.
+comes back with the last id. Sections that changed at that very place are sent again, because a section may have been
+drawn since then without a new event. Every section has a version, so that the page skips those that it shows already.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assistlearn.web.page_state import Drawn, PageState
 from assistlearn.web.watched import HowItStands
 
 BEAT = 5.0
-"""Seconds after which a watcher hears that the connection stands, where there is nothing else to tell."""
+"""Seconds without news after which a watcher is told that the connection still works."""
 
 RETRY = 1000
 """Milliseconds after which a browser tries again."""
@@ -31,7 +31,7 @@ async def stream(feed: Feed, log: int, place: int) -> AsyncIterator[str]:
     feed : Feed
         What is watched.
     log, place : int
-        Which log the watcher's page is of, and up to where.
+        The number of the log that the watcher's page shows, and how many of its bytes the page shows.
     """
     with feed.watcher():
         yield f"retry: {RETRY}\n\n"
@@ -55,7 +55,7 @@ async def stream(feed: Feed, log: int, place: int) -> AsyncIterator[str]:
 
 
 def event(kind: str, facts: Mapping[str, Any], place: int | None = None) -> str:
-    r"""Return an event as it goes over the wire.
+    r"""Return the text of a server-sent event.
 
     >>> event("page", {"state": "running"}, 120)
     'id: 120\nevent: page\ndata: {"state": "running"}\n\n'
@@ -65,7 +65,7 @@ def event(kind: str, facts: Mapping[str, Any], place: int | None = None) -> str:
 
 
 def told(state: PageState, changed: Mapping[str, Drawn]) -> dict[str, Any]:
-    """Return what the page is told: how things stand, which sections there are, and those that have changed."""
+    """Return what the page is told: its top line, the keys of its sections, and the sections that have changed."""
     return {
         **told_standing(state.standing, datetime.now(UTC)),
         "order": list(state.sections),
@@ -74,7 +74,7 @@ def told(state: PageState, changed: Mapping[str, Drawn]) -> dict[str, Any]:
 
 
 def told_standing(standing: HowItStands, now: datetime) -> dict[str, Any]:
-    """Return how things stand as the page is told; how long ago the last fact was, rather than two clocks' times."""
+    """Return the top line for the page. It says how long ago the last event was, as the browser's clock may differ."""
     quiet = None if standing.last is None else max((now - standing.last).total_seconds(), 0.0)
     return {
         "condition": standing.condition,

@@ -1,4 +1,4 @@
-"""What can be watched: it takes news from a file that grows, and says in words and sections how it stands."""
+"""What can be watched: it reads news from a file that grows, and makes a top line and sections from them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ from typing import Literal, Protocol, TypeAlias
 from assistlearn.pages.rendering import Frame
 
 Condition: TypeAlias = Literal["waiting", "reading", "running", "resumed", "stopped", "ended", "gone"]
-"""Not there yet; there, and not read to its end yet; somebody works on it; again; nobody does; and for good; gone."""
+"""The condition of a run, or of an agent.
+
+``waiting``: nothing happens yet. ``reading``: its file is not read to the end yet. ``running``: somebody works on it.
+``resumed``: somebody works on it again. ``stopped``: nobody works on it. ``ended``: it is finished. ``gone``: it was
+removed.
+"""
 
 
 @dataclass(frozen=True)
 class HowItStands:
-    """How things stand, for the line at the top of the page.
+    """The line at the top of the page: the condition of what is watched.
 
     Attributes
     ----------
@@ -26,7 +31,7 @@ class HowItStands:
     words : str
         In a sentence or two.
     last : datetime or None
-        When the last fact happened.
+        When the last event happened.
     """
 
     condition: Condition
@@ -44,7 +49,7 @@ class Draft:
     key : str
         The id of its element.
     content : hashable
-        What it is made of: where that is the same, so is the section, and is not drawn again.
+        What it is made from. While this is the same, the section is not drawn again.
     draw : callable
         Returns the element as HTML.
     is_costly : bool
@@ -58,7 +63,7 @@ class Draft:
 
 
 class Watched(Protocol):
-    """A run, or an agent. One thread calls all of this."""
+    """A run or an agent that can be watched. Only one thread calls its methods."""
 
     @property
     def place(self) -> int:
@@ -67,23 +72,23 @@ class Watched(Protocol):
 
     @property
     def generation(self) -> int:
-        """How often something else has taken its place, so that nothing of the page holds any more."""
+        """How often another log has taken the place of the one that was read. Then the whole page is drawn anew."""
         ...
 
     def take_news(self) -> bool:
-        """Read on, a piece at a time; return whether there may be more at once."""
+        """Read the next piece of the log; return whether there may be more at once."""
         ...
 
     def mark(self) -> Hashable:
-        """Return what is another as soon as there is something new to be seen."""
+        """Return a value that changes as soon as there is something new to show."""
         ...
 
     def standing(self) -> HowItStands:
-        """Return how things stand."""
+        """Return the line at the top of the page."""
         ...
 
     def frame(self) -> Frame:
-        """Return what stands around the sections; it is the same for a whole generation."""
+        """Return the title, the heading and the paragraphs around the sections. They change with the generation."""
         ...
 
     def drafts(self) -> list[Draft]:

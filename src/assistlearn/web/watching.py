@@ -23,16 +23,16 @@ from assistlearn.web.stream import stream
 from assistlearn.web.watched import Watched
 
 MOST_WATCHERS = 100
-"""Streams at once."""
+"""How many streams there may be at the same time."""
 
 FIRST = 10.0
-"""Seconds that the first drawing of a page is waited for."""
+"""Seconds to wait until a page is drawn. Then the last page that was drawn is shown."""
 
 SERVED = {"live.js": "text/javascript", "live.css": "text/css"}
 
 
 def run_watch(watched: Watched, listening: socket.socket, token: str) -> None:
-    """Show something until Ctrl-C or SIGTERM; what following it ends with is raised.
+    """Show a run or an agent until Ctrl-C or SIGTERM; raise the error that ends the feed, if there is one.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def run_watch(watched: Watched, listening: socket.socket, token: str) -> None:
     listening : socket
         Where the page is served.
     token : str
-        What its address begins with.
+        The first part of the page's path.
     """
     failures: list[BaseException] = []
 
@@ -64,7 +64,7 @@ def watching(feed: Feed, token: str) -> ASGIApp:
     feed : Feed
         What is watched; it is started and ended with the application.
     token : str
-        What the address begins with.
+        The first part of the page's path.
     """
 
     @asynccontextmanager

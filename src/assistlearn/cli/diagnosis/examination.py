@@ -1,4 +1,4 @@
-"""All looks, one after the other."""
+"""Make all checks of ``assistlearn doctor``, one after the other."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from assistlearn.errors import AssistLearnError
 
 
 def examine(agent: Path | None = None) -> list[HealthFinding]:
-    """Return all findings, fit to be pasted.
+    """Return all findings, without the home folder and the user's name.
 
     Parameters
     ----------
     agent : path, optional
-        An agent's file, which is looked at as well; its table is not read.
+        An agent's file, which is checked as well. Its table is not read.
     """
     return [replace(each, says=fit_to_paste(each.says), remedy=fit_to_paste(each.remedy)) for each in _findings(agent)]
 

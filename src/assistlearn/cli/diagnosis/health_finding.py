@@ -1,4 +1,4 @@
-"""One thing that was looked at: how it stands, and the line that mends it."""
+"""What one check has found: whether all is well, and how to mend it if not."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from dataclasses import dataclass
 from typing import Literal
 
 State = Literal["ok", "missing", "look", "wrong"]
-"""``missing`` is something that may be installed and need not be; ``look`` may be trouble; ``wrong`` is."""
+"""``missing``: something optional is not installed. ``look``: this may be a problem. ``wrong``: this is a problem."""
 
 
 @dataclass(frozen=True)
 class HealthFinding:
-    """What was found.
+    """What one check has found.
 
     Attributes
     ----------
     topic : str
-        What it belongs to, such as ``"Extras"``.
+        The group of checks, such as ``"Extras"``.
     name : str
-        What was looked at.
+        What was checked.
     state : {"ok", "missing", "look", "wrong"}
-        How it stands.
+        Whether all is well.
     says : str
         What was found, in words.
     remedy : str, default=""
-        What to type or to do, where something is to be done.
+        What to type or to do, if something must be done.
     """
 
     topic: str

@@ -1,4 +1,4 @@
-"""Texts that others may read: without the home folder and the user's name."""
+"""Remove the home folder and the user's name from a text, so that others may read it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def fit_to_paste(text: str, home: Path | None = None, user: str | None = None) -> str:
-    r"""Return a text in which the home folder is ``~`` and a folder that is called like the user is ``USER``.
+    r"""Return a text in which the home folder is ``~`` and a folder with the user's name is ``USER``.
 
     >>> fit_to_paste("/home/jane/lab.toml is not there", Path("/home/jane"), "jane")
     '~/lab.toml is not there'

@@ -1,4 +1,4 @@
-"""What the installed package asks for, and which versions of that are there."""
+"""Which packages the installed package requires, and which versions of them are installed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PACKAGE = "assistlearn"
 NEEDED = (3, 11)
 NOT_FOR_USERS = ("dev",)
 MANY = 6
-"""So many packages of an extra are counted, not named: those of the extra ``all`` are named one by one before."""
+"""From this many packages on, an extra's packages are counted, not named. Other extras name the packages of ``all``."""
 
 _REQUIREMENT = re.compile(r"([\w.-]+)(?:\[([\w,-]+)\])?\s*\(?([^;)]*)\)?\s*(?:;\s*extra\s*==\s*['\"]([\w-]+)['\"])?")
 _BOUND = re.compile(r"(>=|==|<=|<|>)\s*([\d.]+)")
@@ -24,18 +24,18 @@ _BOUND = re.compile(r"(>=|==|<=|<|>)\s*([\d.]+)")
 
 @dataclass(frozen=True)
 class Requirement:
-    """A package that is asked for.
+    """A package that is required.
 
     Attributes
     ----------
     name : str
         Its name.
     bounds : str
-        Between which versions, such as ``"<3.3,>=3.2"``.
+        The versions that fit, such as ``"<3.3,>=3.2"``.
     extra : str
-        For which extra; empty where it is always needed.
+        The extra that requires it; empty if it is always required.
     includes : tuple of str
-        Extras of the package itself that this stands for.
+        Extras of the package itself that this extra includes.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Requirement:
 
     @classmethod
     def of(cls, line: str) -> Requirement | None:
-        """Return what a line of a package's metadata asks for; None where it is not understood.
+        """Return the requirement in a line of a package's metadata; None if the line is not understood.
 
         >>> Requirement.of("xgboost<3.3,>=3.2; extra == 'xgboost'")
         Requirement(name='xgboost', bounds='<3.3,>=3.2', extra='xgboost', includes=())
@@ -59,7 +59,7 @@ class Requirement:
         return cls(name, bounds.strip(), extra or "", tuple(includes.split(",")) if includes else ())
 
     def fits(self, version: str) -> bool:
-        """Whether a version is one of those that are asked for.
+        """Return whether a version is within the bounds.
 
         >>> wanted = Requirement("xgboost", "<3.3,>=3.2")
         >>> wanted.fits("3.2.1"), wanted.fits("3.3.0"), wanted.fits("3.10")
@@ -69,7 +69,7 @@ class Requirement:
 
 
 def of_package(lines: Iterable[str] | None = None) -> list[Requirement]:
-    """Return all that the installed package asks for; nothing where its metadata is not there."""
+    """Return all requirements of the installed package; an empty list if its metadata is not there."""
     if lines is None:
         try:
             lines = metadata.requires(PACKAGE) or []
@@ -79,7 +79,7 @@ def of_package(lines: Iterable[str] | None = None) -> list[Requirement]:
 
 
 def look_at_versions(asked: list[Requirement]) -> Iterator[HealthFinding]:
-    """Yield Python, the package itself and what it always needs."""
+    """Yield findings about Python, the system, the package itself and the packages that it always requires."""
     here = sys.version_info[:2]
     bits = "64" if sys.maxsize > 2**32 else "32"
     python = f"{platform.python_version()} ({platform.python_implementation()}, {bits} bit)"
@@ -104,7 +104,7 @@ def look_at_versions(asked: list[Requirement]) -> Iterator[HealthFinding]:
 
 
 def look_at_extras(asked: list[Requirement]) -> Iterator[HealthFinding]:
-    """Yield every extra: whether it is there, and what it is made of."""
+    """Yield a finding for every extra: whether it is installed, and with which packages."""
     names = dict.fromkeys(wanted.extra for wanted in asked if wanted.extra)
     for name in names:
         parts = [wanted for wanted in asked if wanted.extra == name and not wanted.includes]
@@ -150,6 +150,6 @@ def _holds(version: str, sign: str, bound: str) -> bool:
 
 
 def _numbers(version: str) -> list[int]:
-    """Return the numbers of a version up to the first part that is none."""
+    """Return the numbers of a version up to the first part that is not a number."""
     said = re.match(r"\d+(\.\d+)*", version)
     return [int(part) for part in said[0].split(".")] if said else []

@@ -19,7 +19,7 @@ SERVING = 8080
 """The port of ``assistlearn serve`` unless another is named."""
 
 FULL, NEARLY_FULL = 100e6, 1e9
-"""Bytes that are free on a disk: with fewer nothing can be done, or not much."""
+"""Free bytes on a disk: with fewer than the first it counts as full, with fewer than the second as nearly full."""
 
 PREFIX = "ASSISTLEARN_"
 FOLDERS = ("ASSISTLEARN_DATA",)
@@ -35,7 +35,7 @@ FOR_DEVELOPERS = ("ASSISTLEARN_NOTEBOOKS", "ASSISTLEARN_ONLINE")
 
 DAY = 86_400.0
 SKEW = 5.0
-"""Seconds that the time of a fresh file may differ from the clock's."""
+"""By how many seconds the time of a new file may differ from the clock."""
 
 
 def look_at_ports() -> Iterator[HealthFinding]:
@@ -104,7 +104,7 @@ def look_at_variables(environment: Mapping[str, str] | None = None) -> Iterator[
 
 
 def look_at_clock(now: float | None = None) -> Iterator[HealthFinding]:
-    """Yield the time and its zone, whether it can be right, and whether files have it, too."""
+    """Yield the time and its zone, whether it can be right, and whether new files get the same time."""
     now = time.time() if now is None else now
     here = datetime.fromtimestamp(now, UTC).astimezone()
     zone = f"{here:%Y-%m-%d %H:%M:%S}, zone {here:%Z} (UTC{here:%z})"
@@ -115,7 +115,7 @@ def look_at_clock(now: float | None = None) -> Iterator[HealthFinding]:
         with tempfile.NamedTemporaryFile(prefix=".assistlearn-doctor-") as file:
             apart = abs(os.fstat(file.fileno()).st_mtime - time.time())
     except OSError:
-        return  # said of the temporary folder
+        return  # look_at_folders says so
     remedy = "" if apart <= SKEW else "Set the clocks of this machine and of its file server by a time server."
     yield HealthFinding("Clock", "files", "ok" if apart <= SKEW else "look", f"{apart:.1f} s from the clock", remedy)
 
@@ -144,7 +144,7 @@ def _named_folder(name: str, folder: Path) -> HealthFinding:
 
 
 def _memory() -> int | None:
-    """Return the bytes of memory, or of what a container may use of it; None where the system does not say."""
+    """Return the bytes of memory that the program may use, here or in a container; None if the system does not say."""
     try:
         whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # Windows has no such function

@@ -37,7 +37,7 @@ class PredictionService:
     Parameters
     ----------
     predictor : Predictor
-        What answers them.
+        It makes the predictions.
     limits : ServingLimits, optional
         How much one request may ask for.
     """
@@ -48,21 +48,21 @@ class PredictionService:
         self._metrics = ServiceMetrics(predictor)
 
     def application(self, token: str | None, loopback: bool = True) -> ASGIApp:
-        """Return the application.
+        """Return the service as an ASGI application.
 
         Parameters
         ----------
         token : str or None
-            What clients must send; None: nothing.
+            The token that clients must send. None: they need no token.
         loopback : bool, default=True
-            Whether it is only asked under the names of this machine.
+            Whether to refuse requests to other host names than those of loopback.
         """
         app: ASGIApp = Starlette(routes=self.routes(), exception_handlers={HTTPException: _said, Exception: _fault})
         app = app if token is None else BearerGate(app, token)
         return self._metrics.counting(LoopbackGate(app) if loopback else app)
 
     def routes(self) -> list[Route]:
-        """Return what is answered, and by what."""
+        """Return the paths of the service, with the functions that answer them."""
         model = "/v2/models/{model}"
         routes = [
             Route("/predict", self._predict, methods=["POST"]),
@@ -98,7 +98,7 @@ class PredictionService:
         return inference_answer(asked, model, await self._answer(ids))
 
     async def _answer(self, ids: list[Any]) -> ServedAnswer:
-        """Return the answer to a request; where nobody knows any of its ids, that is the answer."""
+        """Return the answer to a request; raise an error if no agent can vote, or none knows any of the ids."""
         asked = AskedIds.of(ids, self.limits)
         try:
             future = self.predictor.submit(asked.texts)
@@ -143,7 +143,7 @@ class PredictionService:
         return Response(self._metrics.text(), media_type="text/plain; version=0.0.4")
 
     def _named(self, request: Request) -> str:
-        """Return the name of the model that a request is about, which must be the run."""
+        """Return the name of the model in a request's path; raise an error if it is not this run."""
         name, version = request.path_params["model"], request.path_params.get("version", VERSION)
         if name != self.predictor.run.name or version != VERSION:
             raise HTTPException(404, f"There is no model {name[:80]!a}, version {version[:20]!a}, here.")
@@ -167,7 +167,7 @@ async def _said(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     more = error.more if isinstance(error, _UnknownIdsError) else {}
     words = error.detail
-    if words == HTTPStatus(error.status_code).phrase:  # of the router
+    if words == HTTPStatus(error.status_code).phrase:  # the router has no words of its own
         words = f"There is nothing at this path that answers {request.method}. What there is, /openapi.json says."
     return JSONResponse({"error": words, **more}, error.status_code, error.headers)
 

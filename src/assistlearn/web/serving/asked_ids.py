@@ -1,4 +1,4 @@
-"""The ids that a request asks about: checked, and written as tables write them."""
+"""The ids that a request asks about: checked, and normalised as the ids of tables are."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class AskedIds:
     texts : list of str
         Normalised, each once.
     places : list of int
-        Where each of the given ids stands among the texts.
+        The position of each given id in ``texts``.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class AskedIds:
 
     @classmethod
     def of(cls, values: Sequence[Any], limits: ServingLimits) -> AskedIds:
-        """Check the ids of a request; what cannot be one is refused, with its position."""
+        """Check and normalise the ids of a request. A value that cannot be an id is refused, with its position."""
         if not values:
             raise HTTPException(400, "No id is given.")
         if len(values) > limits.most_ids:

@@ -1,4 +1,4 @@
-"""Who may ask: whoever has the token, which is made once and kept in a file that only its owner reads."""
+"""Answer only clients that have the token. It is made once, and kept in a file that only its owner can read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHORTEST = 16
 
 
 def kept_token(file: Path) -> str:
-    """Return the token in a file; one that is not there is made, readable by its owner alone.
+    """Return the token in a file. If there is no file, make one that only its owner can read.
 
     Raises
     ------

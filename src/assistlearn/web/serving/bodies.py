@@ -1,4 +1,4 @@
-"""Reading what a client sends: not more than so many bytes, and not longer than so many seconds."""
+"""Read the body of a request, with a limit on its bytes and on the seconds that it takes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from starlette.requests import ClientDisconnect, Request
 from assistlearn.web.serving.serving_limits import ServingLimits
 
 DRAINING = 1.0
-"""Seconds in which the rest of a body that is too large is thrown away, so that its sender gets to read the answer."""
+"""Seconds to receive and drop the rest of a body that is too large, so that its sender reads the answer."""
 
 
 async def body_of(request: Request, limits: ServingLimits) -> bytes:
-    """Return the body of a request; one that is too large, too slow or packed is refused."""
+    """Return the body of a request; refuse a body that is too large, too slow or compressed."""
     packed = request.headers.get("content-encoding", "identity")
     if packed != "identity":
         raise HTTPException(415, f"The body is packed ({packed[:40]!r}). Send it as it is.")

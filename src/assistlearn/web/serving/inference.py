@@ -50,7 +50,7 @@ _decoder = msgspec.json.Decoder(InferenceRequest)
 
 
 def read_inference(body: bytes, headers: Mapping[str, str]) -> tuple[InferenceRequest, list[str]]:
-    """Return a request and the ids in it; one that is not right is refused, and the answer says what is wrong."""
+    """Return a request and the ids in it; refuse a wrong request with words that say what is wrong."""
     length = headers.get(HEADER_LENGTH, str(len(body)))
     if not (length.isascii() and length.isdecimal()) or int(length[:20]) > len(body):
         raise HTTPException(
@@ -113,7 +113,7 @@ def _values(name: str, answer: ServedAnswer) -> Any:
 
 
 def _said_of(name: str, answer: ServedAnswer) -> dict[str, str]:
-    """Return what the columns of an output stand for."""
+    """Return the names of an output's columns: classes or agents."""
     if name == "probability":
         return {"classes": json.dumps([str(each) for each in answer.prediction.classes])}
     return {"agents": json.dumps(list(answer.voters))} if name == "voted" else {}

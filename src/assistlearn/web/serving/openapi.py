@@ -1,4 +1,4 @@
-"""The service described in OpenAPI, for programs that make clients of it."""
+"""Describe the service in OpenAPI, for programs that generate clients."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _predict_one() -> dict[str, Any]:
 
 
 def _infer(end: str) -> dict[str, Any]:
-    """Describe inference; the binary form of tensors is the protocol's own."""
+    """Describe the path for inference. Only the protocol describes the binary form of tensors."""
     packed = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
     return {
         "summary": "The same in the Open Inference Protocol, version 2; tensors in JSON or binary.",

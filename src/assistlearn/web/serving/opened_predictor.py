@@ -1,4 +1,4 @@
-"""From a run's folder to a predictor whose ways to the helpers are open."""
+"""Open a predictor from a run's folder, with ways to the helpers that stay open."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ ANSWER = 60.0
 
 
 def _greet(run: OpenRun, helper: str) -> None:
-    """Say again what a helper was told before: that the run is open, and has ended. It reads its models for that.
+    """Tell a helper once more that the run is open and its training has ended, so that the helper reads its models.
 
-    So the first request does not have to wait for them.
+    Then the first request does not have to wait for them.
     """
     run.agents[helper].ask(opening_of(run), m.Opened)
     tell_end(run, helper, result_of(run)["n_rounds"])
@@ -35,7 +35,7 @@ def _greet(run: OpenRun, helper: str) -> None:
 
 @contextmanager
 def opened_predictor(path: Path, timeout: float = ANSWER) -> Iterator[Predictor]:
-    """Yield a predictor for a run; its ways begin to open. Afterwards it answers what waits, and closes them.
+    """Yield a predictor for a run, whose ways begin to open. At the end, answer waiting requests and close the ways.
 
     Parameters
     ----------

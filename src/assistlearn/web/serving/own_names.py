@@ -1,4 +1,4 @@
-"""Under which names a service may be asked: those of loopback, unless it was told to listen elsewhere."""
+"""Refuse requests to other host names than those of loopback, for a service that listens at loopback."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from assistlearn.web.gate import LOOPBACK_NAMES, host_of
 
 
 class LoopbackGate:
-    """Refuses requests that were sent to a foreign name, with 421: a web page may have made it point here.
+    """Refuses requests to a foreign host name, with status 421: a web page may have made that name point here.
 
     Parameters
     ----------
     app : ASGI application
-        What stands behind the gate.
+        The application behind the gate.
     """
 
     def __init__(self, app: ASGIApp) -> None:

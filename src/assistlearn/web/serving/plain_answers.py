@@ -16,14 +16,14 @@ LACKS = "It does not hold this id."
 
 @dataclass(frozen=True)
 class ServedAnswer:
-    """What is answered to a request.
+    """The answer to a request.
 
     Attributes
     ----------
     asked : AskedIds
         What was asked.
     prediction : Prediction
-        Of the ids that are different.
+        The prediction for ``asked.texts``: every id once.
     voters : list of str
         The agents whose votes count in the run.
     """
@@ -34,13 +34,13 @@ class ServedAnswer:
 
     @property
     def unknown(self) -> list[str]:
-        """The ids that there is no answer for, as no agent holds them, as they were given, each once."""
+        """The ids without an answer, because no agent holds them: as they were given, each once."""
         there = self.prediction.decided
         pairs = zip(self.asked.given, self.asked.places, strict=True)
         return list(dict.fromkeys(given for given, place in pairs if not there[place]))
 
     def plain(self) -> dict[str, Any]:
-        """Return the answer as plain values, for JSON; an id that nobody knows is only among the unknown."""
+        """Return the answer as plain values, for JSON. An id that no agent knows is only in ``unknown``."""
         there, labels = self.prediction.decided, self.prediction.labels
         pairs = zip(self.asked.given, self.asked.places, strict=True)
         return {

@@ -1,7 +1,8 @@
-"""Predictions for many who ask at the same time, with one run.
+"""Predict for many clients at the same time, with one run.
 
-Requests that wait are joined: the helpers are asked for the votes on all their samples at once, side by side. Then each
-request is decided by itself (:mod:`assistlearn.runs.joint_prediction`), while the helpers are asked for the next ones.
+Requests that wait are joined: all helpers are asked at the same time for votes on the samples of all these requests.
+Then each request is decided by itself (:mod:`assistlearn.runs.joint_prediction`), while the helpers are asked for the
+votes of the next requests.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ MOST_JOINT = 10_000
 """Ids that helpers are asked about at once, at the most, where several requests are joined."""
 
 MOST_WAITING = 1_000
-"""Requests that wait at the most; another one is turned away."""
+"""The largest number of requests that may wait. Any more are refused."""
 
 SECONDS_PER_ID = 0.01
-"""How much longer a helper is waited for with every id."""
+"""Seconds to wait longer for a helper, for every id that it is asked about."""
 
 IDLE = 0.5
-"""Seconds without a request after which the ledger is settled."""
+"""Seconds without a request after which the ledger is settled: all entries would outlast a power cut."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +54,13 @@ class Predictor:
     Parameters
     ----------
     run : OpenRun
-        The run; its transport must be the ways.
+        The run. Its transport must be ``ways``.
     ways : mapping of str to StandingWay
         The ways to its helpers.
     most_waiting : int
-        Requests that wait at the most.
+        The largest number of requests that may wait.
     joined : callable, optional
-        Called with the number of requests of every exchange.
+        Called whenever helpers are asked, with the number of requests that were joined.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class Predictor:
         self._asking.start()
 
     def submit(self, texts: Sequence[str]) -> Future[Prediction]:
-        """Ask for a prediction of samples, whose ids are normalised and all different; it comes later.
+        """Return a future for the prediction of samples. Their ids must be normalised and all different.
 
         Raises
         ------
@@ -132,7 +133,7 @@ class Predictor:
         self._settle()
 
     def _next(self) -> list[_Request] | None:
-        """Return the requests that wait, as many as are asked about at once; none when nobody asks; None at the end."""
+        """Return the next requests to join; an empty list when it is time to settle the ledger; None at the end."""
         with self._change:
             self._change.wait_for(lambda: self._waiting or self._stopping, None if self._settled else IDLE)
             batch: list[_Request] = []
@@ -143,13 +144,16 @@ class Predictor:
             return None if self._stopping and not batch else batch
 
     def _own_votes(self, request: _Request) -> Callable[[], AgentVotes]:
-        """Have our own votes made meanwhile, and return what waits for them; none are where we have labels alone."""
+        """Begin to make the initiator's own votes, and return a function that waits for them.
+
+        An initiator with labels alone has no votes, so nothing is begun.
+        """
         if self.run.settings.label_only:
             return partial(votes_of_ours, self.run, request.ids, request.rows)
         return self._deciding.submit(votes_of_ours, self.run, request.ids, request.rows).result
 
     def _votes(self, batch: Sequence[_Request]) -> dict[str, list[Outcome]]:
-        """Ask all helpers, side by side, and wait for those who are worth waiting for."""
+        """Ask all helpers at the same time, and wait for each as long as its way advises."""
         asked = [request.ids for request in batch]
         begun = time.monotonic()
         under_way: dict[str, Future[list[Outcome]]] = {}
@@ -169,7 +173,7 @@ class Predictor:
     def _decide(self, request: _Request, votes: Mapping[str, Outcome], own: Callable[[], AgentVotes]) -> None:
         try:
             request.answer.set_result(predict(self.run, request.ids, request.rows, looked_up(votes, own)))
-        except BaseException as error:  # whoever asked is to hear of it
+        except BaseException as error:  # the client is told
             request.answer.set_exception(error)
 
     def _settle(self) -> None:
@@ -177,19 +181,19 @@ class Predictor:
             self._settled = True
             try:
                 self.run.ledger.settle()
-            except (OSError, AssistLearnError) as error:  # it is whole; the next entry waits for the disk again
+            except (OSError, AssistLearnError) as error:  # the ledger is whole; the next entry waits for the disk again
                 logger.error("The ledger cannot be settled: %s", error)
 
 
 def _outcomes(name: str, future: Future[list[Outcome]], n: int, left: float, seconds: float) -> list[Outcome]:
-    """Return what a helper says to each of ``n`` requests, or why it says nothing."""
+    """Return a helper's votes for each of ``n`` requests, or the error that says why there are none."""
     try:
         return future.result(max(left, 0.0))
     except TimeoutError:
         return [UnreachableError(f"Agent {name!r} has not answered within {seconds:.1f} seconds.")] * n
     except AssistLearnError as error:
         return [error] * n
-    except OSError as error:  # of our own ledger: nothing is asked that is not recorded there
+    except OSError as error:  # of our own ledger: only what it has recorded is asked
         return [RunError(f"Agent {name!r} was not asked: {error.filename or 'the ledger'}: {error.strerror}.")] * n
     except Exception as error:  # a fault of ours: the others' votes still count
         logger.exception("Asking agent %r", name)

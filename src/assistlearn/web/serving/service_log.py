@@ -1,4 +1,4 @@
-"""What a prediction service writes to its run's log: who was predicted when, and trouble; not every message."""
+"""What a prediction service writes to its run's log: predictions, started jobs and trouble, but not every message."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ KEPT = (Predicted, JobStarted, TroubleMet)
 
 
 class ServiceLog(EventLog):
-    """A run's log that takes the facts of a service.
+    """A run's log that takes only the events of a service.
 
-    A trouble that lasts is written down once, not with every request.
+    Trouble that lasts is written once, not with every request.
     """
 
     _last: Event | None = None
 
     def append(self, event: Event) -> None:
-        """Write a fact down, if it is one to keep."""
+        """Write an event, if its kind is to be kept."""
         if not isinstance(event, KEPT) or (isinstance(event, TroubleMet) and event == self._last):
             return
         if isinstance(event, TroubleMet):

@@ -15,7 +15,7 @@ from assistlearn.web.serving.predictor import Predictor
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 ROUTES = ("/predict", "/v2", "/metrics", "/openapi.json")
-"""By what paths are counted: the first of these that one begins with."""
+"""Groups of paths. A request counts for the first group that its path begins with."""
 
 
 class ServiceMetrics:
@@ -24,7 +24,7 @@ class ServiceMetrics:
     Parameters
     ----------
     predictor : Predictor
-        Whose requests wait, and whose helpers are away or not.
+        It knows how many requests wait, and which helpers can be reached.
     """
 
     def __init__(self, predictor: Predictor) -> None:
@@ -46,7 +46,7 @@ class ServiceMetrics:
         predictor.joined = lambda n_requests: self._exchanges.inc()
 
     def answered(self, answer: ServedAnswer) -> None:
-        """Count what was answered."""
+        """Count the ids of an answer, the unknown ids, and the agents that did not take part."""
         self._ids.inc(len(answer.asked.given))
         self._unknown.inc(len(answer.unknown))
         for agent in answer.prediction.absent:
@@ -85,7 +85,7 @@ def _is_open(way: StandingWay) -> float:
 
 
 def _route(path: str, routes: Iterable[str]) -> str:
-    """Return by what a path is counted, which a stranger cannot make many of.
+    """Return the group of a path. There are few groups, so that strangers cannot make many counters.
 
     >>> _route("/v2/models/x/infer", ROUTES), _route("/v2/health/live", ROUTES), _route("/x", ROUTES)
     ('/v2/infer', '/v2', 'other')

@@ -1,4 +1,4 @@
-"""How much one request may ask for, and how long it may take to say so."""
+"""How much one request may ask for, and how long a client may take to send it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ServingLimits:
-    """What a service takes.
+    """The limits of a service.
 
     Attributes
     ----------
     most_ids : int
-        Ids in one request.
+        The largest number of ids in one request.
     most_bytes : int
-        Bytes in the body of one request.
+        The largest number of bytes in the body of one request.
     longest_id : int
-        Characters of one id.
+        The largest number of characters of one id.
     slowest : float
         Seconds in which a client must have sent the head of its request, and then its body.
     """

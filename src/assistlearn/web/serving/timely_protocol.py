@@ -1,4 +1,4 @@
-"""HTTP as uvicorn speaks it, for clients that may be slow or speak no HTTP: they get an answer in JSON, too."""
+"""uvicorn's HTTP, with an answer in JSON for clients that are too slow or do not send HTTP."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assistlearn.web.serving.serving_limits import ServingLimits
 
 
 class TimelyProtocol(H11Protocol):
-    """A connection whose next request must have come whole, but for its body, within so many seconds.
+    """A connection on which the head of each request must come within ``slowest`` seconds.
 
     uvicorn itself waits for the head of a request for ever.
     """
@@ -24,17 +24,17 @@ class TimelyProtocol(H11Protocol):
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first request."""
+        """Start the timer for the first request."""
         super().connection_made(transport)
         self._wait_or_not()
 
     def data_received(self, data: bytes) -> None:
-        """Take what has come; wait for the rest of a head, or no longer."""
+        """Handle new bytes. Then start the timer, or stop it if a request is being answered."""
         super().data_received(data)
         self._wait_or_not()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Stop the timer."""
         self._wait_no_longer()
         super().connection_lost(exc)
 
@@ -61,7 +61,7 @@ class TimelyProtocol(H11Protocol):
             self._refuse(408, f"The head of the request did not come within {self._slowest:g} seconds.")
 
     def _refuse(self, status: int, words: str) -> None:
-        """Answer and hang up; what has come may be no HTTP at all, so the answer is written by hand."""
+        """Answer and close the connection. The client may not speak HTTP, so the answer is written as plain bytes."""
         if self.transport.is_closing():
             return
         body = json.dumps({"error": words}).encode()
@@ -72,5 +72,5 @@ class TimelyProtocol(H11Protocol):
 
 
 def protocol_for(limits: ServingLimits) -> Any:
-    """Return what uvicorn takes as its ``http``."""
+    """Return a function that makes protocols, for uvicorn's setting ``http``."""
     return partial(TimelyProtocol, slowest=limits.slowest)
