@@ -53,7 +53,7 @@ class Agent:
     Parameters
     ----------
     name : str
-        The name by which the others know it.
+        What the others call it.
     estimator : scikit-learn classifier or None
         Its private learner; None for an initiator that has labels alone: it takes no turn, and has no vote.
     honesty : Honesty, optional
@@ -188,7 +188,7 @@ class Agent:
 
     @property
     def honest(self) -> bool:
-        """Whether the agent's rewards come from samples that its models have not seen."""
+        """Whether its rewards come from samples that its models have not seen."""
         return self._learner.honest
 
     def become_honest(self) -> None:
@@ -244,7 +244,7 @@ class Agent:
 
 
 def _check_codes(codes: Said, n_classes: int, agent: str, round: int) -> None:
-    """Raise ``LearnerError`` for answers that are not class codes."""
+    """Refuse answers that are no class codes."""
     for code in (codes.min(initial=0), codes.max(initial=0)):
         if not 0 <= code < n_classes:
             raise LearnerError(

@@ -1,4 +1,4 @@
-"""The samples of a task as one agent has them: its rows, and which samples they belong to."""
+"""The samples of a task, as one agent has them: its rows, and which of all samples these are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assistlearn.core.votes import Codes
 
 @dataclass(frozen=True)
 class TrainingSamples:
-    """What an agent learns from.
+    """What an agent is to learn from.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from assistlearn.methods.method import HoldoutAnswer
 class Turn:
     """What an agent is told when its turn begins: the number of the turn, the round, and the seed for all chance.
 
-    With ``apart``, the agent takes the turn as if nobody had spoken before.
+    A turn ``apart`` is taken as if nobody had spoken before.
     """
 
     number: int
@@ -35,7 +35,7 @@ class Answer:
         Where its new model is right; true where the agent abstains. Or how sure the model is of the true class (with
         more than two classes: of every class); zero where the agent abstains.
     verdict : Verdict
-        What the model is worth. A useless model is not kept.
+        What the model is worth. A useless one is not kept.
     holdout : ndarray of int, or SoftReward, optional
         The class codes that the model answers for the hold-out samples (``ABSTAINS`` where the agent does); or its
         votes of weight one, ``n x K`` levels (zero where it abstains).

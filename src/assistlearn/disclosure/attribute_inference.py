@@ -135,7 +135,7 @@ def _repeat(
     known: NDArray[np.intp],
     asked: NDArray[np.intp],
 ) -> list[tuple[float, float]]:
-    """Return the area under the curve and the rank correlation: first without a transcript, then with each."""
+    """Return the area under the curve and the rank correlation without a transcript, and with each."""
     answers = target.positive[known]
     without = better_guess(None, has, known, answers, asked, seed)
     guesses = [without]

@@ -1,4 +1,4 @@
-"""An attacker's model: fitted to the samples whose answer is known, it says how likely the answer is for others.
+"""An attacker's model: fitted to the samples whose answer it knows, it says how likely the answer is for others.
 
 The attacker tries a linear model, a forest and small boosted trees, and chooses the best by cross-validation on the
 samples that it knows. In the same way it chooses the best view of the samples: with the transcript, or without. So a
@@ -54,7 +54,7 @@ def better_guess(before: Guess | None, view: Floats, known: Any, answers: Bools,
     view : ndarray of shape (n_samples, any)
         What the attacker has about each sample.
     known, asked : ndarray of int
-        The samples whose answers it knows, and those whose answers it guesses.
+        The samples whose answers it knows, and those it guesses.
     answers : ndarray of bool
         The answers of the known samples.
     seed : int

@@ -29,8 +29,8 @@ class InferredLabels:
     auc : float
         Area under the curve of the best guess; with more than two classes the mean over classes, each against the rest.
     columns_alone : float
-        The same for a guess from the columns only, by a model that was fitted to other samples' randomised labels. It
-        shows what was learned about the population, and not about this sample.
+        The same for a guess from the columns only, by a model that was fitted to other samples' randomised labels: what
+        is said about the population, and not about this sample.
     right : float
         The share of the samples whose most likely class is the true one.
     """
@@ -81,7 +81,7 @@ def label_inference(
 
 
 def _out_of_fold(columns: Floats, told: Codes, n_classes: int, seed: int) -> Floats:
-    """Return how likely each told label is, by the best of the models; none of them has seen the sample."""
+    """Return how likely each told label is, by the better of some models, none of which has seen the sample."""
     even = np.full((len(told), n_classes), 1.0 / n_classes)
     least = int(np.bincount(told)[np.unique(told)].min())
     if columns.shape[1] == 0 or least < 2:
@@ -122,6 +122,6 @@ def _as_chances(corrected: Floats, told: Codes, table: Floats) -> Floats:
 
 
 def _macro(likely: Floats, truth: Codes) -> float:
-    """Return the area under the curve; with more than two classes the mean over the classes that occur."""
+    """Return the area under the curve, with more than two classes the mean over those that there are."""
     classes = range(1, 2) if likely.shape[1] == 2 else np.unique(truth)
     return float(np.mean([auc(likely[:, code], truth == code) for code in classes]))

@@ -27,7 +27,7 @@ def membership_inference(
     members : ndarray of bool of shape (n_samples,)
         Which samples the models were fitted to; the others are new to them.
     scores : ndarray of shape (n_samples, n_classes)
-        The scores as they were released for prediction.
+        As they were released for prediction.
     codes : ndarray of shape (n_samples,)
         The true labels.
     share : float

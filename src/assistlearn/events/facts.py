@@ -125,7 +125,7 @@ class Answered(Event):
 
 @dataclass(frozen=True)
 class JobStarted(Event):
-    """A job that carries messages between organisations was started."""
+    """A job was started that carries messages between organisations."""
 
     job: str
     sites: list[str]
@@ -171,7 +171,7 @@ class TurnFinished(Event):
 
 @dataclass(frozen=True)
 class AgentLeft(Event):
-    """An agent should have taken this turn but is gone. The run goes on without it; the next agent takes the turn."""
+    """An agent was to take this turn but is gone; the run goes on without it, and the next agent takes the turn."""
 
     turn: int
     round: int
@@ -218,7 +218,7 @@ class AloneBegan(Event):
 
 @dataclass(frozen=True)
 class ResultJudged(Event):
-    """The hold-out samples have judged the result: metrics with help and alone, and who makes the result worse."""
+    """The hold-out samples have judged the result: metrics with help and alone, differences, who makes it worse."""
 
     n_samples: int
     assisted: dict[str, float | None]

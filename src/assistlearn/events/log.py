@@ -72,7 +72,7 @@ class EventLog:
         self.tell(event)
 
     def _complain(self, error: OSError) -> None:
-        """Say once that the log cannot be written. The run goes on: the record that must be complete is the ledger."""
+        """Say once that the log cannot be written. The run goes on: the ledger is the record that must be whole."""
         if not self._complained:
             self._complained = True
             self.tell(TroubleMet(f"What happens cannot be written to {self._path}: {error.strerror or error}."))
@@ -99,7 +99,7 @@ def read(path: Path, wait: Callable[[], bool] | None = None, strict: bool = True
     Raises
     ------
     RunError
-        A complete line is not a fact: the log was damaged.
+        A whole line is no fact: the log was damaged.
     """
     file = GrowingFile(path)
     while True:
@@ -134,7 +134,7 @@ def _write(path: Path, line: bytes) -> None:
 
 
 def _drop_torn_line(file: BinaryIO) -> None:
-    """Remove the last line if a crash cut it short."""
+    """Cut off a last line that a crash cut short."""
     size = file.seek(0, os.SEEK_END)
     if size == 0:
         return

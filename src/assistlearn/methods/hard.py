@@ -22,7 +22,7 @@ class Hard(Method):
     Attributes
     ----------
     interchange : bool
-        Whether a model's weight depends on the errors made earlier in the round.
+        Whether a model's weight looks at the errors made earlier in the round.
     """
 
     interchange: ClassVar[bool] = False
@@ -53,7 +53,7 @@ class Hard(Method):
     ) -> Verdict | None:
         """Return what the model is worth by itself, as if it were the first; never None.
 
-        The exponential loss would prefer a boosted model even where it is worse. So the two are not compared.
+        The exponential loss would prefer the boosted ones even where they are worse, so these are not compared.
         """
         now, alone = state.judge(reward, None, held), state.beginning().judge(reward, None, held)
         return replace(alone, mean_reward=now.mean_reward, gain=now.gain)
@@ -63,7 +63,7 @@ class Hard(Method):
         return spread(said, held, ABSTAINS)
 
     def check_holdout(self, answer: HoldoutAnswer | None, n_classes: int) -> None:
-        """Raise ``ProtocolError`` for anything but class codes."""
+        """Refuse anything but class codes."""
         if answer is None or isinstance(answer, SoftReward):
             raise ProtocolError("the answers for the hold-out samples are missing.")
 
@@ -75,7 +75,7 @@ class Hard(Method):
         scores[voting] = own
 
     def reward_losses(self, reward: Reward, n_classes: int) -> Floats:
-        """Return one where a model is wrong, and zero where it is right or its agent abstains: these look the same."""
+        """Return one where a model is wrong, and zero where it is right or its agent abstains, which look the same."""
         assert isinstance(reward, np.ndarray)
         return (~reward).astype(np.float64)
 

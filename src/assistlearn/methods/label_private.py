@@ -1,4 +1,4 @@
-"""The label-private method: helpers are told labels that chance has changed, and answer once."""
+"""The label-private method: helpers get labels that were changed at random, and answer once."""
 
 from __future__ import annotations
 

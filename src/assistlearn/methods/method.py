@@ -37,7 +37,7 @@ PAPER: Mapping[str, Any] = {"reward": "in-sample", "models_per_turn": 1, "combin
 class Method(ABC):
     """How agents' models are rewarded, judged and put together. A method has settings and no state.
 
-    The fields of a method are the settings of a plan that it needs.
+    The fields of a method are those settings of a plan that it needs.
 
     Attributes
     ----------
@@ -126,8 +126,8 @@ class Method(ABC):
     ) -> Verdict | None:
         """Return what a model is worth that was fitted under the initial weights; None if the boosted one is better.
 
-        This is for a forest that memorises its samples. Such a forest is wrong mostly on samples that are mislabelled
-        or that its columns cannot separate. Boosting it on these samples makes it worse.
+        It is asked about a forest that memorises its samples. Such a forest is wrong mostly on samples that are
+        mislabelled or that its columns cannot separate. Boosting it on these makes it worse.
         """
 
     # -- hold-out samples
@@ -177,7 +177,7 @@ class Method(ABC):
         return quantise_votes(votes, total_weight * most, self.vote_bits(n_classes))
 
     def probabilities(self, total: Floats, n_voting: int) -> Floats:
-        """Return class probabilities from the sum of the shares of ``n_voting`` agents."""
+        """Return class probabilities from the sum of the shares; ``n_voting`` agents have voted."""
         return votes.probabilities(total)
 
 

@@ -22,7 +22,7 @@ BITS_OF_TWO, BITS_OF_MORE = 8, 4
 """The bits of a score where the plan leaves them open: with two classes (one score per sample), and with more (K)."""
 
 LEAST_VOTE_BITS = 8
-"""The fewest bits of a vote in prediction; it is the sum of many scores."""
+"""The bits of a vote in prediction at the least; it is the sum of many scores."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Soft(Method):
         return replace(self, score_bits=FINEST_BITS)
 
     def check_reward(self, reward: Reward, n_classes: int) -> None:
-        """Raise ``ProtocolError`` for bits, and for levels with another number of bits than agreed."""
+        """Refuse bits, and levels of another number of bits."""
         if not isinstance(reward, SoftReward):
             raise ProtocolError("A soft method exchanges levels, not bits.")
         self._check_bits(reward, n_classes)
@@ -103,7 +103,7 @@ class Soft(Method):
         return quantise_vectors(heights(said, n_classes), self.bits(n_classes), held)
 
     def check_holdout(self, answer: HoldoutAnswer | None, n_classes: int) -> None:
-        """Raise ``ProtocolError`` for anything but levels with the agreed number of bits."""
+        """Refuse anything but levels of the agreed number of bits."""
         if not isinstance(answer, SoftReward):
             raise ProtocolError("the answers for the hold-out samples are missing.")
         self._check_bits(answer, n_classes)

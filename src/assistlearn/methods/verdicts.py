@@ -1,4 +1,4 @@
-"""Check that a verdict follows from the reward that came with it. Everybody who has the state can compute this."""
+"""Check that a verdict follows from the reward that came with it. Everybody who has the state can compute that."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Standpoint:
         Whether the agent may hold fewer samples, and nobody has said which. It is judged on the samples that it holds,
         so only an upper limit of its model weight is known.
     trusting : bool, default=False
-        Whether rewards are ``"auto"``. Then an agent may lower its model weight, or judge a forest afresh.
+        Whether rewards are ``"auto"``: an agent then may cut its model weight, or judge a forest afresh.
     """
 
     held: Bools | None = None

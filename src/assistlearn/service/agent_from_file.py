@@ -1,4 +1,4 @@
-"""Read an agent's file, and make what the agent has: table, learner, secret, and what its owner allows."""
+"""From an agent's file to what the agent has: table, learner, secret, and what its owner allows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MIN_SECRET = 16
 
 
 def holdings_of(file: Path) -> Holdings:
-    """Read and check everything that an agent's file names, and return what the agent has."""
+    """Return what the agent of this file has; everything is read and checked."""
     return from_loaded(load_agent(file))
 
 
@@ -56,7 +56,7 @@ def from_loaded(agent: LoadedAgent) -> Holdings:
 def door_of(description: AgentDescription) -> Holdings:
     """Return holdings without a table, to answer askers that are not allowed anything.
 
-    Requests are recorded, and refused with the same words as by the agent itself. An old run can still be forgotten.
+    Requests are recorded and refused with the same words as by the agent itself; a run of the past can be forgotten.
     """
     return Holdings(
         name=description.name,

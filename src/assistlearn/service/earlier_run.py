@@ -48,7 +48,7 @@ def _check_task(run: RunHere, earlier: RunStore) -> None:
 
 
 def _check_table(own: Holdings, earlier: RunStore) -> None:
-    """Refuse models whose columns are no longer there, or have moved far."""
+    """Refuse models for columns that are no longer there, or that have moved far."""
     if _columns(earlier.schema()) != _columns(own.schema):
         raise CannotGoOnError("the columns of its table are not those that its models were fitted to")
     words = moved_columns(own, earlier)

@@ -49,7 +49,7 @@ class EarlierTurn:
 
 
 class EarlierTurns:
-    """The turns of an earlier run, in the store of the run that goes on from it.
+    """The turns of an earlier run, in the store of the one that goes on from it.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class Holdings:
     answer_within : int, default=14
         Days in which its owner can answer a request for consent before the request expires.
     limits : OwnerLimits, optional
-        How much may be asked of it. None for any amount, as where all agents are on one machine of one owner.
+        How much may be asked of it. None: any amount, as where all agents are on one machine of one owner.
     privacy : PrivacyKeeper, optional
         What may be told about the people in its table, and what was told. None: anything may be told, and nothing is
         counted.

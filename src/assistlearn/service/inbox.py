@@ -1,4 +1,4 @@
-"""The inbox of an agent's owner: requests for consent that nobody has answered yet, one small file for each.
+"""The inbox of an agent's owner: requests for consent that nobody has answered yet, a small file each.
 
 ::
 
@@ -45,7 +45,7 @@ _NAME = re.compile(r"[0-9a-f]{12}\.json")
 
 
 class KeptRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One request for consent, as it came.
+    """One request, as it came.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class KeptRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     n_samples, n_rounds : int
         How many samples the run would ask about, and its most rounds.
     since : str
-        When the request came, in UTC.
+        When it came, in UTC.
     ended : {"", "expired", "withdrawn"}
         Whether the request is over: the initiator was told that it expired, or has withdrawn it. If the initiator asks
         once more after that, it is a new request.

@@ -105,7 +105,7 @@ class OwnerLimits:
 
     @property
     def most_samples(self) -> int | None:
-        """How many samples can be asked about at once; None where there is no limit."""
+        """How many samples can be asked about at once; None where nothing bounds them."""
         bounds = [limit.most for limit in self._limits if limit.kind.unit == "ids"]
         return min([*bounds, *([] if self._max_samples is None else [self._max_samples])], default=None)
 
@@ -146,7 +146,7 @@ class OwnerLimits:
             )
 
     def check_people(self, n_people: int) -> None:
-        """Raise if a run would train on too few of the agent's rows. The error does not say how many they are."""
+        """Raise if a run would train on too few of the agent's rows; how many they are is not said."""
         if self._min_people is not None and n_people < self._min_people:
             raise RefusedError(
                 f"Agent {self._agent!r} trains on {self._min_people:,} people or more that it knows; this run has "

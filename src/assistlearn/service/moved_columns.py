@@ -11,7 +11,7 @@ from assistlearn.tables.distribution import moved
 
 
 def moved_columns(own: Holdings, store: RunStore) -> list[str]:
-    """Return, in words for the owner, which columns of a table have moved far since a run was trained.
+    """Return which columns of a table have moved far since a run was trained, in words for its owner.
 
     The list is empty if the table is the same, or if an older release did not keep how columns were distributed.
     """

@@ -23,7 +23,7 @@ class AttackedColumn:
     column : str
         Its name.
     what : str
-        What is guessed about it; empty where all its values are the same.
+        What is guessed of it; empty where all its values are the same.
     inferred : tuple of Inferred
         One for each share of the samples for which the attacker knows the column. Shares of too few samples are left
         out.

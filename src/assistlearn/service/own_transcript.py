@@ -94,7 +94,7 @@ def transcript_of(own: Holdings, runs: Sequence[str]) -> OwnTranscript:
 
 
 class _Told:
-    """What was told in one run about its training samples."""
+    """What was told in one run, for its training samples."""
 
     def __init__(self, own: Holdings, store: RunStore) -> None:
         begin = store.task()

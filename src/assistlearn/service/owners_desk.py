@@ -1,4 +1,4 @@
-"""What an agent's owner does with requests for consent: read them, approve, reject, or take an approval back."""
+"""What an agent's owner does with requests for consent: read them, say yes, say no, take a yes back."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class OwnersDesk:
                 reason=reason,
             )
             Ledger(ledger_of(self._home), self._clock).decide(decision)
-            self._inbox.remove(standing.request)  # the ledger has the decision: a crash before this line loses nothing
+            self._inbox.remove(standing.request)  # the ledger has it: a crash before this loses nothing
         return decision
 
     def _kept(self, kept: KeptRequest) -> RequestStanding:

@@ -160,7 +160,7 @@ class Part:
         return m.Ready(run=message.run, n_held=int(np.count_nonzero(rows >= 0)) if rows is not None else 0)
 
     def take_turn(self, message: m.TakeTurn, request: bytes) -> Encoded | m.Problem:
-        """Take a turn. For a turn that is already done, give the same answer again."""
+        """Take a turn; asked for one that is done already, give the same answer again."""
         if message.turn in self._replies:
             return self._replies[message.turn]
         task, replica = self._ready(message.run)
@@ -204,7 +204,7 @@ class Part:
     def _answer(self, turn: Turn, task: Task, replica: Replica, message: m.TakeTurn) -> Answer:
         """Fit a model and return the answer; keep the model unless it is useless or lacks the proof that is needed.
 
-        In a turn that is taken again, the model of the earlier run answers, and nothing is fitted.
+        In a turn that is taken again, it is the model of the earlier run that is asked, and nothing is fitted.
         """
         if self._own.proof and len(self.agent.models) >= MOST_MODELS:
             return task.silence()
@@ -290,7 +290,7 @@ class Part:
         self._replies[past.number] = sent
 
     def _others(self, task: Task) -> Standpoint:
-        """Return what this agent knows about the others: whether all hold all samples, and how they are rewarded."""
+        """Return what this agent knows of the others: whether they all hold all samples, and how they are rewarded."""
         unsure = self._store.opened()["overlap"] != "intersection"
         return Standpoint(unsure=unsure, trusting=task.honesty.reward == "auto")
 

@@ -1,4 +1,4 @@
-"""Whether a run is allowed: by the owner's file, or by the owner's consent.
+"""Whether a run is allowed: by the owner's file, or by the owner's consent. Initiators not in the file ask for it.
 
 Only an entry of the ledger is an approval (:mod:`assistlearn.protocol.decision`). It is looked up before every answer,
 so a decision holds from the next request on, without a restart. It is for one initiator and one purpose. It holds only
@@ -141,7 +141,7 @@ def has_consent(ledger: Ledger, asker: str, now: datetime) -> bool:
 
 
 def moment_in_words(time: str) -> str:
-    """Return a moment in words, to the minute.
+    """Return a moment as it is told: to the minute.
 
     >>> moment_in_words("2030-12-31T09:30:00.000+00:00")
     '2030-12-31 09:30 UTC'

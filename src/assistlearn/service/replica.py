@@ -24,7 +24,7 @@ LAST_TURN = 1_000_000
 
 @dataclass(frozen=True)
 class OwnTurn:
-    """What this agent has answered in its last turn."""
+    """What an agent has answered in its last turn."""
 
     number: int
     round: int
@@ -33,15 +33,15 @@ class OwnTurn:
 
     @property
     def counts(self) -> bool:
-        """Whether the model of the turn is kept."""
+        """Whether its model is kept."""
         return self.model_weight > NEGLIGIBLE
 
 
 class Replica:
-    """Updates a state, turn by turn.
+    """Brings a state up to date, turn by turn.
 
-    Others cannot set the state. They only tell the rewards of models that were kept. The agent itself computes what
-    such a model is worth, and refuses news that contradict it.
+    Others cannot set the state. They tell the rewards of models that were kept. The agent itself computes what such
+    a model is worth, and refuses news that contradict it.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ class Replica:
     codes : ndarray of shape (n_samples,)
         The labels of the training samples.
     method : Method
-        Which rewards are accepted, and how models are judged.
+        Which rewards it takes, and how models are judged.
     others : Standpoint
-        What is known about the other agents.
+        What is known of the other agents.
     apart : bool, default=False
         Whether agents take the first round as if nobody had spoken before.
     """

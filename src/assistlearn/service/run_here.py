@@ -1,4 +1,4 @@
-"""A run at one agent: what the service keeps of it in memory and, in its store, on disk."""
+"""A run at one agent: what the service has of it in memory and, through its store, on disk."""
 
 from __future__ import annotations
 

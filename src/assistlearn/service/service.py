@@ -1,4 +1,4 @@
-"""An agent's service: it checks every request, records it in the ledger, answers it, and records the answer."""
+"""An agent's service: every request comes in here, is checked, recorded in the ledger, answered, and recorded again."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class AgentService:
     holdings : Holdings
         What the agent has.
     limits : Limits, optional
-        The largest message that it accepts.
+        The largest message it takes.
     ledger : bool, default=True
         Whether to record messages. The initiator's own service does not: its answers do not leave the organisation.
     clock : callable, optional
@@ -86,7 +86,7 @@ class AgentService:
         sweep(holdings.home)
 
     def answer(self, request: bytes, asker: str | None = None) -> bytes:
-        """Return the reply to a request. A bad request gets a ``Problem`` and changes nothing.
+        """Return the reply to a request. A bad one gets a ``Problem`` and changes nothing.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class AgentService:
             return encode(m.Problem(run="", kind="failed", text=text))
 
     def run(self, name: str) -> RunHere:
-        """Return a run at this agent. Its name comes from others, so it is checked."""
+        """Return a run as it is at this agent; its name comes from outside and is checked."""
         run = self._runs.get(name)
         if run is None or not run.store.exists:
             store = RunStore(run_folder(self._own.home, name), packages_of(self._own.estimator))
@@ -240,7 +240,7 @@ class AgentService:
         return str(opened["initiator"]) if opened else None
 
     def _check_asker(self, message: Message, asker: str | None) -> None:
-        """Raise if the asker is not the run's initiator."""
+        """Raise if somebody else than the run's initiator asks."""
         initiator = self._initiator(message)
         if asker is not None and initiator not in (None, asker):
             raise RefusedError(

@@ -100,15 +100,15 @@ class RunStore:
         return (self.folder / "opened.json").exists()
 
     def open(self, facts: dict[str, Any]) -> None:
-        """Store who asked, what for, and how samples are matched."""
+        """Remember who asked, and what for."""
         storage.write_json(self.folder / "opened.json", facts)
 
     def opened(self) -> dict[str, Any]:
-        """Return who asked, what for, and how samples are matched."""
+        """Return who asked, and what for."""
         return storage.read_json(self.folder / "opened.json")
 
     def keep_rows(self, rows: NDArray[Any], fingerprint: str, schema: Mapping[str, Any] | None) -> None:
-        """Store the agent's row of every sample, the table's fingerprint, and the names and kinds of its columns."""
+        """Remember the agent's row of every sample, and the table: its fingerprint, its columns' names and kinds."""
         table = storage.json_bytes({"fingerprint": fingerprint, "schema": schema})
         self._files.write({self._path("table.json"): table, self._path("rows.npy"): storage.array_bytes(rows)})
 
@@ -126,7 +126,7 @@ class RunStore:
         return fingerprint
 
     def keep_columns(self, columns: Mapping[str, Any]) -> None:
-        """Store how the columns of the table are distributed."""
+        """Remember how the columns of the table are distributed."""
         self._files.write({self._path("columns.json"): storage.json_bytes(columns)})
 
     def columns(self) -> Mapping[str, Any] | None:
@@ -146,11 +146,11 @@ class RunStore:
         return storage.array_of(self._files.read(path), path) if path.exists() else None
 
     def keep_task(self, begin: bytes) -> None:
-        """Store the message that sets the task."""
+        """Remember the task."""
         self._files.write({self._path("begin.msg"): begin})
 
     def task(self) -> bytes | None:
-        """Return the message that sets the task; None if there is none yet."""
+        """Return the task, if it was set."""
         path = self._path("begin.msg")
         return self._message(path) if path.exists() else None
 
@@ -173,10 +173,10 @@ class RunStore:
         return (self._turn(number) / "reply.msg").exists()
 
     def past_turns(self) -> Iterator[PastTurn]:
-        """Yield the turns that are done, in order; raise ``RunError`` if a file of a turn is missing."""
+        """Yield the turns that are done, in order; raise ``RunError`` if something of one is missing."""
         ended = self._ended()
         if ended is not None:
-            self._remove_models(ended.get("removed", ()))  # a crash may have come before they were removed
+            self._remove_models(ended.get("removed", ()))  # a crash may have come before
         done = self._done_turns()
         for number in [] if ended is None else ended.get("turns", ()):
             if number not in done:
@@ -184,7 +184,7 @@ class RunStore:
         for number in done:
             if ended is None:
                 yield self._past_turn(number, may_lack_model=False)
-            else:  # runs of earlier releases do not say which models were removed
+            else:  # runs of earlier releases do not say whose models were removed
                 yield self._past_turn(number, may_lack_model=number in ended.get("removed", done))
 
     def _done_turns(self) -> list[int]:
@@ -292,7 +292,7 @@ class RunStore:
 
 
 def run_folder(home: Path, run: str) -> Path:
-    """Return the folder of a run in an agent's home. The run's name comes from others, so it is checked.
+    """Return the folder of a run below an agent's home; the run's name comes from outside and is checked.
 
     >>> run_folder(Path("home"), "2026-credit").as_posix()
     'home/runs/2026-credit'
@@ -310,7 +310,7 @@ def runs_at(home: Path) -> list[str]:
 
 
 def runs_with_models_of(home: Path, run: str) -> list[str]:
-    """Return the other runs at an agent that have models of this run, because they went on from it."""
+    """Return the other runs at an agent that have models of this one, as they went on from it."""
     origins = (home / "runs").glob("*/turns/*/origin.txt")
     names = {path.parents[2].name for path in origins if path.is_file() and path.read_bytes() == run.encode()}
     return sorted(name for name in names if name != run and not name.startswith("."))

@@ -1,4 +1,4 @@
-"""Whether an agent's stored messages are those that its ledger has recorded."""
+"""Whether an agent's stored messages are those that its ledger has seen."""
 
 from __future__ import annotations
 

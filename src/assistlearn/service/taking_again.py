@@ -1,4 +1,4 @@
-"""Taking a turn of an earlier run again: its model answers about the people that are new, and nothing is fitted."""
+"""Taking a turn of an earlier run again: its model answers for the people that are new, and nothing is fitted."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class TakingAgain:
         return rows
 
     def reward(self, turn: Turn, earlier: EarlierTurn) -> Reward:
-        """Return the reward of a kept model on all training samples."""
+        """Return the reward of a kept model on all samples to train on."""
         before, _ = self.known.said(earlier.reply)
         fresh, codes = self.known.fresh, self.known.now.codes
         rows = self._rows(~self.task.aside)[fresh]

@@ -67,7 +67,7 @@ class Task:
 
     @classmethod
     def of(cls, begin: m.Begin, rows: Rows | None, min_effective: float) -> Task:
-        """Check every part of a message, and return the task that it sets."""
+        """Return the task that a message sets, once every part of it is checked."""
         n = begin.n_samples
         if (rows is not None and len(rows) != n) or not 2 <= begin.n_classes < MAX_CLASSES:
             aligned = "no" if rows is None else len(rows)
@@ -155,7 +155,7 @@ def aligned_rows(rows: Rows | None, run: str) -> Rows:
 
 
 def _plan(begin: m.Begin) -> Plan:
-    """Return a plan with the settings that the message tells."""
+    """Return the part of the plan that the message tells."""
     try:
         said = {name: getattr(begin, name) for name in TOLD}
         plan = Plan(**{name: value for name, value in said.items() if value is not None})

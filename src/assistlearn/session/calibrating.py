@@ -26,7 +26,7 @@ class HonestScores:
     total : array of shape (n_samples, n_classes)
         The sum of all votes.
     codes : array of int of shape (n_samples,)
-        The class codes of the samples.
+        The class codes of the run.
     weights : array of shape (n_samples,) or None
         How much each sample counts.
     kind : str
@@ -48,7 +48,7 @@ class HonestScores:
         return HonestScores(self.total[spoken], self.codes[spoken], weights, self.kind)
 
     def calibration(self, order: Sequence[int] | None = None) -> ScoreCalibration:
-        """Return the calibration, for classes in their public order.
+        """Return the calibration, for classes in their open order.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class ByHoldout:
         """Do nothing: ``holdout`` collects the votes itself."""
 
     def scores(self, n_rounds: int, left_out: Container[str] = ()) -> HonestScores | None:
-        """Return the decision on the hold-out samples; None where nobody has a vote, or no sample has any weight."""
+        """Return the decision on the hold-out samples; None where nobody has a vote, or no sample any weight."""
         said, weights = self._holdout.votes_of(n_rounds), self._holdout.weights
         kept = said.of([agent for agent in said.scores if agent not in left_out])
         if not kept.scores or (weights is not None and not weights.sum() > 0.0):

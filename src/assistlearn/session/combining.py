@@ -96,7 +96,7 @@ class Combining:
         self._told.append(told)
 
     def finish_round(self) -> Combination | None:
-        """Learn the combination of all rounds so far; None as long as nobody has told anything."""
+        """Learn and return the combination of all rounds so far; None as long as nobody has told anything."""
         number = len(self.rounds) + 1
         if not self._told:
             return None

@@ -1,9 +1,9 @@
 """Whether the hold-out samples confirm what an agent says about the training samples, whose labels it was told.
 
-An agent knows the labels of training samples, and so could claim to be right about all of them. It does not know the
-labels of hold-out samples. Honest rewards come from samples that the model was not fitted to. So the model should be as
-good on hold-out samples, apart from chance. An agent whose model is far worse there has not told the truth, or its data
-are not what it thinks they are. In both cases the run goes on without it, before anybody hears of its model.
+An agent knows the labels of training samples, and so could claim to be right about all of them. It does not know those
+of hold-out samples. Where rewards are honest, they come from samples that the model was not fitted to: it should do as
+well on hold-out samples, but for chance. An agent that does far worse there has not told the truth, or its data are not
+what it thinks they are. Either way the run goes on without it, before anybody hears of its model.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Doubt:
 
 
 def doubt_of(plan: Plan, holdout: HoldOut | None, held: Bools | None = None) -> Doubt | None:
-    """Return the check of an agent's answers; None where there must be none.
+    """Return the check of an agent's answers; None where they cannot or must not be checked.
 
     If rewards come from samples that a model was fitted to, they are better than on other samples without any lie. And
     helpers that do not know the true labels must not learn about them from being sent away.

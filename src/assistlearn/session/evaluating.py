@@ -21,7 +21,7 @@ BEYOND_CHANCE = 1.96
 """If a difference is more than this many standard errors from zero, it is not explained by chance."""
 
 LEAST_SAMPLES = 2
-"""Fewer hold-out samples than this show nothing about who helped."""
+"""Fewer hold-out samples say nothing about who helped."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Evaluating:
     holdout : HoldOut
         The agents' votes on the hold-out samples.
     agents : sequence of str
-        All agents, the initiator first.
+        All of them, the initiator first.
     alone : callable
         Trains the initiator alone with at most the given number of models, and returns its votes on the hold-out
         samples.
@@ -80,7 +80,7 @@ class Evaluating:
         return self.holdout.prior is not None
 
     def _worse(self, heard: HoldoutVotes, doubted: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Return who makes the result worse, and who is left out. Leave out the worst helper until none is harmful."""
+        """Return who makes the result worse, and who is left out: the worst first, until none makes it worse."""
         left_out = list(doubted)
         while True:
             staying = heard.of([agent for agent in self.agents if agent not in left_out])

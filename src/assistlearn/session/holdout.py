@@ -1,4 +1,4 @@
-"""Hold-out samples: only the initiator knows their labels. They show when to stop, and how good the result is."""
+"""Samples kept aside, whose labels only the initiator knows. They show when to stop, and how good the result is."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class LocalParticipant:
     agent : Agent
         The agent.
     state : RunState
-        The state that it shares with the session.
+        The state that it shares.
     method : Method
         How its models are rewarded and weighed.
     doubt : callable, optional
@@ -39,7 +39,7 @@ class LocalParticipant:
         return self.agent.name
 
     def take_turn(self, turn: Turn) -> Answer:
-        """Let the agent take its turn under the shared state; the new model is a candidate until it is accepted."""
+        """Let the agent take its turn under the shared state; its model is a candidate until it is accepted."""
         state = self.state.beginning() if turn.apart else self.state
         answer = self.agent.take_turn(turn, state, self.method, keep=False)
         reason = self.doubt(answer, turn.round)

@@ -29,7 +29,7 @@ class Participant(Protocol):
     def hear(self, contribution: Contribution, answer: Answer, step: float) -> None:
         """Hear of a contribution that was accepted, another agent's or its own; keep the model if it is its own.
 
-        ``step`` is how much the reward counts in the state. It is the model weight, except in a first round in which
-        agents learn apart. There it is the model's worth beside those made at the same time.
+        ``step`` is what the reward counts for in the state. It is the model weight, except in a first round in which
+        agents learn apart. There it is what the model is worth beside those made at the same time.
         """
         ...

@@ -1,4 +1,4 @@
-"""One round: the agents take their turns. A turn goes to one agent, or to the best of several that try."""
+"""One round: turn after turn. A turn goes to one agent, or to the best of several that try."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Round:
     Attributes
     ----------
     made : list of Contribution
-        The models that were kept in this round.
+        The models that were kept in it.
     """
 
     def __init__(self, session: Session, number: int) -> None:
@@ -49,7 +49,7 @@ class Round:
         self.made: list[Contribution] = []
 
     def run(self) -> Generator[Event, None, bool]:
-        """Let the agents take their turns; return whether a weak agent ends the run."""
+        """Let the agents take their turns; return whether a weak one ends the run."""
         session = self._session
         for state in session.states.values():
             state.begin_round()
@@ -65,7 +65,7 @@ class Round:
             if finished.contribution is None and session.plan.weak_agent == "stop" and not again:
                 return True
             if finished.contribution is None and len(candidates) > 1:
-                break  # everybody tried, and nobody could help: another turn would give the same
+                break  # everybody tried, nobody can help: another turn would be the same
         return False
 
     def _planned(self) -> tuple[Iterator[Sequence[str]], Iterator[Taken]]:
@@ -150,9 +150,9 @@ class Round:
         return finished
 
     def _step(self, name: str, answer: Answer) -> float:
-        """Return how much a reward counts in the state.
+        """Return what a reward counts for in the state.
 
-        Models that were made apart may all have learned the same. So each is judged again after those before it, and
+        Models that were made apart may all have learned the same. Each is judged again beside those before it, so that
         none of them raises the loss of the vote.
         """
         if not self._session.apart(self._number):
@@ -161,7 +161,7 @@ class Round:
 
 
 def _best(participants: Sequence[Participant], turn: Turn, n_jobs: int | None) -> Taken:
-    """Let all these agents try the turn, and return the answer that lowers the loss most, the first among equals."""
+    """Let agents take the turn, and return the answer that lowers the loss most, the first among equals."""
     if len(participants) == 1:
         return participants[0].name, participants[0].take_turn(turn)
     answers = _in_threads(n_jobs, ((participant, turn) for participant in participants))

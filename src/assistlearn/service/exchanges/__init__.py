@@ -33,5 +33,5 @@ for each in (Opening(), Aligning(), Recalling(), Training(), Predicting(), Forge
 
 
 def exchange_of(message: Message) -> Exchange | None:
-    """Return the exchange that answers a message; None if the message is not a request."""
+    """Return the exchange that answers a message; None for one that is no request."""
     return _EXCHANGES.get(type(message))

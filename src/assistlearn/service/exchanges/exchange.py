@@ -1,4 +1,4 @@
-"""What an exchange is: a group of requests, and how an agent answers them."""
+"""What an exchange is: some requests, and how an agent answers them."""
 
 from __future__ import annotations
 
@@ -44,4 +44,4 @@ class Exchange(ABC):
 
     @abstractmethod
     def answer(self, run: RunHere, message: Any, request: bytes) -> Message | Encoded:
-        """Return the reply to a request; ``request`` has the bytes of ``message``."""
+        """Return the reply to a request of one of its types; ``request`` are the bytes it came in."""

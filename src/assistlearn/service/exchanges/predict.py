@@ -44,7 +44,7 @@ class Predicting(Exchange):
         return Demand(0 if again else message.stop - message.start)
 
     def answer(self, run: RunHere, message: Any, request: bytes) -> m.Scores:
-        """Return the votes on those samples asked for that the agent holds."""
+        """Return the votes on the samples that the agent holds, of those asked for."""
         part = run.part()
         assert run.rows_to_predict is not None
         asked = run.rows_to_predict[message.start : message.stop]

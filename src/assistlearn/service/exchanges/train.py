@@ -55,7 +55,7 @@ def _check_privacy(run: RunHere, message: m.Begin) -> None:
 
 
 def _check_size(run: RunHere, message: m.Begin) -> None:
-    """Refuse a task with too many samples, or with too few people for the agent to train on."""
+    """Refuse a task of too many samples, or with too few people that the agent would train on."""
     if run.own.limits is None:
         return
     run.own.limits.check_samples(message.n_samples)

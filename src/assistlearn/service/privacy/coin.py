@@ -61,7 +61,7 @@ class Coin:
         return int(self._digests(b"mark", b"", [json.dumps(what).encode()])[0])
 
     def draws(self, what: tuple[str | int, ...], ids: Iterable[str], truth: Codes) -> Floats:
-        """Return a number between zero and one for each id and its true answer, for one question.
+        """Return for one question a uniform random number from zero to one for each id and its true answer.
 
         If a true answer changes, it gets another draw. With the same draw, the two answers together would tell more
         than each by itself.
@@ -83,7 +83,7 @@ class Coin:
 
 
 def _draw_key(path: Path) -> None:
-    """Draw a key and write it. If another process does so at the same time, the first key counts."""
+    """Draw a key; where another process does so at the same time, the first one counts."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     with storage.writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -76,7 +76,7 @@ class PrivacyKeeper:
     # -- about a run as a whole
 
     def check_method(self, name: str, method: Method) -> None:
-        """Raise for a method that the owner does not allow, or whose answers cannot be randomised."""
+        """Raise for a method that the owner does not take part in, or whose answers it cannot randomise."""
         allowed = self.rules.methods
         if allowed is not None and name not in allowed:
             raise RefusedError(
@@ -91,7 +91,7 @@ class PrivacyKeeper:
             )
 
     def check_people(self, n_people: float) -> None:
-        """Raise if a run would train on too few of the agent's rows. The error does not say how many they are."""
+        """Raise if a run would train on too few of the agent's rows; how many they are is not said."""
         if self.rules.min_samples is not None and n_people * SLACK < self.rules.min_samples:
             raise RefusedError(
                 f"Agent {self._agent!r} trains on {self.rules.min_samples:,} people or more that it knows; this run "
@@ -169,7 +169,7 @@ class PrivacyKeeper:
 
 
 def _of_one_bit() -> list[str]:
-    """Return the methods with which agents say only where they are right, not how sure they are."""
+    """Return the methods with which agents say where they are right, and not how sure they are."""
     return [name for name in names() if not method_class(name).wants_probabilities]
 
 

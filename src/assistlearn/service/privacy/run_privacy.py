@@ -49,7 +49,7 @@ class RunPrivacy:
         self._keeper.check(self._initiator, self._turn_mark(0), self._of_a_turn(task, task.rows))
 
     def check_turn(self, turn: int, n_told: int, task: Task, rows: Rows) -> None:
-        """Raise if a turn would tell too much; ``n_told`` turns have told something before.
+        """Raise where a turn would tell too much; ``n_told`` turns have told something before.
 
         ``rows`` has the agent's rows of the samples about which it tells something. In a turn that is taken again,
         these are only the new samples.
@@ -62,8 +62,8 @@ class RunPrivacy:
     def count_turn(self, turn: Turn, answer: Answer, task: Task, rows: Rows) -> None:
         """Count what the answer to a turn tells about each person.
 
-        A useless model tells nothing. But if rewards are randomised, one answer counts: the reward shows that the model
-        is useless.
+        A useless model tells no bits. But if rewards are randomised, one answer counts: that the model is useless
+        follows from the randomised reward.
         """
         releases = self._of_a_turn(task, rows, not answer.verdict.useless, answer.holdout is not None)
         self._keeper.charge(self._initiator, self._turn_mark(turn.number), releases, SitsOutError)
@@ -96,12 +96,12 @@ class RunPrivacy:
     # -- prediction
 
     def check_votes(self, rows: Rows, n_models: int, task: Task) -> None:
-        """Raise if votes would tell too much about the people in some rows."""
+        """Raise where votes would tell too much of the people in some rows."""
         self._keeper.check_method(task.method_name, task.method)
         self._keeper.check(self._initiator, self._votes_mark(), self._of_votes(rows, n_models, task))
 
     def count_votes(self, rows: Rows, n_models: int, task: Task) -> None:
-        """Count what votes tell about the people in some rows; the same votes as last time tell nothing new."""
+        """Count what votes tell of the people in some rows; the same votes as last time tell nothing new."""
         self._keeper.charge(self._initiator, self._votes_mark(), self._of_votes(rows, n_models, task))
 
     def voting(self, rows: Rows, task: Task) -> _Voting | None:

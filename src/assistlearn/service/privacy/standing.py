@@ -20,14 +20,14 @@ from assistlearn.service.privacy.told_book import PeopleTold, ToldBook
 
 @dataclass(frozen=True)
 class LimitStanding:
-    """One limit of an agent's file, with what is spent and left.
+    """One limit of an agent's file.
 
     Attributes
     ----------
     key : str
         Its table and its name: ``"privacy.max_rounds"``.
     initiator : str or None
-        The initiator that it is counted for; None for a limit on each run by itself.
+        Whom it is counted for; None for a limit on each run by itself.
     counts : str
         What is counted, and over which time.
     allowed : float, tuple of str or None

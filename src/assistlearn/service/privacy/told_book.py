@@ -60,7 +60,7 @@ class PeopleTold:
     people : ndarray of uint64 of shape (n,)
         The people about whom something was told, in rising order.
     bits, votes : ndarray of shape (n,)
-        How many bits, and how many predictions, each person's answers had.
+        How many bits were told about each person, and how many predictions.
     last : ndarray of uint64 of shape (n,)
         The mark of the last prediction about each person. While the mark is the same, the votes are the same.
     epsilons : ndarray of shape (e,)
