@@ -32,7 +32,7 @@ from assistlearn.methods.method import Method
 class KeptModel:
     """A model that votes, its weight, and the round it was made in.
 
-    Where it was fitted in an earlier run, and the turn was taken again, ``origin`` is that run.
+    If the model was fitted in an earlier run and its turn was taken again, ``origin`` is the name of that run.
     """
 
     round: int
@@ -42,7 +42,7 @@ class KeptModel:
 
 
 Retold: TypeAlias = Callable[[KeptModel, Said, slice], Said]
-"""What is told in place of what a kept model says of some of the rows asked for."""
+"""Returns what is told in place of a model's answers, given the kept model, its answers and which rows they are for."""
 
 _Tried: TypeAlias = tuple[Model, Reward, Verdict]
 
@@ -59,7 +59,7 @@ class Agent:
     honesty : Honesty, optional
         How it finds out where its model is right; on the training samples by default.
     retelling : Retelling, optional
-        What it tells in place of what its models answer; by default what they do.
+        What it tells in place of its models' answers; by default it tells the answers themselves.
     """
 
     def __init__(
@@ -74,12 +74,12 @@ class Agent:
         self._candidate: KeptModel | None = None
 
     def begin(self, samples: TrainingSamples, seed: int) -> None:
-        """Take the task: the samples that there are, the agent's rows of them, and a seed for the preparation."""
+        """Prepare for a task: forget earlier models, and let the learner prepare the samples with a seed."""
         self.models = []
         self._candidate = None
         if self._takes_turns and samples.can_be_told_apart:
             self._learner.prepare(samples.table, samples.own_codes, seed)
-        self._samples = replace(samples, table=None)  # the learner has what it needs of it
+        self._samples = replace(samples, table=None)  # the learner has prepared what it needs from the table
 
     def take_turn(self, turn: Turn, state: RunState, method: Method, keep: bool = True) -> Answer:
         """Fit a model under the present ignorance, and keep it unless it is useless.
@@ -109,10 +109,10 @@ class Agent:
         )
 
     def take_again(self, turn: Turn, state: RunState, method: Method, kept: KeptModel, said: Answer) -> Answer:
-        """Judge a model that was fitted before, by what it says, under the present ignorance; nothing is fitted.
+        """Judge a model of an earlier run by its answers, under the present ignorance; nothing is fitted.
 
-        Unless it is useless it becomes a candidate, which :meth:`keep_candidate` keeps. Of ``said``, the verdict is
-        not looked at, and of ``kept`` neither the round nor the weight.
+        Unless the model is useless it becomes a candidate, which :meth:`keep_candidate` keeps. The verdict in ``said``
+        is ignored, and so are the round and the weight in ``kept``.
         """
         self._candidate = None
         verdict = method.judge(state, said.reward, state.ignorance(), self._training().held)
@@ -122,15 +122,16 @@ class Agent:
         return replace(said, verdict=verdict)
 
     def _tried(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> _Tried:
-        """Return a model with its reward and what it is worth: a boosted one, one fitted afresh, or the better.
+        """Return a model, its reward and its verdict: a boosted model, one fitted afresh, or the better of both.
 
-        A forest whose bags do not tell what it is worth was asked fold by fold, and that is enough for one turn.
+        If out-of-bag answers do not show what a forest is worth, the forest is judged fold by fold. That is enough work
+        for one turn, so no second model is tried.
         """
         boosted: _Tried | None = None
         if method.boosts_strong_learners or not self._learner.strong:
             model, reward = self._fitted(turn, state, method, ignorance)
             verdict = method.judge(state, reward, ignorance, self._training().held)
-            # how far rewards are to be trusted follows from the true ones, which are not told
+            # with a retelling, no trust: it is computed from the true rewards, and these are not told
             boosted = model, reward, verdict if self._retelling is not None else verdict.trusted(self._learner.trust)
         asked_enough = method.boosts_strong_learners and not self._learner.bags_told
         if boosted is not None and (asked_enough or not self._learner.strong):
@@ -168,10 +169,10 @@ class Agent:
 
     @property
     def _boosts(self) -> bool:
-        """Whether it makes several models in a turn.
+        """Whether the agent makes several models in a turn.
 
-        Once one model alone was best on unseen samples, no more are tried. The kept models remember it: an agent that
-        is started again knows as much.
+        After a turn in which a single model was best on unseen samples, it makes one model per turn. It sees this from
+        the kept models, so an agent that is started again does the same.
         """
         chosen = self._learner.honest and any(
             not kept.origin and not isinstance(kept.model.estimator, Boosted | Bagged | ResidualTrees)
@@ -191,11 +192,11 @@ class Agent:
         return self._learner.honest
 
     def become_honest(self) -> None:
-        """Take honest rewards from now on, as before an interruption."""
+        """Compute honest rewards from now on, as the agent did before an interruption."""
         self._learner.become_honest()
 
     def end(self, n_rounds: int) -> None:
-        """Cut back to the models of the first ``n_rounds`` rounds, and let go of the training rows."""
+        """Keep only the models of the first ``n_rounds`` rounds, and free the training rows."""
         self.models = [kept for kept in self.models if kept.round <= n_rounds]
         self._learner.release()
         self._samples = self._candidate = None
@@ -223,7 +224,7 @@ class Agent:
         return total
 
     def _panels(self) -> list[tuple[list[KeptModel], Panel]]:
-        """Return the models in their order, in groups: those of one run are behind the same transformers."""
+        """Return the models in their order, in groups of one run each: the models of a run share their transformers."""
         groups = [list(group) for _, group in groupby(self.models, key=lambda kept: kept.origin)]
         return [(group, Panel([kept.model for kept in group])) for group in groups]
 

@@ -1,4 +1,4 @@
-"""What an agent tells in place of what its models answer, where its owner has it told with noise."""
+"""What an agent tells in place of its models' answers, if its owner wants noise in what is told."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from assistlearn.methods.method import HoldoutAnswer
 
 
 class Retelling(Protocol):
-    """Changes what is told of each person, before anything follows from it."""
+    """Changes what is told about each person, before anything else is computed from it."""
 
     def reward(self, turn: Turn, reward: Reward, held: Bools | None) -> Reward:
-        """Return what is told of a reward; ``held`` are the samples that the agent holds, None for all."""
+        """Return the reward that is told in place of ``reward``.
+
+        ``held`` are the samples that the agent holds; None for all.
+        """
 
     def holdout_answer(self, turn: Turn, answer: HoldoutAnswer) -> HoldoutAnswer:
-        """Return what is told of the answers for hold-out samples."""
+        """Return the answers for hold-out samples that are told in place of ``answer``."""

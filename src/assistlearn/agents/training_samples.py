@@ -43,11 +43,14 @@ class TrainingSamples:
 
     @cached_property
     def can_be_told_apart(self) -> bool:
-        """Whether the samples that the agent holds have two classes or more, as those of the task have."""
+        """Whether the samples that the agent holds have at least two classes. Those of the whole task always have."""
         return self.held is None or len(np.unique(self.own_codes)) > 1
 
     def own(self, ignorance: Floats) -> Floats:
-        """Return the ignorance of the samples that the agent holds; it sums to one unless there is none."""
+        """Return the ignorance of the samples that the agent holds, scaled so that it sums to one.
+
+        If these samples have no ignorance at all, each gets the same.
+        """
         if self.held is None:
             return ignorance
         own = ignorance[self.held]

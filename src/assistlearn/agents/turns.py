@@ -1,4 +1,4 @@
-"""A turn: what an agent is told when it comes, and what it says when it is over."""
+"""A turn: what an agent is told when its turn begins, and what it says when the turn is over."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assistlearn.methods.method import HoldoutAnswer
 
 @dataclass(frozen=True)
 class Turn:
-    """What an agent is told when it is its turn: when it is, the seed of its chance, and what it is taken under.
+    """What an agent is told when its turn begins: the number of the turn, the round, and the seed for all chance.
 
     A turn ``apart`` is taken as if nobody had spoken before.
     """
@@ -32,17 +32,17 @@ class Answer:
     Attributes
     ----------
     reward : ndarray of bool of shape (n_samples,), or SoftReward
-        Where its new model is right, true where the agent abstains; or how sure it is of the truth (with more than
-        two classes, of every class), zero where the agent abstains.
+        Where its new model is right; true where the agent abstains. Or how sure the model is of the true class (with
+        more than two classes: of every class); zero where the agent abstains.
     verdict : Verdict
         What the model is worth. A useless one is not kept.
     holdout : ndarray of int, or SoftReward, optional
         The class codes that the model answers for the hold-out samples (``ABSTAINS`` where the agent does); or its
         votes of weight one, ``n x K`` levels (zero where it abstains).
     packed : optional
-        The reward as its owner packed it, to be passed on as it came; None where it has not travelled.
+        The reward as the agent packed it, to be passed on unchanged; None if it did not come in a message.
     why : str, default=""
-        Why the agent has sat the turn out, where it says so.
+        Why the agent has sat the turn out, if it gives a reason.
     """
 
     reward: Reward

@@ -1,6 +1,6 @@
-"""What releases disclose: how well somebody guesses a column, a label or a membership from what was said of samples.
+"""What releases disclose: how well an attacker guesses a column, a label or a membership from what was released.
 
-Arrays in, figures out: it knows no run, no message and no file. Whoever has a transcript turns it into numbers
-(:mod:`~assistlearn.disclosure.said`), and asks how well an attacker with some known values guesses the others
-(:mod:`~assistlearn.disclosure.attribute_inference`), beside a guess without the transcript.
+The functions take arrays and return figures: they know no run, no message and no file. First turn a transcript into
+numbers (:mod:`~assistlearn.disclosure.said`). Then measure how well an attacker who knows some values guesses the
+others (:mod:`~assistlearn.disclosure.attribute_inference`), compared with a guess without the transcript.
 """

@@ -1,4 +1,4 @@
-"""Attribute inference: how well a column is guessed by somebody who knows it for a share of the samples."""
+"""Attribute inference: how well an attacker guesses a column if it knows the values of a share of the samples."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from assistlearn.disclosure.guesser import LEAST_OF_A_KIND, auc, better_guess
 from assistlearn.disclosure.target import Target
 
 LEAST_KNOWN = 10
-"""Samples below which nothing is tried."""
+"""If the attacker would know fewer samples than this, nothing is tried."""
 MOST_KNOWN, MOST_ASKED = 3_000, 5_000
-"""Samples that an attack learns from, and is tried on, at the most: minutes instead of hours."""
+"""The most samples that an attack learns from, and the most that it is tried on: it takes minutes instead of hours."""
 
 SHARES = (0.01, 0.05, 0.3)
 """The shares of the samples for which the attacker knows the column."""
@@ -53,7 +53,7 @@ class Inferred:
 def attribute_inference(
     target: Target, has: Floats, transcript: Floats, share: float, seeds: Sequence[int]
 ) -> Inferred | None:
-    """Return how well a column is guessed; None where too few of either answer are known to learn anything.
+    """Return how well a column is guessed; None where the attacker knows too few samples of either answer.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ def attribute_inference(
     transcript : ndarray of shape (n_samples, any)
         What was released about each sample.
     share : float
-        The share of the samples whose values it knows.
+        The share of the samples whose values the attacker knows.
     seeds : sequence of int
-        A repeat for each: which samples it knows, and which it is asked about.
+        One for each repeat. A seed decides which samples the attacker knows and which it is asked about.
 
     Examples
     --------
@@ -84,9 +84,9 @@ def attribute_inference(
 def attribute_inferences(
     target: Target, has: Floats, transcripts: Sequence[Floats], share: float, seeds: Sequence[int]
 ) -> list[Inferred]:
-    """Return the same for several transcripts, each by itself; nothing where too few are known.
+    """Return what :func:`attribute_inference` finds, for each transcript by itself; an empty list in place of None.
 
-    The guess without any of them is made once.
+    The guess without a transcript is made only once.
     """
     repeats = [_repeat(target, has, transcripts, *drawn) for drawn in _draws(target, share, seeds)]
     if len(repeats) < min(2, len(seeds)):
@@ -111,7 +111,7 @@ def attribute_inferences(
 def _draws(
     target: Target, share: float, seeds: Sequence[int]
 ) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield each repeat: its seed, the samples that are known, and those asked about; none where too few are known."""
+    """Yield for each repeat its seed, the known samples and those asked about; skip repeats that know too few."""
     present = np.flatnonzero(target.present)
     n_known = _n_known(target, share)
     for seed in seeds if n_known >= LEAST_KNOWN else ():

@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 BINS = 32
-"""Numbers with more different values than these are put into so many bins of as equal counts as can be."""
+"""If a column has more different numbers than this, they are divided into this many bins of about equal counts."""
 
 
 def column_entropy(values: NDArray[Any]) -> float:
-    """Return the empirical entropy of a column in bits; a missing value is a value, too.
+    """Return the empirical entropy of a column in bits; a missing value counts as one more value.
 
-    Categories, and numbers of few different values, count as they are. Other numbers are put into :data:`BINS` bins of
-    equal counts, so that a column of numbers holds five bits at the most, however many digits it has.
+    Categories are counted one by one, and so are numbers if there are at most :data:`BINS` different ones. Other
+    numbers are divided into :data:`BINS` bins of equal counts. So a column of numbers without gaps holds at most five
+    bits, however many digits the numbers have.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """An attacker's model: fitted to the samples whose answer it knows, it says how likely the answer is for others.
 
-Of a linear model, a forest and small boosted trees it takes what is best by cross-validation on what it knows; and of
-several views of the samples (with the transcript, and without) the best view. So a transcript that says nothing does no
-harm.
+The attacker tries a linear model, a forest and small boosted trees, and chooses the best by cross-validation on the
+samples that it knows. In the same way it chooses the best view of the samples: with the transcript, or without. So a
+transcript that says nothing does no harm.
 """
 
 from __future__ import annotations
@@ -23,34 +23,42 @@ from assistlearn.core.ignorance import Bools, Floats
 
 FOLDS = 3
 LEAST_FOR_BOOSTING, MOST_FOR_FOREST = 150, 1_000
-"""From how many known samples on trees are boosted, and up to how many a forest is grown: it is better with few."""
+"""The fewest known samples for boosted trees, and the most for a forest: a forest is better with few."""
 LEAST_OF_A_KIND = 2
-"""Known samples of either answer below which nothing can be learned."""
+"""With fewer known samples than this of either answer, nothing can be learned."""
 
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """How likely the answer is for each sample asked about, on any scale, and how good that seemed on known ones."""
+    """How likely the answer is for each sample asked about, and how good the guess seemed on known samples.
+
+    Attributes
+    ----------
+    scores : ndarray
+        How likely the answer is, on any scale.
+    seemed : float
+        The area under the curve by cross-validation on the known samples; one half for a blind guess.
+    """
 
     scores: Floats
     seemed: float
 
 
 def better_guess(before: Guess | None, view: Floats, known: Any, answers: Bools, asked: Any, seed: int) -> Guess:
-    """Return the best guess from what the attacker has of the samples, or the one before where that seems better.
+    """Return the best guess from what the attacker has, or the guess before where that seems as good or better.
 
     Parameters
     ----------
     before : Guess or None
-        A guess from less; None: a blind one.
+        A guess from a smaller view; None for a blind guess.
     view : ndarray of shape (n_samples, any)
-        What the attacker has.
+        What the attacker has about each sample.
     known, asked : ndarray of int
         The samples whose answers it knows, and those it guesses.
     answers : ndarray of bool
-        Those of the known samples.
+        The answers of the known samples.
     seed : int
-        Of the folds and the trees.
+        The seed of the folds and the trees.
     """
     best = before or Guess(np.zeros(len(asked)), 0.5)
     tried = [(_cross_validated(model, view[known], answers, seed), model) for model in _models(view, answers, seed)]

@@ -1,4 +1,4 @@
-"""Label inference: how well somebody with randomised labels, their epsilon and columns of its own guesses the truth."""
+"""Label inference: how well an attacker guesses true labels from randomised ones, their epsilon and its own columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assistlearn.disclosure.guesser import auc
 FOLDS = 3
 SLOPES = (1.0, 2.0, 4.0, 8.0, 16.0)
 LEAST = 1e-3
-"""What a class is taken for at the least: noise may make a model say less than nothing."""
+"""The least probability of a class. Where noise was corrected, a number below zero can come out."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class InferredLabels:
 
 
 def response_table(n_classes: int, epsilon: float) -> Floats:
-    """Return how likely each label is told (columns) as it truly is (rows), under randomised response.
+    """Return how likely each label is told (columns) for each true label (rows), under randomised response.
 
     >>> response_table(2, np.log(3.0)).round(2)
     array([[0.75, 0.25],
@@ -53,24 +53,24 @@ def response_table(n_classes: int, epsilon: float) -> Floats:
 def label_inference(
     truth: Codes, told: Codes, n_classes: int, epsilon: float, columns: Floats, seed: int
 ) -> InferredLabels:
-    """Return how well the true labels are guessed from those that were told and one's own columns.
+    """Return how well an attacker guesses the true labels from the told labels and its own columns.
 
-    Models are fitted to the told labels out of fold: boosted trees, and a forest, which is better where noise is
-    strong. The one with the lower log loss is taken. What it says is corrected for the noise, and weighed with how
-    likely each class makes what was told.
+    Boosted trees and a forest are fitted to the told labels out of fold; the forest is better where noise is strong.
+    The model with the lower log loss is used. Its probabilities are corrected for the noise. Then they are multiplied
+    by how likely the told label is under each class.
 
     Parameters
     ----------
     truth, told : ndarray of int of shape (n_samples,)
-        The labels as they are, and as they were told.
+        The true labels, and the labels that were told.
     n_classes : int
         The number of classes.
     epsilon : float
-        Of the randomised response; infinite where labels are told as they are.
+        The epsilon of the randomised response; infinite where the true labels are told.
     columns : ndarray of shape (n_samples, any)
-        The guesser's own.
+        The attacker's own columns.
     seed : int
-        Of the folds and trees.
+        The seed of the folds and trees.
     """
     table = response_table(n_classes, epsilon)
     corrected = _corrected(_out_of_fold(columns, told, n_classes, seed), table)
@@ -107,15 +107,15 @@ def _log_loss(likely: Floats, told: Codes) -> float:
 
 
 def _corrected(told: Floats, table: Floats) -> Floats:
-    """Return how likely each true label is, given how likely each told one is; noise may leave what cannot be."""
-    if np.linalg.cond(table) > 1e6:  # pure noise: nothing can be put right
+    """Return how likely each true label is, given how likely each told one is; with noise also below 0 or above 1."""
+    if np.linalg.cond(table) > 1e6:  # pure noise: it cannot be corrected
         return told
     out: Floats = told @ np.linalg.inv(table)
     return out
 
 
 def _as_chances(corrected: Floats, told: Codes, table: Floats) -> Floats:
-    """Return corrected numbers as chances that are above zero, as steep as makes what was told most likely."""
+    """Return corrected numbers as probabilities above zero, by the formula that makes the told labels most likely."""
     steep = [np.exp(slope * (corrected - corrected.max(axis=1, keepdims=True))) for slope in SLOPES]
     likely = [one / one.sum(axis=1, keepdims=True) for one in (np.clip(corrected, LEAST, None), *steep)]
     return min(likely, key=lambda one: _log_loss(one @ table, told))

@@ -1,4 +1,4 @@
-"""Membership inference: how well somebody tells from released scores whether a sample was among those trained on."""
+"""Membership inference: how well an attacker tells from released scores whether a sample was trained on."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from assistlearn.disclosure.target import Target
 def membership_inference(
     members: Bools, scores: Floats, codes: Codes, share: float, seeds: Sequence[int]
 ) -> Inferred | None:
-    """Return how well members are told from others: area under the curve, one half where they cannot be.
+    """Return how well members are told from other samples; an area under the curve of one half: not at all.
 
-    The attacker knows of a share of the samples whether they are members, and the labels of all. What it looks at is
-    what the scores say of each class, of the true one, and by how much that one leads: models are surer of samples that
-    they have seen.
+    The attacker knows the labels of all samples. It also knows which of a share of the samples are members. It looks at
+    the scores of all classes, at the score of the true class, and at the lead of the true class over the others. Models
+    are surer of samples that they have seen.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ def membership_inference(
     codes : ndarray of shape (n_samples,)
         The true labels.
     share : float
-        For which share of the samples it is known.
+        For which share of the samples the attacker knows whether they are members.
     seeds : sequence of int
-        A repeat for each.
+        One for each repeat.
     """
     target = Target("a training sample", members, np.ones(len(members), dtype=bool), None)
     return attribute_inference(

@@ -1,7 +1,7 @@
-"""What a reward says of a sample, as numbers that an attacker learns from: how much a model was for each class.
+"""What a reward says about a sample, as numbers that an attacker learns from: how much a model favours each class.
 
-Whoever has the labels can turn a reward round: a model that was wrong about a sample of two classes has said the other
-class. So the numbers speak of classes, not of right and wrong.
+With the labels, a reward can be turned into classes. If a model was wrong and there are two classes, it answered the
+other class. So the numbers speak of classes, not of right and wrong.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from assistlearn.core.votes import Codes
 
 
 def said_of_classes(reward: Reward, codes: Codes, n_classes: int) -> Floats:
-    """Return what a reward says of each sample: one number with two classes (for the second), else one per class.
+    """Return what a reward says about each sample: with two classes one number (for the second), else one per class.
 
     Parameters
     ----------
     reward : ndarray of bool, or SoftReward
-        As it was released.
+        The reward as it was released.
     codes : ndarray of shape (n_samples,)
         The labels that it is about.
     n_classes : int
@@ -47,7 +47,7 @@ def said_of_classes(reward: Reward, codes: Codes, n_classes: int) -> Floats:
 
 
 def of_labels(codes: Codes, n_classes: int) -> Floats:
-    """Return labels as numbers: a column with two classes, else one for each class.
+    """Return labels as columns of zeros and ones: one column if there are two classes, else one for each class.
 
     >>> of_labels(np.array([0, 1]), 2).tolist(), of_labels(np.array([0, 2]), 3).tolist()
     ([[0.0], [1.0]], [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
@@ -57,7 +57,7 @@ def of_labels(codes: Codes, n_classes: int) -> Floats:
 
 
 def beside(parts: Sequence[Floats], n_samples: int) -> Floats:
-    """Return columns beside each other, those left out that say the same of every sample.
+    """Return the columns of all parts in one array, without columns that have the same value for every sample.
 
     >>> beside([np.array([[1.0, 2.0], [1.0, 3.0]])], 2)
     array([[2.],
@@ -75,6 +75,6 @@ def _for_the_second(towards_truth: Floats, codes: Codes) -> Floats:
 
 
 def _answers(right: Bools, codes: Codes, n_classes: int) -> Floats:
-    """Return how likely each class was the answer: the label where it was right, any other where it was not."""
+    """Return how likely each class was the answer: the label where the model was right, else any other class."""
     truth = np.eye(n_classes)[codes]
     return np.where(right[:, np.newaxis], truth, (1.0 - truth) / (n_classes - 1))

@@ -1,4 +1,4 @@
-"""What is guessed of a column: one of two things, whatever its values are."""
+"""What an attacker guesses about a column: a question with two answers, for numbers as well as for other values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assistlearn.core.ignorance import Bools, Floats
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A column as an attacker wants it.
+    """What an attacker wants to guess about a column.
 
     Attributes
     ----------
@@ -22,9 +22,9 @@ class Target:
     positive : ndarray of bool of shape (n_samples,)
         The answer; false where the value is missing.
     present : ndarray of bool of shape (n_samples,)
-        Where there is a value.
+        Where the column has a value.
     numbers : ndarray or None
-        The values themselves, where the column has more than two numbers: their order can be guessed, too.
+        The values themselves, where the column has more than two different numbers. Their order can be guessed, too.
     """
 
     what: str
@@ -34,10 +34,11 @@ class Target:
 
 
 def target_of(values: NDArray[Any]) -> Target | None:
-    """Return what is guessed of a column; None where all its values are the same.
+    """Return what is guessed about a column; None where all its values are the same.
 
-    Of numbers with more than two values: whether one lies above the median, or beyond the value nearest to it that
-    divides the samples best. Of other values: whether one is the most frequent.
+    Of more than two different numbers, the attacker guesses which lie above the median (or at it, where that divides
+    the samples more evenly). Of two different numbers, it guesses which is the larger. Of other values, it guesses
+    which is the most frequent value.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def target_of(values: NDArray[Any]) -> Target | None:
 
 
 def _upper_half(numbers: Floats, present: Bools) -> Bools:
-    """Return what lies above the median, or at it and above, whichever is nearer to a half."""
+    """Return which numbers lie above the median, or at it or above, if these are nearer to half of the samples."""
     median = np.median(numbers[present])
     with np.errstate(invalid="ignore"):
         above, beyond = present & (numbers > median), present & (numbers >= median)

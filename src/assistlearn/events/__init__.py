@@ -1,4 +1,4 @@
-"""Every fact of a run, typed, and the log that they are appended to as they happen."""
+"""The events of a run as typed records, and the log that each is appended to when it happens."""
 
 from assistlearn.events.facts import (
     AgentLeft,

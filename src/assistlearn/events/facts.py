@@ -1,6 +1,7 @@
-"""Everything that happens in a run. Progress bars, reports, plots and ledgers of times read these facts.
+"""Everything that can happen in a run. Progress bars, reports and plots read these facts.
 
-A new fact is a frozen dataclass below :class:`Event`: it is then written to logs and read back by its name.
+To add a kind of fact, write a frozen dataclass that inherits from :class:`Event`. It is then written to logs and read
+back by its name.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class StopReason(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> StopReason | None:
-        """Understand what earlier versions wrote into logs and results."""
+        """Return the reason for the words that earlier versions wrote into logs and results."""
         return next((reason for reason in cls if value == _EARLIER.get(reason.name)), None)
 
 
@@ -40,7 +41,7 @@ _EARLIER = {
 
 @dataclass(frozen=True)
 class Event:
-    """A fact. ``kinds`` knows all of them by name."""
+    """Something that happened in a run. ``kinds`` has the class of every kind of event, by its name."""
 
     kinds: ClassVar[dict[str, type[Event]]] = {}
 
@@ -63,7 +64,7 @@ class SamplesMatched(Event):
 
 @dataclass(frozen=True)
 class SamplesSettled(Event):
-    """The samples of the run are settled: so many to train on, so many held out."""
+    """The samples of the run are settled: ``n_samples`` to train on, and ``n_holdout`` hold-out samples."""
 
     n_samples: int
     n_holdout: int
@@ -71,7 +72,7 @@ class SamplesSettled(Event):
 
 @dataclass(frozen=True)
 class SamplesDone(Event):
-    """So many samples of so many are done with an agent, in matching or in prediction."""
+    """Of ``total`` samples, ``done`` have been matched with an agent, or predicted by it."""
 
     agent: str
     done: int
@@ -80,11 +81,11 @@ class SamplesDone(Event):
 
 @dataclass(frozen=True)
 class RunGoesOn(Event):
-    """The run goes on from an earlier one: what has changed since, and what is kept of it.
+    """The run goes on from an earlier run: what has changed since, and which turns are taken again.
 
-    Of its people, ``n_same`` are as they were, ``n_gone`` are gone, and ``n_relabelled`` have another label; ``n_new``
-    are new. ``again`` says how many turns of each agent are taken again, ``anew`` why an agent cannot; ``settings`` has
-    those that differ: what they were, and what they are.
+    Of the people of the earlier run, ``n_same`` are unchanged, ``n_gone`` are gone, and ``n_relabelled`` have another
+    label. ``n_new`` people are new. ``again`` says how many turns of each agent are taken again. ``anew`` says why an
+    agent cannot take its turns again. ``settings`` has the settings that differ, with the old and the new value.
     """
 
     earlier: str
@@ -100,7 +101,7 @@ class RunGoesOn(Event):
     settings: dict[str, str] = field(default_factory=dict)
 
 
-# -- messages and the way they take
+# -- messages, and how they travel
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class Asked(Event):
 
 @dataclass(frozen=True)
 class Answered(Event):
-    """Its answer came, after so many seconds."""
+    """An agent's answer to a request came, after ``seconds``."""
 
     agent: str
     type: str
@@ -132,7 +133,7 @@ class JobStarted(Event):
 
 @dataclass(frozen=True)
 class TroubleMet(Event):
-    """Something did not work, and is tried again; in words."""
+    """Something did not work and is tried again. ``words`` say what."""
 
     words: str
 
@@ -142,9 +143,10 @@ class TroubleMet(Event):
 
 @dataclass(frozen=True)
 class LabelsTold(Event):
-    """Labels were changed by chance, for helpers: so many of them now, the others as they were told before.
+    """Helpers were told labels that chance has changed.
 
-    ``most_spent`` is what all runs so far have given away about one person's label at the most, as an epsilon.
+    Of ``n_samples`` labels, ``n_drawn`` were drawn now. The others are told as they were told before. ``most_spent`` is
+    the most that all runs so far have revealed about one person's label, as an epsilon.
     """
 
     label: str
@@ -156,7 +158,7 @@ class LabelsTold(Event):
 
 @dataclass(frozen=True)
 class TurnFinished(Event):
-    """An agent has had its turn; ``contribution`` is None where it sat out, and ``why`` says why if it said so."""
+    """An agent has had its turn. If it sat out, ``contribution`` is None, and ``why`` is its reason, if it gave one."""
 
     turn: int
     round: int
@@ -181,8 +183,8 @@ class AgentLeft(Event):
 class RoundFinished(Event):
     """Every agent has had its turn in this round.
 
-    ``loss`` is that of the combination on samples it has not seen; ``metric`` is what decides when to stop, on the
-    hold-out samples.
+    ``loss`` and ``error`` are those of the combination on samples that it has not seen. ``metric`` is the figure on the
+    hold-out samples that decides when to stop.
     """
 
     round: int
@@ -194,7 +196,10 @@ class RoundFinished(Event):
 
 @dataclass(frozen=True)
 class CombinationLearned(Event):
-    """The initiator has learned what to make of ``n_rounds`` rounds' scores; ``losses`` are those of all kinds."""
+    """The initiator has learned how to combine the scores of ``n_rounds`` rounds.
+
+    ``kind`` is the combination that it uses, and ``losses`` has the loss of each kind that it tried.
+    """
 
     n_rounds: int
     kind: str
@@ -206,14 +211,14 @@ class CombinationLearned(Event):
 
 @dataclass(frozen=True)
 class AloneBegan(Event):
-    """The initiator trains alone, with so many models at the most, to compare; nobody else hears of it."""
+    """The initiator trains alone, with at most ``n_models`` models, to compare. Nobody else is told."""
 
     n_models: int
 
 
 @dataclass(frozen=True)
 class ResultJudged(Event):
-    """What the hold-out samples say: metrics with help and alone, their differences, and who makes it worse."""
+    """The hold-out samples have judged the result: metrics with help and alone, differences, who makes it worse."""
 
     n_samples: int
     assisted: dict[str, float | None]
@@ -225,7 +230,7 @@ class ResultJudged(Event):
 
 @dataclass(frozen=True)
 class RunFinished(Event):
-    """Training is over; the ensemble is made of the contributions of the first ``n_rounds`` rounds."""
+    """Training is over. The contributions of the first ``n_rounds`` rounds make up the result."""
 
     reason: StopReason
     n_rounds: int
@@ -236,7 +241,7 @@ class RunFinished(Event):
 
 @dataclass(frozen=True)
 class SamplesOpened(Event):
-    """So many samples of so many were opened in a pilot: how much all helpers together gain, and its limits."""
+    """In a pilot, ``n_opened`` of ``n_pool`` samples are open: the gain with all helpers so far, and its limits."""
 
     n_opened: int
     n_pool: int
@@ -250,7 +255,7 @@ class SamplesOpened(Event):
 
 @dataclass(frozen=True)
 class Predicted(Event):
-    """Samples were predicted: how many each agent knows, and who did not take part, and why."""
+    """Samples were predicted: how many of them each agent knows, and why an agent did not take part (``absent``)."""
 
     n_samples: int
     n_unknown: int
@@ -260,7 +265,7 @@ class Predicted(Event):
 
 @dataclass(frozen=True)
 class RunForgotten(Event):
-    """Agents were asked to forget the run: how many models each removed, and who did not, and why."""
+    """Agents were asked to forget the run: how many models each removed, and why an agent did not (``absent``)."""
 
     removed: dict[str, int] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)

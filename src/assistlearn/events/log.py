@@ -1,7 +1,7 @@
 r"""The log of a run: one fact per line, appended the moment it happens.
 
-A line is a JSON object: when (UTC), which kind of fact, and what it says. A crash can cut the last line short; it is
-not read, and the next one to be appended takes its place.
+A line is a JSON object: the time (UTC), the kind of the fact, and its fields. A crash can cut the last line short. Such
+a line is not read, and the next line that is appended replaces it.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ from assistlearn.storage.growing_file import GrowingFile
 
 @dataclass(frozen=True)
 class Recorded:
-    """A fact, and when it happened; None in logs of releases that did not say."""
+    """A fact, and when it happened; the time is None in logs of releases that did not write it."""
 
     time: datetime | None
     event: Event
 
 
 class EventLog:
-    """Takes facts as they happen: appends each to a file, if it has one, and tells whoever listens.
+    """Appends each fact to a file, if it has one, when the fact happens, and tells all listeners.
 
     Parameters
     ----------
     path : path, optional
-        The file; it is made with the first fact, in a folder that is there by then. Without, facts are only told.
+        The file. It is created with the first fact, if its folder exists by then. Without a file, listeners are told
+        all the same.
     clock : callable, optional
         Returns the present time.
 
@@ -56,12 +57,12 @@ class EventLog:
         self._complained = False
 
     def listen(self, listener: Callable[[Event], object]) -> None:
-        """Let somebody hear every fact from now on."""
+        """Call ``listener`` with every fact from now on."""
         self._listeners.append(listener)
 
     def append(self, event: Event) -> None:
-        """Write a fact down, and tell it."""
-        if self._path is not None and self._path.parent.is_dir():  # a run that is forgotten has no folder any more
+        """Write a fact to the file, and tell all listeners."""
+        if self._path is not None and self._path.parent.is_dir():  # a run that was forgotten has no folder any more
             facts = {"time": self._clock().isoformat(timespec="milliseconds"), "event": type(event).__name__}
             line = json.dumps(facts | asdict(event), ensure_ascii=False) + "\n"
             try:
@@ -77,23 +78,23 @@ class EventLog:
             self.tell(TroubleMet(f"What happens cannot be written to {self._path}: {error.strerror or error}."))
 
     def tell(self, event: Event) -> None:
-        """Tell a fact that is written down already."""
+        """Tell all listeners a fact, without writing it to the file."""
         for listener in self._listeners:
             listener(event)
 
 
 def read(path: Path, wait: Callable[[], bool] | None = None, strict: bool = True) -> Iterator[Recorded]:
-    """Yield the facts of a log, those that are there and, with ``wait``, those that come.
+    """Yield the facts of a log: those that are written already and, with ``wait``, those that follow.
 
     Parameters
     ----------
     path : path
-        The log; one that is not there has no facts yet.
+        The log; it has no facts yet if the file does not exist.
     wait : callable, optional
         Called at the end of the log: it waits a while and returns whether to look again. Without it, reading ends.
 
     strict : bool, default=True
-        Whether a line that is no fact is an error; otherwise it is an ``UnknownEvent``.
+        Whether to raise an error for a line that is not a fact; otherwise it is read as an ``UnknownEvent``.
 
     Raises
     ------
@@ -125,7 +126,7 @@ def recorded_on(line: bytes, where: str, strict: bool = True) -> Recorded:
 
 
 def _write(path: Path, line: bytes) -> None:
-    """Append a line; several processes may do so, and wait for each other."""
+    """Append a line. Several processes may append at the same time: each waits until the file is free."""
     with path.open("a+b") as file:
         wait_for(file)
         _drop_torn_line(file)

@@ -1,7 +1,7 @@
 """The methods by name: the only place that knows their names.
 
-A method of your own is a class below :class:`~assistlearn.methods.method.Method` and a line,
-``register("name", lambda: YourMethod)``, at every agent of a run.
+To add your own method, write a class that inherits from :class:`~assistlearn.methods.method.Method`, and call
+``register("name", lambda: YourMethod)`` at every agent of a run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _METHODS: dict[str, Callable[[], type[Method]]] = {}
 
 
 def register(name: str, made: Callable[[], type[Method]]) -> None:
-    """Let a method be chosen by a name; its class is imported when it is first needed."""
+    """Make a method known by a name; ``made`` returns its class, and is called when the method is needed."""
     _METHODS[name] = made
 
 
@@ -54,14 +54,14 @@ def method_class(name: str) -> type[Method]:
 
 
 def method_named(name: str, settings: Mapping[str, Any]) -> Method:
-    """Return a method, made with those of the settings that it has.
+    """Return a method, made with those settings that it needs.
 
     Parameters
     ----------
     name : str
         A registered name.
     settings : mapping
-        At least what the method needs; more does not matter.
+        At least the settings that the method needs; others are ignored.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Ensemble-AdaBoost: nothing is interchanged; every agent boosts alone, and the agents' answers are put to a vote."""
+"""Ensemble-AdaBoost: agents exchange nothing. Every agent boosts alone, and the majority of their answers counts."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ class Ensemble(Hard):
         return votes.majority_votes(scores, total_weights)
 
     def probabilities(self, total: Floats, n_voting: int) -> Floats:
-        """Return the shares of the vote."""
+        """Return the share of the majority vote that each class has."""
         return votes.vote_shares(total, n_voting)

@@ -44,14 +44,14 @@ class Hard(Method):
         return np.ones(n_samples, dtype=bool)
 
     def check_reward(self, reward: Reward, n_classes: int) -> None:
-        """Refuse levels."""
+        """Raise ``ProtocolError`` for levels: a hard reward is one bit per sample."""
         if isinstance(reward, SoftReward):
             raise ProtocolError("A hard method exchanges bits, not levels.")
 
     def judge_afresh(
         self, state: RunState, reward: Reward, held: Bools | None, boosted: Verdict | None
     ) -> Verdict | None:
-        """Return what the model is worth by itself: a vote of the forests.
+        """Return what the model is worth by itself, as if it were the first; never None.
 
         The exponential loss would prefer the boosted ones even where they are worse, so these are not compared.
         """
@@ -59,7 +59,7 @@ class Hard(Method):
         return replace(alone, mean_reward=now.mean_reward, gain=now.gain)
 
     def holdout_answer(self, said: Said, held: Bools | None, n_classes: int) -> HoldoutAnswer:
-        """Return class codes."""
+        """Return the class codes that a model answers, and ``ABSTAINS`` where its agent abstains."""
         return spread(said, held, ABSTAINS)
 
     def check_holdout(self, answer: HoldoutAnswer | None, n_classes: int) -> None:
@@ -80,7 +80,7 @@ class Hard(Method):
         return (~reward).astype(np.float64)
 
     def holdout_losses(self, answer: Any, codes: Codes, n_classes: int) -> Floats:
-        """Return one where a model is wrong, and zero where it is right.
+        """Return one where a model is wrong, zero where it is right, and NaN where its agent abstains.
 
         >>> Ascii().holdout_losses(np.array([0, 1, ABSTAINS]), np.array([0, 0, 0]), 2)
         array([ 0.,  1., nan])
@@ -88,13 +88,13 @@ class Hard(Method):
         return np.where(answer == ABSTAINS, np.nan, answer != codes)
 
     def loss_of_guessing(self, n_classes: int) -> float:
-        """Return the share of the samples that chance gets wrong."""
+        """Return the share of the samples on which a random guess is wrong."""
         return 1.0 - 1.0 / n_classes
 
 
 @dataclass(frozen=True)
 class Ascii(Hard):
-    """ASCII: equation 13 of the paper."""
+    """ASCII: the model weight is that of equation 13 of the paper."""
 
     summary: ClassVar[str] = (
         "the paper's method. Agents only say where they are right. A model's weight also depends on what was wrong "
@@ -105,7 +105,7 @@ class Ascii(Hard):
 
 @dataclass(frozen=True)
 class Simple(Hard):
-    """ASCII-Simple: the weight of AdaBoost."""
+    """ASCII-Simple: the model weight is that of AdaBoost."""
 
     summary: ClassVar[str] = (
         "the paper's ASCII-Simple. As ascii, but a model's weight depends on the ignorance alone: the exact stage-wise "

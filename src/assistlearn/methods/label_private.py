@@ -19,7 +19,7 @@ BITS = 4
 """The bits of a score where the plan leaves them open."""
 
 LARGE = 3.0
-"""From this epsilon on a label is hardly protected."""
+"""If epsilon is larger than this, labels are hardly protected."""
 
 
 def caution(epsilon: float) -> str:
@@ -41,7 +41,7 @@ def caution(epsilon: float) -> str:
 
 @dataclass(frozen=True)
 class LabelPrivate(Soft):
-    """Every agent makes one model by itself and tells its scores once. The initiator alone learns how to combine them.
+    """Every agent makes one model by itself and tells its scores once. The initiator learns in private to combine them.
 
     Attributes
     ----------
@@ -61,11 +61,11 @@ class LabelPrivate(Soft):
 
     @property
     def label_epsilon(self) -> float:
-        """By how much chance has changed the labels."""
+        """The epsilon of the labels that an agent is told; infinity if they are the true ones."""
         return self.epsilon
 
     def reward(self, said: Said, codes: Codes, held: Bools | None, n_classes: int) -> Reward:
-        """Return how sure a model is of the told label, or of every class; zero where it abstains, and only there."""
+        """Return how sure a model is of the told label, or of every class; zero exactly where its agent abstains."""
         if n_classes == 2:
             return quantise_all_spoken(score_of_truth(said, codes, 2), self.bits(2), held)
         return super().reward(said, codes, held, n_classes)

@@ -1,4 +1,4 @@
-"""What a method is: the state it starts from, what a model is rewarded and worth, and how votes become an answer."""
+"""What a method decides: the first state, the reward and the weight of a model, and how votes become an answer."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ ABSTAINS = -1
 """In place of a class code: the agent does not hold this sample."""
 
 VOTE_BITS = 16
-"""The bits of a vote in prediction, where the classes that are predicted are to stay the same."""
+"""The bits of a vote in prediction: enough that rounding should not change the predicted classes."""
 
 HoldoutAnswer: TypeAlias = Codes | SoftReward
 """What a model answers for hold-out samples: class codes (or :data:`ABSTAINS`), or quantised votes, ``n x K``."""
 
 
 PAPER: Mapping[str, Any] = {"reward": "in-sample", "models_per_turn": 1, "combine": "sum"}
-"""What goes with the methods of the paper."""
+"""The settings that go with the methods of the paper."""
 
 
 @dataclass(frozen=True)
 class Method(ABC):
-    """How agents' models are rewarded, judged and put together. It has settings and no state.
+    """How agents' models are rewarded, judged and put together. A method has settings and no state.
 
     The fields of a method are those settings of a plan that it needs.
 
     Attributes
     ----------
     summary : str
-        What it is, in a sentence, for whoever has to choose.
+        What the method does, in a sentence or two, for users who have to choose.
     adds_up : bool
         Whether the decision is the sum of the agents' votes, and class probabilities are its softmax.
     shares_state : bool
-        Whether one ignorance goes from agent to agent; otherwise each agent boosts alone.
+        Whether all agents share one ignorance; otherwise each agent boosts alone.
     wants_probabilities : bool
         Whether models answer with class probabilities, where their learner has them.
     keeps_labels : bool
         Whether the true labels stay with the initiator: helpers are told labels that chance has changed.
     most_rounds : float
-        How many rounds there can be.
+        The most rounds that a run can have.
     advised : mapping of str to object
-        What goes with it: the value of each setting that a plan leaves open.
+        The values of the settings that a plan leaves open.
     """
 
     summary: ClassVar[str] = ""
@@ -74,7 +74,7 @@ class Method(ABC):
     def states(
         self, agents: Sequence[str], n_samples: int, n_classes: int, weights: Floats | None = None
     ) -> dict[str, RunState]:
-        """Return each agent's state: one and the same for all, or one each."""
+        """Return each agent's state: the same object for all agents, or an object for each."""
         if self.shares_state:
             return dict.fromkeys(agents, self.start(n_samples, n_classes, weights))
         return {agent: self.start(n_samples, n_classes, weights) for agent in agents}
@@ -88,7 +88,7 @@ class Method(ABC):
 
     @abstractmethod
     def reward(self, said: Said, codes: Codes, held: Bools | None, n_classes: int) -> Reward:
-        """Return what a model that said this about the samples it holds is rewarded, over all samples."""
+        """Return a model's reward on all samples, from what it said about the samples that its agent holds."""
 
     @abstractmethod
     def silence(self, n_samples: int, n_classes: int) -> Reward:
@@ -99,25 +99,25 @@ class Method(ABC):
         """Raise ``ProtocolError`` for a reward of a form that this method does not exchange."""
 
     def class_votes(self, reward: Reward, codes: Codes) -> Floats:
-        """Return the votes for all classes that a reward stands for, ``n x K``; what a combination is learned from."""
+        """Return the votes for all classes that a reward means, ``n x K``. A combination is learned from them."""
         raise SettingsError(
             "a combination is learned from what agents say about every class; with this method they say where they are "
             'right. Use method="soft".'
         )
 
     def in_private(self) -> Method:
-        """Return the method with rewards as fine as they can be, for what never leaves an agent."""
+        """Return the method with the finest rewards that it has, for models that never leave an agent."""
         return self
 
     # -- the judgement
 
     def judge(self, state: RunState, reward: Reward, ignorance: Floats, held: Bools | None) -> Verdict:
-        """Return what a model with this reward is worth. The memory of the present ignorance may be used again."""
+        """Return what a model with this reward is worth. The array ``ignorance`` may be overwritten."""
         return state.judge(reward, ignorance, held, overwrite=True)
 
     @property
     def boosts_strong_learners(self) -> bool:
-        """Whether a learner that memorises its samples is boosted, too, and the better of the two models is taken."""
+        """Whether a learner that memorises its samples makes a boosted model, too, and keeps the better of the two."""
         return False
 
     @abstractmethod
@@ -134,7 +134,7 @@ class Method(ABC):
 
     @abstractmethod
     def holdout_answer(self, said: Said, held: Bools | None, n_classes: int) -> HoldoutAnswer:
-        """Return what a model that said this answers for all hold-out samples."""
+        """Return a model's answer for all hold-out samples, from what it said about those that its agent holds."""
 
     @abstractmethod
     def check_holdout(self, answer: HoldoutAnswer | None, n_classes: int) -> None:
@@ -146,11 +146,11 @@ class Method(ABC):
 
     @abstractmethod
     def reward_losses(self, reward: Reward, n_classes: int) -> Floats:
-        """Return what a model loses on each training sample, by its reward; not a number where its agent abstains."""
+        """Return a model's loss on each training sample, by its reward; NaN where the reward shows an abstention."""
 
     @abstractmethod
     def holdout_losses(self, answer: Any, codes: Codes, n_classes: int) -> Floats:
-        """Return what a model loses on each hold-out sample, by its answers; not a number where its agent abstains."""
+        """Return a model's loss on each hold-out sample, by its answers; NaN where its agent abstains."""
 
     @abstractmethod
     def loss_of_guessing(self, n_classes: int) -> float:
@@ -163,15 +163,15 @@ class Method(ABC):
         return dict(scores)
 
     def vote_range(self, n_classes: int) -> tuple[float, float]:
-        """Return the least and the most that a model of weight one can say for a class: those of a label."""
+        """Return the smallest and the largest vote of a model of weight one for a class; here those of a label."""
         return -1.0 / (n_classes - 1), 1.0
 
     def vote_bits(self, n_classes: int) -> int:
-        """Return in how many bits an agent says a vote in prediction: the one of two classes, or each of more."""
+        """Return the bits of one vote in prediction. With two classes there is one vote, else one for each class."""
         return VOTE_BITS
 
     def told_votes(self, votes: Floats, total_weight: float) -> SoftReward:
-        """Return an agent's votes (n x K) as it tells them, given the sum of its model weights, which is known."""
+        """Return an agent's votes (n x K) as it tells them: rounded. The others know the sum of its model weights."""
         n_classes = votes.shape[1]
         _, most = self.vote_range(n_classes)
         return quantise_votes(votes, total_weight * most, self.vote_bits(n_classes))
@@ -182,7 +182,7 @@ class Method(ABC):
 
 
 def spread(values: NDArray[Any], held: Bools | None, otherwise: Any) -> NDArray[Any]:
-    """Return values for all samples from those that an agent holds.
+    """Return values for all samples: those of the samples that an agent holds, and ``otherwise`` for the others.
 
     >>> spread(np.array([3, 4]), np.array([True, False, True]), 0)
     array([3, 0, 4])

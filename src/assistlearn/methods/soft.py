@@ -1,4 +1,4 @@
-"""The soft method: a model is rewarded by how sure it is, of the truth or of every class, in a few bits each."""
+"""The soft method: a model's reward is how sure it is of the true class, or of every class, in a few bits each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assistlearn.errors import ProtocolError
 from assistlearn.methods.method import HoldoutAnswer, Method, spread
 
 BITS_OF_TWO, BITS_OF_MORE = 8, 4
-"""The bits of a score where the plan leaves them open: of the one that is said with two classes, and of each of K."""
+"""The bits of a score where the plan leaves them open: with two classes (one score per sample), and with more (K)."""
 
 LEAST_VOTE_BITS = 8
 """The bits of a vote in prediction at the least; it is the sum of many scores."""
@@ -32,7 +32,7 @@ class Soft(Method):
     Attributes
     ----------
     loss : str
-        What is lowered (see :mod:`assistlearn.core.loss`).
+        The loss that is minimised (see :mod:`assistlearn.core.loss`).
     shrinkage : float
         The share of its best model weight that a model gets.
     score_bits : int
@@ -55,7 +55,7 @@ class Soft(Method):
         return kind.start(n_samples, n_classes, weights, loss=self.loss, shrinkage=self.shrinkage)
 
     def reward(self, said: Said, codes: Codes, held: Bools | None, n_classes: int) -> Reward:
-        """Return how sure a model is of the truth, or of every class, the truth first; zero where it abstains."""
+        """Return how sure a model is of the true class, or of every class, the true one first; zero: it abstains."""
         if n_classes == 2:
             return quantise(spread(score_of_truth(said, codes, 2), held, 0.0), self.bits(2))
         return quantise_vectors(truth_first(heights(said, n_classes), codes), self.bits(n_classes), held)
@@ -92,12 +92,12 @@ class Soft(Method):
     def judge_afresh(
         self, state: RunState, reward: Reward, held: Bools | None, boosted: Verdict | None
     ) -> Verdict | None:
-        """Compare by how much either model lowers the loss."""
+        """Return what the model is worth; None if the boosted model lowers the loss as much or more."""
         verdict = state.judge(reward, None, held)
         return None if boosted is not None and boosted.gain >= verdict.gain else verdict
 
     def holdout_answer(self, said: Said, held: Bools | None, n_classes: int) -> HoldoutAnswer:
-        """Return votes of weight one, quantised."""
+        """Return a model's votes of weight one, rounded to a few bits."""
         if n_classes == 2:
             return quantise(spread(confidences(said, 2), held, 0.0), self.bits(2))
         return quantise_vectors(heights(said, n_classes), self.bits(n_classes), held)
@@ -109,7 +109,7 @@ class Soft(Method):
         self._check_bits(answer, n_classes)
 
     def class_votes(self, reward: Reward, codes: Codes) -> Floats:
-        """Return the votes for all classes that a reward stands for, ``n x K``, in the order of the classes.
+        """Return the votes for all classes that a reward means, ``n x K``, in the order of the classes.
 
         >>> soft = Soft("logistic", 0.5, 8)
         >>> said, codes = np.array([[0.8, 0.2], [0.4, 0.6], [0.1, 0.9]]), np.array([0, 1, 0])
@@ -125,11 +125,11 @@ class Soft(Method):
         return np.where(np.arange(2) == codes[:, np.newaxis], of_truth[:, np.newaxis], -of_truth[:, np.newaxis])
 
     def add_holdout(self, scores: Floats, answer: Any, model_weight: float) -> None:
-        """Add the votes."""
+        """Add a model's votes, times its weight, to ``scores`` (n x K)."""
         scores += model_weight * answer.values()
 
     def reward_losses(self, reward: Reward, n_classes: int) -> Floats:
-        """Return the log losses of the probabilities that a reward stands for.
+        """Return the log losses of the probabilities that a reward means; NaN where the agent abstains.
 
         >>> soft = Soft("logistic", 0.5, 8)
         >>> said = np.array([[0.8, 0.2], [0.4, 0.6]])
@@ -138,12 +138,12 @@ class Soft(Method):
         """
         assert isinstance(reward, SoftReward)
         values = reward.values()
-        if not isinstance(reward, ScoreVectors):  # of two classes the truth alone is told, and is minus the other
+        if not isinstance(reward, ScoreVectors):  # with two classes only the score of the true one is told
             values = np.column_stack([values, -values])
         return _log_losses(values, np.zeros(len(values), dtype=np.intp))
 
     def holdout_losses(self, answer: Any, codes: Codes, n_classes: int) -> Floats:
-        """Return the log losses of the probabilities that the answers stand for."""
+        """Return the log losses of the probabilities that the answers mean; NaN where the agent abstains."""
         return _log_losses(answer.values(), codes)
 
     def loss_of_guessing(self, n_classes: int) -> float:
@@ -151,7 +151,7 @@ class Soft(Method):
         return math.log(n_classes)
 
     def vote_range(self, n_classes: int) -> tuple[float, float]:
-        """Return the votes of the surest model that is allowed; their range is that of the logarithms.
+        """Return the smallest and the largest vote: the logarithm of the least probability allowed, and its negative.
 
         >>> round(Soft("logistic", 0.5, 8).vote_range(3)[1], 3)
         4.605
@@ -159,7 +159,7 @@ class Soft(Method):
         return math.log(LEAST), -math.log(LEAST)
 
     def vote_bits(self, n_classes: int) -> int:
-        """Return the bits of a vote in prediction: those of a score, but for a sum of many scores 8 at the least.
+        """Return the bits of a vote in prediction: those of a score, but at least 8, since a vote sums many scores.
 
         >>> Soft("logistic", 0.5, 4).vote_bits(26), Soft("logistic", 0.5, 16).vote_bits(2)
         (8, 16)
@@ -172,7 +172,7 @@ class Soft(Method):
 
 
 def _log_losses(said: Floats, codes: Codes) -> Floats:
-    """Return the log losses of votes of weight one; not a number where they are all zero, which is an abstention."""
+    """Return the log losses of votes of weight one; NaN where all are zero: there the agent abstains."""
     lost: Floats = -np.log(probabilities(said)[np.arange(len(codes)), codes])
     lost[~said.any(axis=1)] = np.nan
     return lost

@@ -13,7 +13,7 @@ from assistlearn.errors import ProtocolError
 from assistlearn.methods.method import Method
 
 TOLERANCE = 1e-6
-"""How far a number may be from ours, relative to it: other machines round otherwise."""
+"""How far a number may differ from the one computed here, relative to it: other machines round differently."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Standpoint:
     held : ndarray of bool or None, default=None
         The samples that the agent holds; None for all.
     unsure : bool, default=False
-        Whether the agent may hold fewer, and nobody has said which. It is judged on those it holds, so that its model
-        weight is known only not to be larger.
+        Whether the agent may hold fewer samples, and nobody has said which. It is judged on the samples that it holds,
+        so only an upper limit of its model weight is known.
     trusting : bool, default=False
         Whether rewards are ``"auto"``: an agent then may cut its model weight, or judge a forest afresh.
     """
@@ -37,27 +37,27 @@ class Standpoint:
 
     @property
     def exact(self) -> bool:
-        """Whether there is one model weight that the agent can have come to."""
+        """Whether only one model weight is possible."""
         return not (self.unsure or self.trusting)
 
 
 def check_model_weight(
     method: Method, state: RunState, reward: Reward, model_weight: float, seen: Standpoint
 ) -> list[Verdict]:
-    """Raise ``ProtocolError`` for a model weight that does not follow from the reward; return what does.
+    """Raise ``ProtocolError`` for a model weight that does not follow from the reward; return the verdicts that do.
 
     Parameters
     ----------
     method : Method
         How models are judged.
     state : RunState
-        As it was when the agent took its turn.
+        The state when the agent took its turn.
     reward : Reward
-        What the model got.
+        The reward of its model.
     model_weight : float
-        What the agent says it is worth.
+        The weight that the agent claims for its model.
     seen : Standpoint
-        What is known of the agent.
+        What is known about the agent.
 
     Examples
     --------
@@ -92,10 +92,10 @@ def check_verdict(method: Method, state: RunState, reward: Reward, verdict: Verd
     method, state, reward, seen
         As in :func:`check_model_weight`.
     verdict : Verdict
-        What the agent says. Its gain is not looked at: it does not travel.
+        The agent's verdict. The gain is not checked: agents do not send it.
     """
     if verdict.useless and _is_silence(reward):
-        return  # it abstains: nobody uses the model, and where it is right is not said
+        return  # the agent abstains: nobody uses the model, and the agent does not say where it is right
     verdicts = check_model_weight(method, state, reward, verdict.model_weight, seen)
     if seen.unsure:
         return

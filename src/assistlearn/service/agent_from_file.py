@@ -29,7 +29,7 @@ def holdings_of(file: Path) -> Holdings:
 
 
 def from_loaded(agent: LoadedAgent) -> Holdings:
-    """Return what an agent has whose table is read already."""
+    """Return what an agent has, if its table is already read."""
     description, allowance = agent.description, agent.description.allow
     ids = Ids(agent.table.ids, f"Agent {description.name!r}")
     return Holdings(
@@ -54,14 +54,14 @@ def from_loaded(agent: LoadedAgent) -> Holdings:
 
 
 def door_of(description: AgentDescription) -> Holdings:
-    """Return holdings for answers to whoever is not allowed anything: the agent's name and home, and no table.
+    """Return holdings without a table, to answer askers that are not allowed anything.
 
     Requests are recorded and refused with the same words as by the agent itself; a run of the past can be forgotten.
     """
     return Holdings(
         name=description.name,
         estimator=None,
-        ids=Ids(["nobody"], f"Agent {description.name!r}"),  # there must be one; none is ever asked about here
+        ids=Ids(["nobody"], f"Agent {description.name!r}"),  # at least one id is needed; nobody asks about it
         features=None,
         home=description.models,
         allow=_nobody(description.name) if description.allow is None else gate(description.name, description.allow),
@@ -70,7 +70,7 @@ def door_of(description: AgentDescription) -> Holdings:
 
 
 def _keeper(description: AgentDescription, ids: Ids) -> PrivacyKeeper:
-    """Return who keeps the rules of ``[privacy]``; a method of the owner's own package is known by now."""
+    """Return the keeper of the rules of ``[privacy]``. Methods of the owner's own package are registered by now."""
     assert description.privacy is not None
     try:
         description.privacy.check_methods()
@@ -80,7 +80,7 @@ def _keeper(description: AgentDescription, ids: Ids) -> PrivacyKeeper:
 
 
 def _nobody(name: str) -> Callable[[m.Open], None]:
-    """Return what refuses every opening: the owner has not said who may ask the agent; an initiator's, mostly."""
+    """Return a check that refuses every opening: the file does not say who may ask. Mostly it is an initiator's."""
 
     def refuse(opening: m.Open) -> None:
         raise RefusedError(
@@ -91,7 +91,7 @@ def _nobody(name: str) -> Callable[[m.Open], None]:
 
 
 def _read_as(agent: LoadedAgent, schema: Mapping[str, Any]) -> Any:
-    """Return the features of a table whose columns have moved, or are of other kinds, as they were in training."""
+    """Read the table again with an earlier schema, and return its features with the columns and kinds of then."""
     description = agent.description
     again = load_agent(description, schema=Schema.from_dict(schema))
     if not again.table.ids.equals(agent.table.ids):
@@ -118,9 +118,9 @@ def _secret(description: AgentDescription) -> bytes:
 def gate(
     name: str, allowance: Allowance, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 ) -> Callable[[m.Open], None]:
-    """Return what raises ``RefusedError`` for an opening that the agent's owner does not allow.
+    """Return a check that raises ``RefusedError`` for an opening that the agent's owner does not allow.
 
-    It is a ``NoConsentError`` where the owner may be asked: of another initiator, or for another purpose.
+    For another initiator or another purpose it raises ``NoConsentError``, if the owner can be asked for consent.
     """
     unknown = RefusedError if allowance.unknown == "refuse" else NoConsentError
 

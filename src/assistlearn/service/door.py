@@ -1,4 +1,4 @@
-"""The door of an agent: what is too large, no message, or no plain words is turned away before anything is done."""
+"""The door of an agent: it reads requests, and refuses bytes that are too large, no message, or hold unsafe text."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from assistlearn.protocol.words import check_words
 from assistlearn.service.limits import OwnerLimits
 
 SMALL = 2**16
-"""Bytes of a message that anybody may send, and that a request without samples needs at the most."""
+"""The most bytes of a message from somebody unknown, and of any request without samples."""
 
 BYTES_PER_SAMPLE = {type_of(m.Align): 64, type_of(m.Begin): 32}
-"""What a sample takes in a request, generously; more where others' rewards come with it."""
+"""Bytes that a sample needs in these requests, with room to spare. Others may hold rewards, and need :data:`MANY`."""
 
 MANY = 4_096
 
@@ -33,7 +33,7 @@ class Door:
     largest : Limits
         The largest message that is read at all.
     limits : OwnerLimits or None
-        What the agent's owner allows; None: nothing is said about it.
+        What the agent's owner allows; None if the owner sets no limits.
     consented : callable, optional
         Whether the owner has consented to runs of somebody whom its file does not name.
     """
@@ -46,7 +46,7 @@ class Door:
         self._consented = consented
 
     def read(self, request: bytes, asker: str | None) -> Message:
-        """Return the message that bytes stand for, if it may come in; ``asker`` as in ``AgentService.answer``."""
+        """Decode a request; raise ``ProtocolError`` if it is not accepted. ``asker``: as in ``AgentService.answer``."""
         most = self._most(_type(request), asker)
         if most is not None and len(request) > HEADER_BYTES + most:
             raise ProtocolError(
@@ -57,7 +57,7 @@ class Door:
         return message
 
     def _most(self, type: str, asker: str | None) -> int | None:
-        """Return how many bytes a message of this type may have; None: as many as any."""
+        """Return how many bytes a message of this type may have; None for the general limit only."""
         if type in WITHOUT_SAMPLES:
             return SMALL
         if self._limits is None:
@@ -72,7 +72,7 @@ class Door:
 
 
 def _type(request: bytes) -> str:
-    """Return the type that a message says first, without decoding it; nothing where it says something else first."""
+    """Return the type at the beginning of a message, without decoding it; an empty text if there is none."""
     found = _TYPE_FIRST.match(request, HEADER_BYTES)
     if found is None:
         return ""

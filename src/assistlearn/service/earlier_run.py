@@ -1,4 +1,4 @@
-"""Whether an agent's turns of an earlier run may be taken again: whose run it was, and whether all is as it was."""
+"""Whether an agent's turns of an earlier run may be taken again: same initiator, same kind of task, same columns."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from assistlearn.service.store import RunStore
 from assistlearn.storage.file_digests import REMEDY
 
 SAME = ("method", "n_classes", "loss", "score_bits", "epsilon")
-"""What must be as it was, for what was said then to mean the same now."""
+"""The settings that must not change, so that earlier answers mean the same now."""
 
 
 def check_earlier(run: RunHere, earlier: RunStore) -> None:
     """Raise ``CannotGoOnError`` where turns of an earlier run may not be taken again.
 
-    Whether there is a run of somebody else by this name is not said.
+    The error does not reveal whether there is a run with this name of another initiator.
     """
     name, initiator = earlier.folder.name, run.store.opened()["initiator"]
     if not earlier.exists or earlier.opened()["initiator"] != initiator:
@@ -63,6 +63,6 @@ def _columns(schema: Mapping[str, Any] | None) -> list[tuple[str, str]]:
 
 
 def note(own: Holdings, words: str) -> None:
-    """Write something down for the agent's owner."""
+    """Write something to ``problems.log`` for the agent's owner."""
     with suppress(OSError), (own.home / "problems.log").open("a", encoding="utf-8") as file:
         file.write(words + "\n")

@@ -1,16 +1,16 @@
-"""What an agent keeps of an earlier run while a run goes on from it: a copy of its own, so that the other may go.
+"""What an agent keeps of an earlier run while a run goes on from it: a copy, so that the earlier run may be forgotten.
 
 ::
 
     again/recall.msg      what was asked for
     again/begin.msg       the task of the earlier run
-    again/rows.npy        the agent's row of each of its samples, or -1
+    again/rows.npy        the agent's row of each sample of the earlier run, or -1
     again/000003/         one folder for each turn that can be taken again
         model.skops       its model
-        reply.msg         what was answered, about all samples
+        reply.msg         the agent's answer in that turn, about all samples
         honest            empty; there if the agent's rewards had become honest
         origin.txt        the run that the model was fitted in
-    again/answer.msg      what was answered; written last
+    again/answer.msg      what was answered to recall.msg; written last
     again/digests.txt     the digest of each file
 """
 
@@ -37,7 +37,10 @@ FOLDER = "again"
 
 @dataclass(frozen=True)
 class EarlierTurn:
-    """A turn of an earlier run: its model, what it said of all samples, and how."""
+    """A turn of an earlier run.
+
+    It has the model, the answer about all samples, whether rewards were honest, and the run that the model is from.
+    """
 
     model: Model
     reply: m.TurnTaken
@@ -51,7 +54,7 @@ class EarlierTurns:
     Parameters
     ----------
     store : RunStore
-        Of the run that goes on.
+        The store of the run that goes on.
     packages : sequence of str
         As in :class:`~assistlearn.service.store.RunStore`.
     """
@@ -62,14 +65,14 @@ class EarlierTurns:
         self._files = FileDigests(self._folder)
 
     def answered(self, request: bytes) -> bytes | None:
-        """Return what was answered to this request before; None where it was not asked."""
+        """Return the earlier answer to this request; None if there is none."""
         path = self._folder / "answer.msg"
         if not path.exists() or self._files.read(self._folder / "recall.msg") != request:
             return None
         return self._files.read(path)
 
     def copy(self, earlier: RunStore, turns: Sequence[int]) -> None:
-        """Copy turns of another run; raise ``RunError`` where one of them is not there as it was."""
+        """Copy turns of another run; raise ``RunError`` if one of them is missing or has changed."""
         past = {turn.number: turn for turn in earlier.past_turns()}
         begin, rows = earlier.task(), earlier.rows()
         if begin is None or rows is None:
@@ -86,11 +89,11 @@ class EarlierTurns:
         self._files.write(files)
 
     def close(self, request: bytes, answer: bytes) -> None:
-        """Write down what was asked and answered: from now on that does not change."""
+        """Write the request and its answer. From now on they do not change."""
         self._files.write({self._folder / "recall.msg": request, self._folder / "answer.msg": answer})
 
     def recall(self) -> m.Recall | None:
-        """Return what was asked for; None in a run that goes on from no other."""
+        """Return the request for earlier turns; None if the run does not go on from another."""
         path = self._folder / "recall.msg"
         message = kept_now(self._files.read(path)) if (self._folder / "answer.msg").exists() else None
         assert message is None or isinstance(message, m.Recall)
@@ -112,7 +115,7 @@ class EarlierTurns:
         return (self._folder / f"{number:06d}" / "reply.msg").exists()
 
     def turn(self, number: int) -> EarlierTurn:
-        """Return a turn; its model is checked as any that is stored."""
+        """Return a turn; its model is checked like any stored model."""
         folder = self._folder / f"{number:06d}"
         reply = kept_now(self._files.read(folder / "reply.msg"))
         assert isinstance(reply, m.TurnTaken)
@@ -122,5 +125,5 @@ class EarlierTurns:
         return EarlierTurn(model, reply, (folder / "honest").exists(), origin)
 
     def remove(self) -> None:
-        """Remove all of it: what is used again is kept with the turns of the run by now."""
+        """Remove all these files. Models that are used again are kept with the turns of the run by now."""
         remove_tree(self._folder)

@@ -27,31 +27,32 @@ class Holdings:
     ids : Ids
         The ids of its table.
     features : table
-        Its features, row by row as the ids; without columns where there is no learner.
+        Its features, with rows in the order of the ids; without columns where there is no learner.
     home : path
         Where it keeps its runs and its ledger.
     secret : bytes, optional
-        What it shares with the other agents for alignment by keyed hashes.
+        The secret that it shares with the other agents for alignment by keyed hashes.
     allow : callable, optional
-        Raises ``RefusedError`` for a run that it does not allow, given its opening; asked before every answer, except
-        to ``Forget``. Where its owner may be asked for consent, that is a ``NoConsentError``.
+        Given the opening of a run, raises ``RefusedError`` if the agent does not allow it, or ``NoConsentError`` if its
+        owner can be asked for consent. It is called before every answer, except to ``Forget``.
     answer_within : int, default=14
-        Days in which its owner can answer a request for consent before that expires.
+        Days in which its owner can answer a request for consent before the request expires.
     limits : OwnerLimits, optional
         How much may be asked of it. None: any amount, as where all agents are on one machine of one owner.
     privacy : PrivacyKeeper, optional
-        What may be told of the people in its table, and what was. None: anything, and nothing of it is counted.
+        What may be told about the people in its table, and what was told. None: anything may be told, and nothing is
+        counted.
     min_effective : float, default=0
-        On how many people the ignorance must lie for the agent to take a turn: the effective sample size.
+        The least effective sample size with which the agent takes a turn.
     proof : bool, default=False
-        Whether it says nothing of a model unless that is better than chance beyond doubt, on samples that it was not
-        fitted to (:mod:`assistlearn.service.proof`).
+        Whether it tells nothing about a model unless the model is better than chance beyond doubt, on samples that it
+        was not fitted to (:mod:`assistlearn.service.proof`).
     fingerprint : str, default=""
-        Of its table, to notice a change in the middle of a run.
+        The fingerprint of its table, to notice a change in the middle of a run.
     schema : mapping, optional
         The names and kinds of its columns, as plain values: kept with the models.
     read_as : callable, optional
-        Returns the features with the columns of an earlier schema, found by their names; raises where they do not fit.
+        Given an earlier schema, returns the features with its columns, found by their names; raises if they do not fit.
     columns : callable, optional
         Returns how the columns are distributed, as plain values: kept with the models.
     accepts_moved_columns : bool, default=False
@@ -77,7 +78,7 @@ class Holdings:
     accepts_moved_columns: bool = False
 
     def features_as(self, schema: Mapping[str, Any] | None) -> Any:
-        """Return the features as a model that was trained with this schema takes them."""
+        """Return the features with the columns of this schema, for models that were trained with it."""
         if schema is None or schema == self.schema or self.read_as is None:
             return self.features
         return self.read_as(schema)

@@ -4,8 +4,8 @@
 
     requests/333806532b0f.json     who asks, what for, since when
 
-What the owner answers is not kept here but in the ledger: a file that is written or changed by hand lets nobody in. A
-file goes when its request is answered. One that nobody has answered in time stays to be read, until room is needed.
+The owner's answers are not kept here but in the ledger: a file that is written or changed by hand lets nobody in. When
+a request is answered, its file is removed. A request that nobody has answered in time stays until room is needed.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from assistlearn.protocol.decision import Proof, request_number
 from assistlearn.storage.file_locks import wait_for
 
 MOST = 64
-"""Requests that are kept at a time; of those whose name nothing proves, half as many."""
+"""The most requests that are kept at a time; half as many of initiators whose name is not proved."""
 
 MOST_OF_ONE = 8
 """Requests of one initiator that can wait at a time, each for another purpose."""
 
 LARGEST = 32_768
-"""Bytes of a request's file."""
+"""The most bytes of a request's file."""
 
 LAST_YEAR = 9_000
-"""No request comes later: there must be room for the days in which it can be answered."""
+"""The last year of a request or a consent: dates need room for the days that are added to them."""
 
 NO_LINK, NO_WAIT = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)
-"""Links are not followed and pipes not waited for, where the system can be told so; Windows cannot."""
+"""Options to open a file without following links or waiting for pipes; zero on Windows, which does not have them."""
 
 _NAME = re.compile(r"[0-9a-f]{12}\.json")
 
@@ -52,15 +52,16 @@ class KeptRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     initiator, purpose : str
         Who asks, and what for.
     proof : {"certificate", "nothing"}
-        What proves the name of who asks.
+        What proves the initiator's name.
     run, method : str
-        The run that it came with, and how that is to train.
+        The run that the request came with, and the method of that run.
     n_samples, n_rounds : int
-        How many samples it would ask about, and its rounds at the most.
+        How many samples the run would ask about, and its most rounds.
     since : str
         When it came, in UTC.
     ended : {"", "expired", "withdrawn"}
-        What the initiator was told of its end, or has said itself; to ask once more after that is to ask anew.
+        Whether the request is over: the initiator was told that it expired, or has withdrawn it. If the initiator asks
+        once more after that, it is a new request.
     """
 
     initiator: str
@@ -79,7 +80,7 @@ class KeptRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         return request_number(self.initiator, self.purpose, self.proof)
 
     def expired(self, now: datetime, answer_within: int) -> bool:
-        """Whether nobody has answered it in time, given how many days there were for that."""
+        """Whether nobody has answered the request in time: within ``answer_within`` days."""
         return now >= datetime.fromisoformat(self.since) + timedelta(days=answer_within)
 
 
@@ -100,7 +101,7 @@ class Inbox:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes of the agent, and its owner's commands, from changing the inbox meanwhile."""
+        """Lock the inbox, so that other processes of the agent and its owner's commands cannot change it meanwhile."""
         if self.folder.is_symlink():
             raise RequestsError(f"{self.folder} is a link, and is not followed. Put a folder in its place.")
         with storage.writing(self.folder):
@@ -119,7 +120,7 @@ class Inbox:
         return None if content is None else _request(content, path)
 
     def all(self) -> tuple[list[KeptRequest], list[str]]:
-        """Return all requests, the oldest first, and in words what is wrong with files that hold none."""
+        """Return all requests, the oldest first, and in words what is wrong with files that are no requests."""
         found, damaged = [], []
         for path in sorted(self.folder.glob("*.json")):
             if not _NAME.fullmatch(path.name):
@@ -135,11 +136,11 @@ class Inbox:
         return sorted(found, key=lambda request: (request.since, request.number)), damaged
 
     def keep(self, request: KeptRequest) -> None:
-        """Keep a request that is here already, as it is now; a crash leaves the old file or the new one."""
+        """Write the file of a request, new or changed. After a crash, either the old or the new file is there."""
         storage.write_json(self._path(request.number), msgspec.structs.asdict(request))
 
     def add(self, request: KeptRequest, now: datetime) -> None:
-        """Keep a new request if there is room; no request that still waits makes room for another."""
+        """Keep a new request if there is room. Requests that are over are removed for it, but none that still waits."""
         there, damaged = self.all()
         there = [each for each in there if each.number != request.number]
         open_ = [each for each in there if not each.ended and not each.expired(now, self.answer_within)]
@@ -157,7 +158,7 @@ class Inbox:
         self.keep(request)
 
     def remove(self, number: str) -> None:
-        """Remove a request that was answered."""
+        """Remove a request: it was answered, or room is needed."""
         self._path(number).unlink(missing_ok=True)
 
     def _path(self, number: str) -> Path:
@@ -165,7 +166,7 @@ class Inbox:
 
 
 def _content(path: Path) -> bytes | None:
-    """Return what a file holds, which must be a small one of its own; None where there is none."""
+    """Return the first bytes of a file that must not be a link; None where there is no file."""
     try:
         with open(os.open(path, os.O_RDONLY | NO_LINK | NO_WAIT), "rb") as file:
             return file.read(LARGEST + 1)

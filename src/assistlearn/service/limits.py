@@ -1,8 +1,8 @@
-"""The limits that an agent's owner sets, or that hold where it sets none: what is counted, over which time, the check.
+"""The limits that an agent's owner sets, their defaults, and the check of each request against them.
 
-What is counted is the ledger's tally (:mod:`assistlearn.protocol.tally`): for each initiator by itself, and for good.
-To forget a run gives nothing back. A limit of one's own is a line in :data:`KINDS` and a key of the same name in
-:class:`~assistlearn.agent_files.Allowance`; something new to count is a line in the tally's ``UNITS``.
+The ledger's tally counts (:mod:`assistlearn.protocol.tally`): for each initiator by itself, and for ever. Forgetting a
+run does not reduce the count. To add a limit, add a line to :data:`KINDS` and a key of the same name to
+:class:`~assistlearn.agent_files.Allowance`. To count something new, add a line to the tally's ``UNITS``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from assistlearn.protocol.messages import type_of
 from assistlearn.protocol.tally import UNITS, Claim, PeerCount, Span
 
 MIN_PEOPLE = 20
-"""Training samples that this agent must hold, where its owner does not say: as many as two agents must share anyway."""
+"""The default for the fewest training samples that the agent must hold: as many as two agents must share anyway."""
 
 OVER: dict[Span, str] = {"all": "in all", "day": "a day", "run": "in one run"}
 
@@ -28,18 +28,19 @@ ANSWERED_IN_BITS = (type_of(m.TakeTurn), type_of(m.TakeAgain), type_of(m.Predict
 
 @dataclass(frozen=True)
 class LimitKind:
-    """One limit that there can be.
+    """One kind of limit that an owner can set.
 
     Attributes
     ----------
     key : str
-        What it is called in ``[allow]``.
+        Its key in ``[allow]``.
     unit : str
         What is counted.
     span : {"all", "day", "run"}
-        Over which time.
+        Over which time it is counted.
     default : callable
-        How much is allowed where the owner does not say, given the rows of the table; None: any amount.
+        Returns how much is allowed if the owner does not say, given the number of rows of the table; None for any
+        amount.
     """
 
     key: str
@@ -58,8 +59,9 @@ KINDS = (
     LimitKind("max_total_votes", "votes", "all", lambda rows: max(1_000_000, 1_000 * rows)),
     LimitKind("max_total_bits", "bits", "all", lambda rows: None),
 )
-"""Every limit on what is counted. A day has room for ten times the people in the table: to train and predict, to begin
-again after an interruption, and for an initiator that knows more people. The totals have room for years of that."""
+"""Every limit on what is counted. A day has room for ten times the people in the table. That is enough to train and to
+predict, to begin again after an interruption, and for an initiator that knows more people. The totals have room for
+years of such days."""
 
 
 @dataclass(frozen=True)
@@ -71,16 +73,16 @@ class Limit:
 
 
 class OwnerLimits:
-    """What an owner lets be asked of an agent, in numbers.
+    """How much an owner lets others ask of an agent.
 
     Parameters
     ----------
     agent : str
         The agent's name.
     allowance : Allowance
-        What its owner wrote.
+        What its owner wrote under ``[allow]``.
     rows : int
-        The rows of its table.
+        The number of rows of its table.
 
     Examples
     --------
@@ -108,7 +110,7 @@ class OwnerLimits:
         return min([*bounds, *([] if self._max_samples is None else [self._max_samples])], default=None)
 
     def claim(self, peer: str, type: str, run: str, amount: int, turn: int | None = None) -> Claim:
-        """Return what a message is to be counted for, with the check of every limit on it."""
+        """Return what a message counts for, with the check of every limit that applies to it."""
 
         def check(count: PeerCount, fresh: int, day: str) -> None:
             if fresh:
@@ -171,7 +173,7 @@ class OwnerLimits:
         return rows
 
     def of_one_run(self) -> dict[str, int | None]:
-        """Return the limits on each run by itself; None: none."""
+        """Return the limits on each run by itself, by their keys; None for no limit."""
         turns = {limit.kind.key: limit.most for limit in self._limits if limit.kind.span == "run"}
         return {"max_turns": None} | turns | {"max_samples": self._max_samples, "min_people": self._min_people}
 

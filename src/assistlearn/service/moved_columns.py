@@ -1,4 +1,4 @@
-"""Whether an agent's table still holds what its models were trained with, before they vote."""
+"""Whether columns of an agent's table have moved: whether their values are far from those in training."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assistlearn.tables.distribution import moved
 def moved_columns(own: Holdings, store: RunStore) -> list[str]:
     """Return which columns of a table have moved far since a run was trained, in words for its owner.
 
-    None have where the table is the same, or where an older release did not keep how they were distributed.
+    The list is empty if the table is the same, or if an older release did not keep how columns were distributed.
     """
     then = store.columns()
     if then is None or own.columns is None or store.fingerprint() == own.fingerprint:
@@ -24,7 +24,7 @@ def moved_columns(own: Holdings, store: RunStore) -> list[str]:
 def check_columns(own: Holdings, store: RunStore) -> None:
     """Tell the owner which columns have moved far, and refuse to vote with them unless the owner accepts it.
 
-    Others are not told which, nor how.
+    Others are not told which columns these are, or how they have moved.
     """
     words = moved_columns(own, store)
     if not words:

@@ -1,4 +1,4 @@
-"""An agent attacks its own transcript on its own machine: how well each of its columns is guessed from what it told."""
+"""An agent attacks its own transcript on its own machine, to see how well its columns can be guessed from it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class AttackedColumn:
     what : str
         What is guessed of it; empty where all its values are the same.
     inferred : tuple of Inferred
-        One for each share of the samples for which the attacker knows the column; those of which too few are known are
-        missing.
+        One for each share of the samples for which the attacker knows the column. Shares of too few samples are left
+        out.
     """
 
     column: str
@@ -40,7 +40,7 @@ def attack(
     shares: Sequence[float] = SHARES,
     seeds: Sequence[int] = SEEDS,
 ) -> Iterator[AttackedColumn]:
-    """Yield how well each column is guessed by somebody with the labels and the transcript.
+    """Yield how well an attacker with the labels and the transcript guesses each column.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def attack(
     shares : sequence of float
         The shares of the samples for which the attacker knows the column.
     seeds : sequence of int
-        A repeat for each.
+        One for each repeat.
     """
     for column in features[transcript.rows].iter_columns():
         target = target_of(column.to_numpy())

@@ -1,4 +1,4 @@
-"""What an agent has released in each run that it remembers, and in those that it has forgotten, from its own files."""
+"""What an agent has released in each run, by its own files: in runs that it remembers and in forgotten ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assistlearn.service.store import RunStore, run_folder, runs_at
 from assistlearn.service.task import Task
 
 TELLING = (type_of(m.TurnTaken), type_of(m.Scores))
-"""Replies that say something of samples."""
+"""The types of replies that say something about samples."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class RunReleases:
     Attributes
     ----------
     run, initiator, method : str
-        Which run, whose, and how it was trained; no method where it never began.
+        The run, its initiator and its method; no method if training never began.
     n_samples, n_holdout : int
-        How many of the agent's people it was trained on, and how many were held out.
+        How many of the agent's people were trained on, and how many were held out.
     releases : tuple of ReleasedBits
-        By kind.
+        What was released, one for each kind of release.
     epsilon : float or None
-        How far chance had changed the labels that the agent was told; None where they came as they are.
+        The epsilon of the labels that the agent was told; None if they were the true ones.
     """
 
     run: str
@@ -49,16 +49,16 @@ class RunReleases:
 
 
 def runs_as_helper(home: Path, own_name: str, run: str = "") -> list[str]:
-    """Return the runs that an agent remembers and has helped in, or the one that is named; raise where there is none.
+    """Return the runs that an agent remembers and has helped in, or only the one that is named.
 
     Parameters
     ----------
     home : path
         Where the agent keeps its runs.
     own_name : str
-        What it is called: its own runs, as an initiator, are left out.
+        The agent's name. Runs in which it is the initiator are left out.
     run : str, optional
-        The name of the only run that is wanted.
+        The name of the only run that is wanted; ``RunError`` is raised if the agent has not helped in it.
     """
     known = [name for name in runs_at(home) if _store(home, name).opened()["initiator"] != own_name]
     if run and run not in known:
@@ -78,7 +78,7 @@ def releases_of(home: Path, run: str, entries: Sequence[Entry]) -> RunReleases:
     run : str
         The run's name.
     entries : sequence of Entry
-        What the agent's ledger has of it.
+        The entries of this run in the agent's ledger.
     """
     store = _store(home, run)
     initiator, begin = str(store.opened()["initiator"]), store.task()
@@ -100,7 +100,7 @@ def releases_of(home: Path, run: str, entries: Sequence[Entry]) -> RunReleases:
 
 
 def forgotten_runs(ledger: Path, remembered: Sequence[str]) -> dict[str, int]:
-    """Return the runs of which an agent has only what its ledger says, each with the bits that told something."""
+    """Return the runs that only the ledger still knows, each with the bits of its replies that told something."""
     bits: dict[str, int] = {}
     for entry in read(ledger):
         if entry.direction == "sent" and entry.type in TELLING and entry.run not in remembered:
@@ -109,7 +109,7 @@ def forgotten_runs(ledger: Path, remembered: Sequence[str]) -> dict[str, int]:
 
 
 def _counts(held: Bools, aside: Bools) -> tuple[int, int]:
-    """Return how many people are held and trained on, and how many are held and held out."""
+    """Return how many of the people that the agent holds are trained on, and how many are held out."""
     return int(np.count_nonzero(held & ~aside)), int(np.count_nonzero(held & aside))
 
 

@@ -1,7 +1,7 @@
-"""All that one initiator was told of an agent's people, as numbers, from what the agent itself has kept.
+"""All that one initiator was told about an agent's people, as numbers, from what the agent itself has kept.
 
-An initiator has what was released in all its runs, so that they are put beside each other. The initiator's own columns
-are not known here: somebody who has them guesses better.
+An initiator has what was released in all its runs, so the runs are put side by side. The initiator's own columns are
+not known here. An attacker that has them guesses better.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from assistlearn.service.task import Task
 
 @dataclass(frozen=True, eq=False)
 class OwnTranscript:
-    """What was told of an agent's people.
+    """What was told about an agent's people.
 
     Attributes
     ----------
     runs : tuple of str
-        The runs that it comes from.
+        The runs that the transcript comes from.
     left_out : tuple of str
-        Runs whose rows are those of an earlier table.
+        Runs that are left out, because their rows are those of an earlier table.
     rows : ndarray of int
-        The agent's rows of the people, in its table.
+        The rows of these people in the agent's table.
     labels : ndarray of shape (n_people, any)
-        The labels as the agent was told them; NaN where somebody was not in a run.
+        The labels as the agent was told them; NaN for people who were not in a run.
     told : ndarray of shape (n_people, any)
-        What was released, turn by turn, and the votes where any were asked for.
+        What was released, turn by turn, and the votes if any were sent.
     with_votes : bool
-        Whether there are votes in it.
+        Whether ``told`` has votes.
     """
 
     runs: tuple[str, ...]
@@ -59,7 +59,7 @@ class OwnTranscript:
 
 
 def transcript_of(own: Holdings, runs: Sequence[str]) -> OwnTranscript:
-    """Return what was told in some runs of one initiator; raise where that is nothing.
+    """Return what was told in some runs of one initiator; raise ``RunError`` if no run can be used.
 
     Parameters
     ----------
@@ -117,10 +117,10 @@ class _Told:
                 yield said_of_classes(unpack_reward(reply.reward, codes, n_classes), codes, n_classes)
 
     def votes(self) -> Floats | None:
-        """Return the votes of the kept models on the training samples, as if these had been asked for.
+        """Return the votes of the kept models on all training samples; None if votes were never sent.
 
-        Which samples were asked for is not kept. Votes that the owner has randomised are randomised alike. None where
-        none ever were.
+        The agent does not keep which samples were asked for, so all are counted. If the owner randomises votes, these
+        are randomised in the same way.
         """
         entries = entries_of(self._own.home / "ledger.jsonl", self._store.folder.name)
         if not any(entry.direction == "sent" and entry.type == type_of(m.Scores) for entry in entries):
@@ -135,7 +135,7 @@ class _Told:
         return votes
 
     def placed(self, numbers: Floats, n_rows: int) -> Floats:
-        """Return numbers of the samples at the agent's own rows; NaN elsewhere."""
+        """Return an array with the numbers of the samples at the agent's rows, and NaN in all other rows."""
         held = self._rows >= 0
         out: Floats = np.full((n_rows, numbers.shape[1]), np.nan)
         out[self._rows[held]] = numbers[held]

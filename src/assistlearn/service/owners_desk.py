@@ -16,29 +16,29 @@ from assistlearn.service.inbox import LAST_YEAR, Inbox, KeptRequest
 from assistlearn.service.store import ledger_of
 
 RequestState: TypeAlias = OwnersAnswer | Literal["waiting", "ended", "expired", "withdrawn"]
-"""What the owner has answered; or that nobody has answered yet, that the time of a yes is over, that nobody answered in
-time, or that the initiator asks no longer."""
+"""What the owner has answered. Or: nobody has answered yet (waiting), an approval is over (ended), nobody answered in
+time (expired), or the initiator no longer asks (withdrawn)."""
 
 LONGEST_REASON = 500
-"""Letters of a reason."""
+"""The most letters of a reason."""
 
 
 @dataclass(frozen=True)
 class RequestStanding:
-    """How one request stands.
+    """A request, and its state.
 
     Attributes
     ----------
     request, state : str
-        Its number, and how it stands.
+        Its number, and its state.
     initiator, proof, purpose : str
         Who asks, what proves the name, and what for.
     run, method, n_samples, n_rounds : str, str, int, int
-        What it said of the run that it came with.
+        What the request said about the run that it came with.
     since, answer_until : str
-        When it came, and until when it can be answered before it expires, in UTC.
+        When it came, and when it expires if nobody answers, in UTC.
     by, decided, until, reason : str
-        Who has answered, when, until when a yes holds, and why; nothing where there is nothing to say.
+        Who has answered, when, until when an approval holds, and why; empty where there is nothing to say.
     """
 
     request: str
@@ -79,7 +79,7 @@ class OwnersDesk:
         self._clock = clock
 
     def requests(self) -> tuple[list[RequestStanding], list[str]]:
-        """Return all requests, the oldest first, and in words what is wrong with files that hold none."""
+        """Return all requests, the oldest first, and in words what is wrong with files that are no requests."""
         decisions = counted(ledger_of(self._home)).decisions
         kept, damaged = self._inbox.all()
         waiting = [each for each in kept if each.number not in decisions or decisions[each.number].since != each.since]
@@ -89,7 +89,7 @@ class OwnersDesk:
         return sorted(found, key=lambda each: (each.since, each.request)), damaged
 
     def find(self, number: str) -> RequestStanding:
-        """Return the request of this number, or of the only one that begins like this."""
+        """Return the request with this number, or the only one whose number begins like this."""
         found, damaged = self.requests()
         meant = [each for each in found if number and each.request.startswith(number.lower())]
         if len(meant) == 1:
@@ -99,7 +99,7 @@ class OwnersDesk:
         raise RequestsError(" ".join([f"{what}. There are: {known}.", *damaged]))
 
     def approve(self, standing: RequestStanding, by: str, until: date | None = None) -> Decision:
-        """Say yes, through the end of a day (UTC) or for good; return what the ledger has now."""
+        """Approve a request until the end of a day (UTC), or for ever; return the decision as the ledger has it."""
         if until is not None and until.year > LAST_YEAR:
             raise SettingsError(f"--until {until} is too far away. Leave it out to consent for good.")
         ends = None if until is None else datetime.combine(until + timedelta(days=1), time(), tzinfo=UTC)
@@ -110,7 +110,7 @@ class OwnersDesk:
         return self._decide(standing, "approved", by, "" if ends is None else ends.isoformat(), "")
 
     def reject(self, standing: RequestStanding, by: str, reason: str) -> Decision:
-        """Say no, or take a yes back; return what the ledger has now."""
+        """Reject a request, or take an approval back; return the decision as the ledger has it."""
         if not reason.strip():
             raise SettingsError("--reason is empty. The initiator is told the reason: a few words are enough.")
         _check_words("--reason", reason, LONGEST_REASON)

@@ -1,4 +1,4 @@
-"""An agent's part in one run: from the task to the last model, rebuilt from what it has stored after a crash."""
+"""An agent's part in one run, from the task to the last model. After a crash it is rebuilt from what was stored."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Part:
     own : Holdings
         What the agent has.
     store : RunStore
-        Where it remembers the run.
+        Where the agent keeps the run.
 
     Attributes
     ----------
     agent : Agent
-        With the models that it keeps.
+        The agent, with the models that it keeps.
     """
 
     def __init__(self, own: Holdings, store: RunStore) -> None:
@@ -66,7 +66,7 @@ class Part:
 
     @classmethod
     def recalled(cls, own: Holdings, store: RunStore) -> Part:
-        """Return the part as the agent remembers it."""
+        """Return the part, rebuilt from the agent's store."""
         part = cls(own, store)
         begin = store.task()
         if begin is None:
@@ -100,9 +100,9 @@ class Part:
 
     @property
     def n_told(self) -> int:
-        """How many turns have told something of samples: those whose model is kept.
+        """How many turns have told something about samples: those whose model is kept.
 
-        One that was taken again, and of whose samples all was said before, has not.
+        A turn that was taken again does not count if it told nothing new.
         """
         return len(self._models_of.keys() - self._said_nothing)
 
@@ -124,7 +124,7 @@ class Part:
         return EarlierTurns(self._store, packages_of(self._own.estimator))
 
     def told_rows(self, message: m.TakeTurn) -> Rows:
-        """Return the agent's row of each sample that a turn tells something of; -1 for the others."""
+        """Return the agent's row of each sample about which a turn tells something; -1 for the others."""
         assert self._task is not None
         rows = self._again.told_rows if isinstance(message, m.TakeAgain) else self._task.rows
         return aligned_rows(rows, message.run)
@@ -137,14 +137,14 @@ class Part:
         return self._features
 
     def votes(self, rows: Rows, told: Retold | None = None) -> Floats:
-        """Return the votes on those of the rows that there are; ``told`` may change what a model says."""
+        """Return the votes on the samples that the agent holds (not -1 in ``rows``); ``told`` may change answers."""
         held = rows[rows >= 0]
         if not len(held):
             return np.zeros((0, self.n_classes))
         return self.agent.scores(take_rows(self.features(), held), len(held), self.n_classes, told)
 
     def begin(self, message: m.Begin, request: bytes) -> m.Ready:
-        """Take the task. Asked again with the same task, answer the same."""
+        """Accept the task, and prepare for it. The same request again gets the same answer."""
         _check_seeds(message)
         before = self._store.task()
         if before is not None and before != request and not _same_task(before, message):
@@ -196,13 +196,13 @@ class Part:
         return encoded
 
     def _keep(self, message: m.TakeTurn) -> None:
-        """Take note of a turn whose model is kept."""
+        """Note that the model of a turn is kept."""
         self._models_of[message.turn] = message.round
         if isinstance(message, m.TakeAgain) and not (self.told_rows(message) >= 0).any():
             self._said_nothing.add(message.turn)
 
     def _answer(self, turn: Turn, task: Task, replica: Replica, message: m.TakeTurn) -> Answer:
-        """Fit a model, and keep it unless it is useless, or its owner asks for proof and there is none.
+        """Fit a model and return the answer; keep the model unless it is useless or lacks the proof that is needed.
 
         In a turn that is taken again, it is the model of the earlier run that is asked, and nothing is fitted.
         """
@@ -233,7 +233,7 @@ class Part:
         return self.agent.take_again(turn, replica.state, task.method, kept, said)
 
     def end(self, message: m.End) -> m.Ended:
-        """Cut back to the rounds that count, and let go of the training rows."""
+        """Keep only the models of the rounds that count, and free the training rows."""
         if self._task is None:
             raise OutOfOrderError(f"Run {message.run!r} has not begun here; it cannot end.")
         if message.n_rounds < 0:
@@ -255,7 +255,7 @@ class Part:
         self._replica = None
 
     def _take(self, message: m.Begin, prepare: bool) -> None:
-        """Check the task and, where turns are to come, hand the agent its training rows."""
+        """Check the task; with ``prepare``, when turns will follow, give the agent its training rows."""
         rows = aligned_rows(self._store.rows(), message.run) if prepare else None
         task = Task.of(message, rows, self._own.min_effective)
         if prepare and self._own.proof:
@@ -269,7 +269,7 @@ class Part:
         self._task = task
 
     def _recall(self, past: PastTurn, replay: bool) -> None:
-        """Take up a turn that was done before a crash: its model, and its effect on the state."""
+        """Restore a turn from the store: its model, its reply and, with ``replay``, its effect on the state."""
         request, sent = decode_kept(past.request), as_sent_now(past.reply)
         snapshot = request.state if isinstance(request, TakeTurnOfVersion1) else None
         request, reply = request.now() if isinstance(request, Older) else request, sent.message
@@ -301,26 +301,26 @@ class Part:
 
 
 def _origin(kept: KeptModel | None) -> str:
-    """Return the run that the model of a turn was fitted in; a model that is not kept is of none."""
+    """Return the run in which a kept model was fitted; an empty text if no model is kept."""
     return "" if kept is None else kept.origin
 
 
 def _check_seeds(begin: m.Begin) -> None:
-    """Refuse what no learner takes as its seed, and what no seeds can be drawn from."""
+    """Raise ``ProtocolError`` for a seed out of range: one that no learner accepts, or that gives no turn seeds."""
     for seed, most in ((begin.seed, MAX_SEED), (begin.turn_seeds, MAX_RUN_SEED)):
         if not 0 <= seed <= most:
             raise ProtocolError(f"A seed lies between 0 and {most}, and is not {seed}.")
 
 
 def _same_task(kept: bytes, begin: m.Begin) -> bool:
-    """Whether a task that an older release was sent is the same, but for the seeds of the turns."""
+    """Whether a task that an older release kept is the same, apart from the seeds of the turns."""
     before = decode_kept(kept)
     same = (begin, msgspec.structs.replace(begin, turn_seeds=UNSAID))
     return isinstance(before, Older) and before.now() in same
 
 
 def _turn_taken(message: m.TakeTurn, answer: Answer, task: Task) -> m.TurnTaken:
-    """Return what is said of a turn; where a model is right that nobody will use stays here."""
+    """Return the reply to a turn. Where a useless model is right is not told."""
     verdict = answer.verdict
     reward = task.method.silence(task.n_training, task.n_classes) if verdict.useless else answer.reward
     return m.TurnTaken(

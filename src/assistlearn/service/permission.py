@@ -1,8 +1,8 @@
-"""Whether a run is allowed: by the owner's file, or by the owner's consent, which whoever is not named there asks for.
+"""Whether a run is allowed: by the owner's file, or by the owner's consent. Initiators not in the file ask for it.
 
-An approval is an entry of the ledger (:mod:`assistlearn.protocol.decision`), and nothing else is: it is found there
-before every answer, so that a decision holds from the next request on, without a restart. It is about one initiator and
-one purpose, and about a name that is proved as it was when the owner decided.
+Only an entry of the ledger is an approval (:mod:`assistlearn.protocol.decision`). It is looked up before every answer,
+so a decision holds from the next request on, without a restart. It is for one initiator and one purpose. It holds only
+if the initiator's name is proved in the same way as when the owner decided.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from assistlearn.service.holdings import Holdings
 from assistlearn.service.inbox import Inbox, KeptRequest
 
 LARGEST_NUMBER = 2**53
-"""What is said of samples and rounds is for people to read: more than this is none."""
+"""The largest number of samples or rounds in a request for consent. People read these numbers."""
 
 
 class Permission:
@@ -32,7 +32,7 @@ class Permission:
     own : Holdings
         What the agent has, and what its owner's file allows.
     ledger : Ledger or None
-        Where decisions are; None: nobody can be asked.
+        Where decisions are; None if nobody can be asked.
     clock : callable
         Returns the present time.
     """
@@ -46,7 +46,7 @@ class Permission:
         self._inbox = Inbox(own.home, own.answer_within)
 
     def check(self, opening: m.Open, asker: str | None) -> None:
-        """Raise if the agent's owner does not allow a run, or no longer does; ``asker`` as the transport knows it."""
+        """Raise if the agent's owner does not, or no longer, allow a run; ``asker`` is the proved name, or None."""
         self._check_learner(opening.initiator)
         if self._own.allow is None:
             return
@@ -65,11 +65,11 @@ class Permission:
             raise RefusedError(f"Agent {self._own.name!r} has labels alone, and no learner: it can help nobody.")
 
     def knows(self, asker: str) -> bool:
-        """Whether the owner has consented to runs of somebody, for whatever purpose."""
+        """Whether the owner has consented to runs of this asker, for any purpose."""
         return self._ledger is not None and has_consent(self._ledger, asker, self._clock())
 
     def proposed(self, proposal: m.Propose, asker: str | None) -> m.Consent:
-        """Return how the request for consent stands; a new one is kept for the owner."""
+        """Return the state of a request for consent; keep a new request for the owner."""
         _check_proposal(proposal)
         self._check_learner(proposal.initiator)
         proof = _proof(asker)
@@ -89,7 +89,7 @@ class Permission:
             return self._waiting(proposal, proof, kept)
 
     def _is_allowed(self, proposal: m.Propose) -> bool:
-        """Whether the owner's file allows such runs; raise where the owner is not to be asked."""
+        """Whether the owner's file allows such runs; raise ``RefusedError`` if the owner must not be asked."""
         said = {"run": proposal.run, "initiator": proposal.initiator, "purpose": proposal.purpose}
         try:
             if self._own.allow is not None:
@@ -99,7 +99,10 @@ class Permission:
         return True
 
     def _waiting(self, proposal: m.Propose, proof: Proof, kept: KeptRequest | None) -> m.Consent:
-        """Let a request wait, or tell that its time is over; whoever was told so, and asks again, asks anew."""
+        """Return that a request waits, or that it has expired.
+
+        An initiator that was told so and asks again makes a new request.
+        """
         now = self._clock()
         if kept is None or kept.ended:
             kept = _request(proposal, proof, now)
@@ -117,7 +120,7 @@ class Permission:
         return m.Consent(run=proposal.run, state="withdrawn", request=number, since=since)
 
     def _decision(self, initiator: str, purpose: str, proof: Proof) -> Decision | None:
-        """Return what the owner has decided about such runs; None: nothing."""
+        """Return what the owner has decided about such runs; None if nothing was decided."""
         decisions = {} if self._ledger is None else self._ledger.decisions()
         found = decisions.get(request_number(initiator, purpose, proof))
         return found if found is not None and found.is_about(initiator, purpose, proof) else None
@@ -132,7 +135,7 @@ class Permission:
 
 
 def has_consent(ledger: Ledger, asker: str, now: datetime) -> bool:
-    """Whether a ledger has a decision that allows somebody with a certificate something, at this moment."""
+    """Whether a ledger has a decision that now allows something to ``asker``, whose name a certificate proves."""
     known = ledger.decisions().values()
     return any((each.initiator, each.proof) == (asker, "certificate") and each.holds(now) for each in known)
 

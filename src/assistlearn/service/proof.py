@@ -1,4 +1,4 @@
-"""Proof that labels have to do with an agent's columns, without which its owner may have it say nothing of a turn."""
+"""Proof that labels have to do with an agent's columns. An owner can ask that the agent says nothing without it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DOUBT = 5.0
 """By how many standard errors a model must be better than chance."""
 
 MOST_MODELS = 3
-"""Of how many models something is told in one run: what chance adds to each of them could be told from many."""
+"""The most models of one run that are told. Chance moves each towards columns that do not matter; many show this."""
 
 
 def proved(
@@ -22,21 +22,22 @@ def proved(
 ) -> bool:
     r"""Whether a model is better than chance beyond doubt, on samples that it was not fitted to.
 
-    What is looked at is how likely it finds the truth (or whether it is right), under the ignorance, in each class by
-    itself; then the mean over the classes. A model whose answers have nothing to do with the labels comes to
-    :math:`1/K` there, however unevenly labels or weights are spread: one that always answers the same, too.
+    The test uses how likely the model finds the true class (or whether it is right). It computes the mean under the
+    ignorance for each class by itself, then the mean over the classes. A model whose answers have nothing to do with
+    the labels has :math:`1/K` there, however uneven the labels or the weights are. So has a model that always answers
+    the same.
 
-    The variance within a class is drawn to the mean square deviation from chance, as if there were ``doubt`` squared
-    more samples of that kind. So a class in which few people count proves nothing.
+    The variance within a class is moved towards the mean square deviation from chance, as if there were ``doubt``
+    squared more samples with that deviation. So a class in which few people count proves nothing.
 
     Parameters
     ----------
     reward : Reward
-        What the model got on samples that it was not fitted to.
+        The model's reward on samples that it was not fitted to.
     codes : ndarray of shape (n_samples,)
         The class codes.
     ignorance : ndarray of shape (n_samples,)
-        Under which the model was fitted.
+        The ignorance under which the model was fitted.
     n_classes : int
         The number of classes.
     held : ndarray of bool, optional
@@ -66,12 +67,12 @@ def proved(
         within = size * float(weights @ (own - mean) ** 2) + doubt**2 * spread
         means.append(mean)
         variances.append(within / (size + doubt**2) / size)
-    advantage = sum(means) / n_classes - chance  # a class without anybody counts as never found
+    advantage = sum(means) / n_classes - chance  # a class that nobody has counts as always missed
     return advantage > doubt * math.sqrt(sum(variances)) / n_classes
 
 
 def _likelihood(reward: Reward, n_classes: int) -> Floats:
-    """Return how likely a model finds the truth: one or nothing where it says a class, else from the log-odds."""
+    """Return how likely a model finds the true class: one or zero if it answers classes, else from its scores."""
     if not isinstance(reward, SoftReward):
         return reward.astype(np.float64)
     if isinstance(reward, ScoreVectors):

@@ -1,4 +1,4 @@
-"""A replica: the state of a run as one agent has rebuilt it from what it was told."""
+"""A replica: the state of a run as one agent has computed it from what it was told."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assistlearn.protocol.older import Snapshot
 from assistlearn.protocol.rewards import PackedReward, loudness, unpack_reward
 
 LAST_TURN = 1_000_000
-"""No run has more turns: the seeds of all turns up to one's own are drawn."""
+"""The most turns of a run. For each turn, an agent draws the seeds of all turns before it."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class OwnTurn:
 class Replica:
     """Brings a state up to date, turn by turn.
 
-    Others cannot set the state. They tell the rewards of models that were kept, and everything else follows: the agent
-    computes what such a model is worth itself, and refuses news that say otherwise.
+    Others cannot set the state. They tell the rewards of models that were kept. The agent itself computes what such
+    a model is worth, and refuses news that contradict it.
 
     Parameters
     ----------
     state : RunState
-        As it was before the first turn.
+        The state before the first turn.
     codes : ndarray of shape (n_samples,)
         The labels of the training samples.
     method : Method
@@ -54,7 +54,7 @@ class Replica:
     others : Standpoint
         What is known of the other agents.
     apart : bool, default=False
-        Whether nobody hears of the others before the second round.
+        Whether agents take the first round as if nobody had spoken before.
     """
 
     def __init__(self, state: RunState, codes: Codes, method: Method, others: Standpoint, apart: bool = False) -> None:
@@ -68,16 +68,16 @@ class Replica:
         self._own: OwnTurn | None = None
 
     def remember(self, own: OwnTurn) -> None:
-        """Keep the answer of one's own turn, which the news of the next turn begin with if its model counts."""
+        """Keep the answer of this agent's turn. If its model counts, the news of the next turn begin with it."""
         self._own = own
 
     def catch_up(self, message: m.TakeTurn, allowed: Callable[[RunState], None] = lambda state: None) -> None:
-        """Apply everything that was decided before this turn, one by one; where anything is wrong, change nothing.
+        """Check and apply all news that came with a turn, one by one; if anything is wrong, change nothing.
 
         Parameters
         ----------
         message : TakeTurn
-            The news.
+            The request for a turn, with the news.
         allowed : callable, optional
             Raises for a state under which the agent does not take a turn.
         """
@@ -93,7 +93,7 @@ class Replica:
         self._heard(message)
 
     def replay(self, message: m.TakeTurn, snapshot: Snapshot | None = None) -> None:
-        """Apply what was checked before, from the agent's own disk; ``snapshot`` is of older releases."""
+        """Apply news that were checked before, from the agent's own disk; older releases kept a ``snapshot``, too."""
         if snapshot is not None:
             self._restore(snapshot)
         for news in message.news:
@@ -103,15 +103,15 @@ class Replica:
         self._heard(message)
 
     def _heard(self, message: m.TakeTurn) -> None:
-        """Take note of how much of the run is known: after a turn apart as little as before."""
+        """Note up to which turn the run is known. A turn that is taken apart tells the agent nothing new."""
         self._own = None
         if not self.takes_apart(message.round):
             self.known = message.turn
 
     def lacks(self, message: m.TakeTurn) -> bool:
-        """Whether the news take for granted an answer of a turn apart that this agent has lost.
+        """Whether the news refer to this agent's answer in a turn apart, but the agent has lost that answer.
 
-        What it knows does not tell: after a turn apart it is as little as before.
+        ``known`` does not show this: a turn apart does not change it.
         """
         own = None if self._own is None else self._own.number
         return any(news.reward is None and news.turn != own and self.takes_apart(news.round) for news in message.news)
@@ -127,7 +127,7 @@ class Replica:
 
     @contextmanager
     def _or_nothing(self) -> Iterator[None]:
-        """Undo what is done inside where it fails."""
+        """Restore the state if anything inside the ``with`` block fails."""
         round, vectors = self._round, [None if vector is None else vector.copy() for vector in self.state.vectors()]
         try:
             yield
@@ -190,13 +190,13 @@ class Replica:
                 )
             return
         try:
-            others = Standpoint() if apart else self._others  # one reward beside others is worth the same to everybody
+            others = Standpoint() if apart else self._others  # here everybody computes the same worth
             check_model_weight(self._method, self.state, reward, news.model_weight, others)
         except ProtocolError as error:
             raise ProtocolError(f"News of turn {news.turn}: {error}") from None
 
     def _restore(self, snapshot: Snapshot) -> None:
-        """Take on a state that an older release was sent."""
+        """Set the state to one that was sent to an older release."""
         logarithms = self.state.logarithms
         self.state.restore(
             [

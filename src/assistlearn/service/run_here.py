@@ -29,15 +29,15 @@ class RunHere:
     Attributes
     ----------
     aligning : dict
-        The alignments that are under way, by what they are for.
+        The alignments that are under way, by their purpose.
     rows_to_predict : ndarray or None
         The agent's rows of the samples that were aligned for prediction.
     voted_on : tuple of int or None
-        Which of these were voted on last: from where, up to where.
+        The first and the last place (exclusive) of the samples that were voted on last.
     permits : callable
-        Raises where the agent's owner does not allow a run, given its opening, to whoever asks now.
+        Given the opening of a run, raises if the agent's owner does not allow it to the present asker.
     privacy : RunPrivacy or None
-        What may be told of the people in the agent's table, where its owner says so.
+        The owner's rules of ``[privacy]`` in this run; None if there are none.
     """
 
     def __init__(self, own: Holdings, store: RunStore) -> None:
@@ -51,14 +51,14 @@ class RunHere:
         self._part: Part | None = None
 
     def place(self, rows: Rows, purpose: Purpose) -> None:
-        """Settle the agent's rows of the samples."""
+        """Keep the agent's row of each sample: on disk for training, in memory for prediction."""
         if purpose == "train":
             self.store.keep_rows(rows, self.own.fingerprint, self.own.schema)
         else:
             self.rows_to_predict, self.voted_on = rows, None
 
     def part(self) -> Part:
-        """Return the agent's part in the run, as it remembers it."""
+        """Return the agent's part in the run, rebuilt from the store if it is not in memory."""
         if self._part is None:
             if self.store.ended() is None and self.store.rows() is not None:
                 self.store.check_table(self.own.fingerprint, self.own.name)
@@ -66,5 +66,5 @@ class RunHere:
         return self._part
 
     def drop_part(self) -> None:
-        """Let go of what is in memory, which may be half done; what is on disk is not."""
+        """Drop the part from memory, where it may be half done. What is on disk is complete."""
         self._part = None

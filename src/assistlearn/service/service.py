@@ -45,13 +45,13 @@ COUNTED_ANSWERS = (m.TurnTaken, m.Scores)
 """The answers whose bits are counted."""
 
 LARGEST_LOG = 1_000_000
-"""Bytes of ``problems.log`` before it is put aside, as ``problems.log.1``, and another begun."""
+"""When ``problems.log`` has more bytes than this, it is renamed ``problems.log.1``, and a new file begins."""
 
 Result = TypeVar("Result")
 
 
 class AgentService:
-    """Answers requests for one agent, in bytes.
+    """Answers requests for one agent; requests and replies are bytes.
 
     Parameters
     ----------
@@ -60,15 +60,15 @@ class AgentService:
     limits : Limits, optional
         The largest message it takes.
     ledger : bool, default=True
-        Whether to record messages. The initiator's own service does not: what it says does not leave the house.
+        Whether to record messages. The initiator's own service does not: its answers do not leave the organisation.
     clock : callable, optional
         Returns the present time.
 
     Notes
     -----
-    Why a request failed is told to others only where the words are ours. What a learner or the disk had to say may
-    quote the table or name files, so it goes to ``problems.log`` in the agent's home, and others hear only that it is
-    there.
+    Others are told why a request failed only where the message is one of this package. A message of a learner or of the
+    disk may quote the table or name files. So it goes to ``problems.log`` in the agent's home, and others are told only
+    that it is there.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class AgentService:
         request : bytes
             A message.
         asker : str, optional
-            Who asks, where the transport has made sure of that: then only the initiator of a run is answered.
+            Who asks, if the transport has proved it. Then only the initiator of a run is answered.
         """
         try:
             return self._answer(request, asker)
@@ -116,7 +116,7 @@ class AgentService:
         return run
 
     def _keep(self, name: str, run: RunHere) -> None:
-        """Keep a run in memory for as long as it is on disk."""
+        """Keep a run in memory if it is on disk; otherwise drop it from memory."""
         if run.store.exists:
             self._runs[name] = run
         else:
@@ -137,9 +137,9 @@ class AgentService:
         return self._say(peer, _name(message), reply)
 
     def _receive(self, message: Message, request: bytes, asker: str | None, peer: str) -> m.Problem | None:
-        """Record a request, counted for what it asks; return why it is refused, if it is."""
+        """Record a request, and count what it asks for; return the problem if it is refused, else None."""
         type_, run = type_of(message), _name(message)
-        later = m.is_for_prediction(message)  # nothing is kept of it, and the answer's entry comes before the answer
+        later = m.is_for_prediction(message)  # it changes nothing here, and the answer is recorded before it is sent
         demand = self._tried(message, self._admit, message, asker)
         if demand is None or isinstance(demand, m.Problem):
             self._record("received", peer, run, type_, request, lasting=not later)
@@ -153,7 +153,7 @@ class AgentService:
         return None
 
     def _say(self, peer: str, run: str, reply: Message | Encoded) -> bytes:
-        """Record an answer and return its bytes; where no more bits may be sent, the answer is that."""
+        """Record an answer and return its bytes; if no bits are left to send it, return a ``Problem`` instead."""
         answer = reply if isinstance(reply, Encoded) else Encoded.of(reply)
         type_, content = type_of(answer.message), answer.content
         if not isinstance(answer.message, COUNTED_ANSWERS):
@@ -161,7 +161,7 @@ class AgentService:
             return content
         claim = self._claim(peer, run, type_, 8 * len(content))
         if isinstance(answer.message, m.TurnTaken):
-            claim = Claim(8 * len(content), lambda count, fresh, day: None)  # the turn is taken, as bits were left then
+            claim = Claim(8 * len(content), lambda count, fresh, day: None)  # the turn is done, and bits were left then
         try:
             self._record("sent", peer, run, type_, content, claim)
         except RefusedError as error:
@@ -174,7 +174,7 @@ class AgentService:
         return self._own.limits.claim(peer, type_, run, amount, turn)
 
     def _tried(self, message: Message, work: Callable[..., Result], *arguments: Any) -> Result | m.Problem:
-        """Return what some work gives, or the problem that it ends in."""
+        """Call ``work`` and return its result; turn an error into a ``Problem``."""
         try:
             return work(*arguments)
         except (RefusedError, MissingExtraError) as error:
@@ -187,11 +187,11 @@ class AgentService:
             return self._failed(message, error)
         except AlignmentError as error:
             return self._problem(message, "data", error)
-        except Exception as error:  # a fault of ours or of the disk must reach the initiator as a reply, not as silence
+        except Exception as error:  # an error here or of the disk must reach the initiator as a reply, not as silence
             return self._failed(message, error)
 
     def _admit(self, message: Message, asker: str | None) -> Demand | m.Problem | None:
-        """Return what a request asks for, if it may be asked at all; nothing has changed then."""
+        """Check whether a request is allowed, before any work, and return what it asks for."""
         self._check_asker(message, asker)
         run = self.run(message.run)
         if isinstance(message, m.Propose):
@@ -209,7 +209,7 @@ class AgentService:
         return demand
 
     def _unknown(self, run: str, store: RunStore) -> m.Problem:
-        """Return the answer about a run that nobody has opened here, or that has lost what says who did."""
+        """Return the problem of a run that nobody has opened here, or whose ``opened.json`` is lost."""
         if not store.folder.exists():
             return m.Problem(run=run, kind="unknown-run", text=f"Agent {self._own.name!r} knows no run {run!r}.")
         text = (
@@ -235,7 +235,7 @@ class AgentService:
             return message.initiator
         try:
             opened = None if message is None else RunStore(run_folder(self._own.home, message.run)).opened()
-        except AssistLearnError:  # the name of the run is none, or nobody has opened it: the reply will say so
+        except AssistLearnError:  # the name of the run is not valid, or nobody has opened it: the reply will say so
             opened = None
         return str(opened["initiator"]) if opened else None
 
@@ -270,7 +270,7 @@ class AgentService:
         return m.Problem(run=_name(message), kind=kind, text=text)
 
     def _failed(self, message: Message, error: Exception) -> m.Problem:
-        """Return what others may know of a failure; the rest is for the agent's owner."""
+        """Return what others may know about a failure; the details go to the owner's ``problems.log``."""
         if message.run in self._runs:
             self._runs[message.run].drop_part()
         if self._ledger is None:
@@ -291,7 +291,7 @@ class AgentService:
         return m.Problem(run=_name(message), kind="failed", text=text)
 
     def _note(self, text: str) -> None:
-        """Write something down for the agent's owner; the file does not grow without end."""
+        """Write something to ``problems.log`` for the agent's owner, and start a new file when that is too large."""
         path = self._own.home / "problems.log"
         with suppress(OSError):
             if path.exists() and path.stat().st_size > LARGEST_LOG:
@@ -301,5 +301,5 @@ class AgentService:
 
 
 def _name(message: Message) -> str:
-    """Return the name of the run that a message is about, as it may be written down."""
+    """Return the name of the run that a message is about, in a form that is safe to write to files."""
     return shown(message.run, LONGEST_NAME)

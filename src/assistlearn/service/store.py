@@ -11,12 +11,12 @@
         request.msg       what it was told before the turn
         model.skops       the model, if it was kept
         honest            empty; there if the agent's rewards had become honest
-        origin.txt        where the turn is one of an earlier run, taken again: the run that the model was fitted in
-        whole.msg         and the answer about all samples, of which only what is new was sent
+        origin.txt        only if the turn is taken again from an earlier run: the run that the model was fitted in
+        whole.msg         only then, too: the answer about all samples; only the new part of it was sent
         reply.msg         what it answered; written last: the turn is done when this file is there
-    again/                while a run trains that goes on from an earlier one: the turns of that (earlier_turns.py)
+    again/                while the run goes on from an earlier one and trains: turns of that run (earlier_turns.py)
     ended.json            how many rounds the result is made of, which turns there were, and whose models do not count
-    mark.txt              by what the run is told from another that was opened under its name; where [privacy] counts
+    mark.txt              a random text that differs from that of any other run with the same name; for [privacy]
     digests.txt           the digest of each file, to notice one that has changed
 
 Every file is written atomically. The state of the run is not stored: it is rebuilt from the messages.
@@ -46,15 +46,15 @@ from assistlearn.storage.removing import remove_tree
 logger = logging.getLogger("assistlearn.service")
 
 _FORGOTTEN = ".forgotten"
-"""How the folder of a run ends that is being removed; it begins with a dot, as no run's name does."""
+"""The end of the name of a folder that is being removed. That name begins with a dot, as no run's name does."""
 
 
 @dataclass(frozen=True)
 class PastTurn:
-    """A turn that is done: what was asked and answered, and where the model lies.
+    """A turn that is done: what was asked and answered, and where the model is stored.
 
-    Of a turn that was taken again, ``origin`` is the run that its model was fitted in. ``whole`` is the answer about
-    all samples, also those of whom nothing was sent.
+    If the turn was taken again, ``origin`` is the run in which its model was fitted. ``whole`` is the answer about all
+    samples, also those about which nothing was sent.
     """
 
     number: int
@@ -68,7 +68,10 @@ class PastTurn:
 
 @dataclass(frozen=True)
 class Again:
-    """What is kept of a turn that was taken again, beside what is of any: whose model it is, and all that it says."""
+    """What is kept in addition for a turn that was taken again: the run of its model, and its answer about all samples.
+
+    If no model is kept, ``origin`` is empty.
+    """
 
     origin: str
     whole: bytes
@@ -80,10 +83,10 @@ class RunStore:
     Parameters
     ----------
     folder : path
-        Where; need not exist yet.
+        The folder; it need not exist yet.
     packages : sequence of str
-        The packages whose types a stored model may hold beside numpy's and scikit-learn's: those of the agent's own
-        learner.
+        The packages of the agent's own learner. A stored model may hold their types, beside those of numpy and
+        scikit-learn.
     """
 
     def __init__(self, folder: Path, packages: tuple[str, ...] = ()) -> None:
@@ -110,7 +113,7 @@ class RunStore:
         self._files.write({self._path("table.json"): table, self._path("rows.npy"): storage.array_bytes(rows)})
 
     def check_table(self, fingerprint: str, owner: str) -> None:
-        """Refuse a table that is not the one whose rows are remembered."""
+        """Raise ``TableChangedError`` if the table is not the one whose rows are stored."""
         if self._table()["fingerprint"] != fingerprint:
             raise TableChangedError(
                 f"Agent {owner!r}: its table has changed since run {self.folder.name!r} was aligned. Bring the old "
@@ -154,7 +157,7 @@ class RunStore:
     def keep_turn(
         self, number: int, request: bytes, reply: bytes, model: Model | None, honest: bool, again: Again | None = None
     ) -> None:
-        """Remember a turn: when this returns, a crash no longer loses it."""
+        """Store a turn. When this returns, the turn is on disk, and survives a crash."""
         folder = self._turn(number)
         files: dict[Path, bytes] = {}
         if again is not None:
@@ -202,21 +205,21 @@ class RunStore:
         return PastTurn(number, request, reply, model if model.exists() else None, honest.exists(), whole, origin)
 
     def model(self, path: Path) -> Model:
-        """Return a stored model, once it is known to be what was written, and all types in its file to be harmless."""
+        """Return a stored model, after a check that its file is unchanged and holds only harmless types."""
         self._files.read(path)
         try:
             return load_model(path, self._packages)
         except AssistLearnError:
             raise
-        except Exception as error:  # whatever a damaged archive makes of its reader
+        except Exception as error:  # a damaged file can cause any error in the reader
             raise RunError(f"{path} cannot be read as a model ({type(error).__name__}: {error}). {REMEDY}") from error
 
     def model_bytes(self, path: Path) -> bytes:
-        """Return the file of a stored model, once it is known to be what was written."""
+        """Return the file of a stored model, after a check that it is unchanged."""
         return self._files.read(path)
 
     def end(self, n_rounds: int, surplus: list[int]) -> None:
-        """Remember the end, with the models that are not part of the result; then remove these."""
+        """Store the end of training; then remove the models of the turns in ``surplus``, which do not count."""
         facts = {"n_rounds": n_rounds, "turns": self._done_turns(), "removed": sorted(surplus)}
         self._files.write({self._path("ended.json"): storage.json_bytes(facts)})
         self._remove_models(surplus)
@@ -238,7 +241,7 @@ class RunStore:
         return facts
 
     def mark(self) -> str:
-        """Return by what this run is told from another that was opened under the same name; drawn once."""
+        """Return a random text that tells this run from any other with the same name; it is drawn once."""
         path = self._path("mark.txt")
         if not path.exists():
             self._files.write({path: secrets.token_hex(16).encode()})
@@ -247,7 +250,7 @@ class RunStore:
     def forget(self) -> int:
         """Remove everything; return how many models there were.
 
-        The folder is renamed first: a crash leaves the whole run or, for :func:`sweep` to remove, nothing of it.
+        The folder is renamed first. So after a crash, either the whole run is still there, or :func:`sweep` removes it.
         """
         n_models = len(list(self.folder.glob("turns/*/model.skops")))
         if self.folder.is_symlink():
@@ -262,12 +265,12 @@ class RunStore:
         return n_models
 
     def _name_of_the_forgotten(self) -> Path:
-        """Return where the folder goes before it is removed; another that could not be removed may lie there."""
+        """Return a free name for the folder before it is removed; a folder that could not be removed may have one."""
         names = (f".{self.folder.name}{f'-{number}' if number else ''}{_FORGOTTEN}" for number in count())
         return next(path for name in names if not os.path.lexists(path := self.folder.with_name(name)))
 
     def _message(self, path: Path) -> bytes:
-        """Return a stored message; one whose digest is not kept must at least be a message."""
+        """Return a stored message. If there is no digest of its file, it must at least be possible to decode it."""
         content = self._files.read(path)
         if not self._files.noted(path):
             try:
@@ -314,7 +317,7 @@ def runs_with_models_of(home: Path, run: str) -> list[str]:
 
 
 def ledger_of(home: Path) -> Path:
-    """Return where the ledger of an agent lies, once it is clear that it was not removed."""
+    """Return the path of an agent's ledger; raise ``LedgerError`` if the ledger was removed."""
     path = home / "ledger.jsonl"
     if not path.exists() and (runs_at(home) or path.with_name("ledger.jsonl.head").exists()):
         raise LedgerError(f"{path} is not there, although this agent took part in runs: it was removed.")
@@ -322,7 +325,7 @@ def ledger_of(home: Path) -> Path:
 
 
 def sweep(home: Path) -> None:
-    """Remove what a crash has left of runs that were being forgotten; what cannot be removed is told, no more."""
+    """Remove what a crash has left of forgotten runs; log a warning for what cannot be removed."""
     for left in (home / "runs").glob(f".*{_FORGOTTEN}"):
         words = remove_tree(left)
         if words is not None:

@@ -19,9 +19,9 @@ from assistlearn.storage.file_digests import REMEDY, digest_of
 def check_with_ledger(store: RunStore, ledger: Path) -> None:
     """Raise ``RunError`` for a stored task, request or reply that the ledger does not have.
 
-    A ledger that has never received the task says nothing: it is another's, or was begun later. (So is that of the
-    initiator, whose own agent is asked within the house.) A reply may be missing there where a crash came just before
-    it was sent.
+    If the ledger has no entry of a task of this run, nothing is checked: it is another ledger, or was begun later. (The
+    initiator has no such entry either: its own agent is asked without a ledger.) A reply may be missing in the ledger
+    if a crash came just before it was sent.
     """
     entries = entries_of(ledger, store.folder.name)
     begin = store.task()
@@ -36,13 +36,13 @@ def check_with_ledger(store: RunStore, ledger: Path) -> None:
         if span is None:
             raise _unknown(folder / "request.msg", ledger)
         answers = _digests(span, "sent", m.TurnTaken)
-        replies = {digest_of(turn.reply), digest_of(as_sent_now(turn.reply).content)}  # as an older release said it
+        replies = {digest_of(turn.reply), digest_of(as_sent_now(turn.reply).content)}  # older releases had other forms
         if answers and not answers & replies:
             raise _unknown(folder / "reply.msg", ledger)
 
 
 def _spans(entries: Sequence[Entry], turns: Sequence[PastTurn]) -> Iterator[Sequence[Entry] | None]:
-    """Yield the entries from each turn's request to the next one's; None where the request is not there."""
+    """Yield for each turn the entries from its request to the next request; None if its request is missing."""
     first: dict[str, int] = {}
     asking = {type_of(m.TakeTurn), type_of(m.TakeAgain)}
     for place, entry in enumerate(entries):

@@ -25,18 +25,18 @@ from assistlearn.service.task import Task, aligned_rows
 
 @dataclass(frozen=True)
 class TakingAgain:
-    """An agent's rows and the turns it has kept, in a run that goes on from an earlier one.
+    """Takes turns again, in a run that goes on from an earlier one.
 
     Attributes
     ----------
     known : KnownBefore
-        Of whom its kept models have spoken before.
+        About which samples the kept models have spoken in the earlier run.
     task : Task
-        Of the run that goes on.
+        The task of the run that goes on.
     features : table
         All rows of the agent.
     retelling : Retelling or None
-        What it tells in place of what its models answer.
+        What the agent tells in place of its models' answers.
     """
 
     known: KnownBefore
@@ -46,12 +46,12 @@ class TakingAgain:
 
     @classmethod
     def of(cls, kept: EarlierTurns, task: Task, features: Any, retelling: Retelling | None) -> TakingAgain:
-        """Return it, from what is kept of the earlier run."""
+        """Return the object that takes turns again, from what the agent keeps of the earlier run."""
         return cls(known_before(kept, task, kept.recall()), task, features, retelling)
 
     @property
     def told_rows(self) -> Rows:
-        """The agent's row of each sample that a turn tells something new of; -1 for the others."""
+        """The agent's row of each sample about which a turn tells something new; -1 for the others."""
         assert self.task.rows is not None
         rows = self.task.rows.copy()
         training, aside = np.flatnonzero(~self.task.aside), np.flatnonzero(self.task.aside)
@@ -95,7 +95,7 @@ class TakingAgain:
         return aligned_rows(self.task.rows, "")[which]
 
     def _said(self, model: Model, rows: Rows) -> Said:
-        """Return what a model says of those of the rows that there are; of none it is not asked."""
+        """Return what a model says about the rows that are not -1; if there are none, the model is not asked."""
         held = rows[rows >= 0]
         if len(held):
             return model.say(model.transform(take_rows(self.features, held)))
@@ -104,7 +104,7 @@ class TakingAgain:
 
 
 def known_before(kept: EarlierTurns, task: Task, recall: m.Recall | None) -> KnownBefore:
-    """Return of whom an agent has spoken in the earlier run; raise where what was told of it cannot be."""
+    """Return about which samples an agent has spoken in the earlier run; raise if the request contradicts that run."""
     rows = kept.rows()
     assert recall is not None
     before = Task.of(kept.task(), rows, 0.0)
@@ -114,5 +114,5 @@ def known_before(kept: EarlierTurns, task: Task, recall: m.Recall | None) -> Kno
 
 
 def _said_as(said: Any, before: Any) -> Any:
-    """Return what is new in the form of what was said before."""
+    """Return new scores with the bits and the scale of those that were said before; anything else unchanged."""
     return as_before(said, before) if isinstance(said, SoftReward) and isinstance(before, SoftReward) else said

@@ -22,10 +22,10 @@ from assistlearn.protocol.arrays import MAX_CLASSES, unpack_bits, unpack_codes, 
 from assistlearn.service.proof import proved
 
 MOST_SCORES = 2**28
-"""Samples times classes of a soft run, at the most: two gibibytes of scores. Whoever asks can name any number."""
+"""The most samples times classes of a soft run: two gibibytes of scores. An initiator could ask for any number."""
 
 LONGEST_WORDS = 500
-"""How many letters of a request that cannot be are quoted in the answer."""
+"""How many letters of the error about a wrong task the answer quotes."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Task:
     n_classes : int
         The number of classes.
     training_codes : ndarray of shape (n_training,)
-        The class codes of the samples to train on; nobody is told those of the others.
+        The class codes of the training samples; agents are not told those of the hold-out samples.
     aside : ndarray of bool of shape (n_samples,)
         Which samples are held out.
     weights : ndarray or None
@@ -49,9 +49,9 @@ class Task:
     rows : ndarray or None
         The agent's row of every sample, or -1; None once training is over.
     apart : bool
-        Whether nobody hears of the others before the second round.
+        Whether agents take the first round as if nobody had spoken before.
     min_effective : float
-        On how many of the people that the agent holds the ignorance must lie, or it sits a turn out.
+        The least effective sample size among the people that the agent holds. Below it, the agent sits a turn out.
     """
 
     method_name: str
@@ -130,11 +130,11 @@ class Task:
         )
 
     def silence(self) -> Answer:
-        """Return what is said of a turn of which nothing is told: neither where the model is right nor how often."""
+        """Return an answer that tells nothing: neither where the model is right nor how often."""
         return Answer(self.method.silence(self.n_training, self.n_classes), Verdict(0.0, 0.0, False))
 
     def samples(self, features: Any) -> TrainingSamples:
-        """Return the agent's rows of the samples, from all its rows."""
+        """Return the agent's rows of the samples of the task; ``features`` has all its rows."""
         assert self.rows is not None
         training, held_out = self.rows[~self.aside], self.rows[self.aside]
         held, holdout_held = training >= 0, held_out >= 0
@@ -148,7 +148,7 @@ class Task:
 
 
 def aligned_rows(rows: Rows | None, run: str) -> Rows:
-    """Return the rows of a run whose samples are settled; raise where they are not."""
+    """Return ``rows``; raise ``OutOfOrderError`` where it is None: the samples are not aligned yet."""
     if rows is None:
         raise OutOfOrderError(f"Run {run!r}: the samples are not aligned yet.")
     return rows
@@ -166,7 +166,7 @@ def _plan(begin: m.Begin) -> Plan:
 
 
 def _check_room(plan: Plan, begin: m.Begin) -> None:
-    """Refuse more samples and classes than there is room for: a soft state has a score for each of both."""
+    """Refuse a task that needs too much memory: a soft state has a score for each sample and class."""
     if plan.make_method().wants_probabilities and begin.n_samples * begin.n_classes > MOST_SCORES:
         raise ProtocolError(
             f"{begin.n_samples:,} samples of {begin.n_classes:,} classes need {begin.n_samples * begin.n_classes:,} "

@@ -1,4 +1,4 @@
-"""The only loop: a session, its rounds, and the agents as it sees them."""
+"""The only loop of the program: a session, its rounds, and the agents as the session sees them."""
 
 from assistlearn.session.combining import Combining
 from assistlearn.session.holdout import HoldOut

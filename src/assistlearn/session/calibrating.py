@@ -39,7 +39,7 @@ class HonestScores:
     kind: str
 
     def at(self, spoken: Bools) -> HonestScores | None:
-        """Return those of some samples; None where there are none, or where they have no weight."""
+        """Return the decisions about some of the samples; None where there are none, or where they have no weight."""
         if spoken.all():
             return self
         weights = None if self.weights is None else self.weights[spoken]
@@ -53,8 +53,8 @@ class HonestScores:
         Parameters
         ----------
         order : sequence of int, optional
-            The code of each class, where codes are in a secret order. What comes back is the same to the bit whatever
-            that order is.
+            The code of each class, where codes are in a secret order. The calibration is the same, bit for bit, for
+            every secret order.
         """
         total, codes = self.total, self.codes
         if order is not None:
@@ -66,26 +66,26 @@ class Calibrating(Protocol):
     """Collects what agents say in a run, and returns the honest scores at the end."""
 
     def add(self, told: Told) -> None:
-        """Take a kept model into account."""
+        """Add what a kept model has told."""
 
     def scores(self, n_rounds: int, left_out: Container[str] = ()) -> HonestScores | None:
-        """Return the scores of the first rounds, without some agents; None where there are none."""
+        """Return the scores of the first ``n_rounds`` rounds, without the agents in ``left_out``; or None."""
 
 
 class ByHoldout:
-    """The votes on the hold-out samples.
+    """Calibrates by the votes on the hold-out samples.
 
     Parameters
     ----------
     holdout : HoldOut
-        Which has heard them.
+        It collects these votes.
     """
 
     def __init__(self, holdout: HoldOut) -> None:
         self._holdout = holdout
 
     def add(self, told: Told) -> None:
-        """Do nothing: the hold-out samples hear of models by themselves."""
+        """Do nothing: ``holdout`` collects the votes itself."""
 
     def scores(self, n_rounds: int, left_out: Container[str] = ()) -> HonestScores | None:
         """Return the decision on the hold-out samples; None where nobody has a vote, or no sample any weight."""
@@ -98,12 +98,12 @@ class ByHoldout:
 
 
 class ByOutOfFold:
-    """The votes that out-of-fold rewards stand for, on the training samples.
+    """Calibrates by the votes on the training samples that out-of-fold rewards mean.
 
     Parameters
     ----------
     method : Method
-        What a reward says about every class.
+        Turns a reward into votes for all classes.
     codes : array of int of shape (n_samples,)
         The class codes of the training samples.
     n_classes : int

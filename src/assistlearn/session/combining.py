@@ -17,11 +17,11 @@ from assistlearn.core.votes import Codes
 from assistlearn.methods.method import Method
 
 WORTH, LEAST_WORTH = 0.01, 0.002
-"""A round pays if it lowers the honest loss of the combination by this share of it, and by no less than the second."""
+"""A round pays if it lowers the honest loss of the combination by more than this share, and more than this amount."""
 
 
 class Told(NamedTuple):
-    """What a kept model has told: in which round, whose it is, its honest reward and its weight."""
+    """What a kept model has told: its honest reward, with its round, its agent and its weight."""
 
     round: int
     agent: str
@@ -31,18 +31,18 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a combination is learned for, by the initiator on its own machine.
+    """What the initiator needs to learn a combination, on its own machine.
 
     Attributes
     ----------
     kind : {"learned", "auto"}
-        What may be learned.
+        Which combinations may be learned.
     agents : sequence of str
         All agents, the initiator first.
     codes : ndarray of shape (n_samples,)
         The class codes of the training samples.
     told : mapping of str to ndarray of shape (n_samples,)
-        The same, as each agent was told them: its rewards are about these.
+        The class codes that each agent was told: its rewards are about these.
     n_classes : int
         The number of classes.
     weights : ndarray of shape (n_samples,) or None
@@ -50,7 +50,7 @@ class Lesson:
     own : ndarray of shape (n_samples, n_columns) or None
         The initiator's own columns, as numbers.
     seed : int
-        For the folds.
+        The seed of the folds.
     """
 
     kind: str
@@ -69,18 +69,18 @@ class Combining:
     Parameters
     ----------
     lesson : Lesson
-        What is learned.
+        What the combination is learned from.
     method : Method
-        What a reward says about every class.
+        Turns a reward into votes for all classes.
 
     Attributes
     ----------
     rounds : list of Combination
-        After each round; of those that are additive over the agents, so that a round costs little.
+        The combination after each round. No trees are tried for these, so that a round costs little.
     best_round : int
         The last round that paid; 0 before the first.
     final : Combination or None
-        What is made of the rounds that the run is made of, trees included; None before the end.
+        The combination of the rounds that the result uses, with trees tried, too; None before the end.
     """
 
     def __init__(self, lesson: Lesson, method: Method) -> None:
@@ -92,11 +92,11 @@ class Combining:
         self.final: Combination | None = None
 
     def add(self, told: Told) -> None:
-        """Take a kept model into account."""
+        """Add what a kept model has told."""
         self._told.append(told)
 
     def finish_round(self) -> Combination | None:
-        """Return what is made of all rounds so far; None as long as nobody has told anything."""
+        """Learn and return the combination of all rounds so far; None as long as nobody has told anything."""
         number = len(self.rounds) + 1
         if not self._told:
             return None

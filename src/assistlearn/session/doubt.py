@@ -21,23 +21,23 @@ from assistlearn.plan import Plan
 from assistlearn.session.holdout import HoldOut
 
 ERRORS, ERRORS_LATER, ERRORS_OF_BITS = 4.0, 8.0, 5.0
-"""By how many standard errors of the difference an agent must be worse on hold-out samples: where it says how sure it
-is, in the first round and later, and where it says one bit per sample. From the second round on an honest agent that
-says how sure it is claims a little too much: the residuals that it learns from know something of all labels. In the
-second round of some 200 runs of the example honest agents were worse by 4, 7 and 10 errors, the last two by very
-little. Of 1,900 turns with one bit two were worse by 4, and none by 5."""
+"""By how many standard errors of the difference an agent must be worse on hold-out samples to be doubted. The first two
+are for agents that say how sure they are, in the first round and later; the third is for one bit per sample. From the
+second round on, an honest agent that says how sure it is claims a little too much: the residuals that it learns from
+contain something about all labels. In the second round of some 200 runs of the example, honest agents were worse by 4,
+7 and 10 errors, the last two by very little. Of 1,900 turns with one bit, two were worse by 4, and none by 5."""
 
 LEAST = 0.1
-"""And by how much at the least, as a share of what guessing would lose: where there are very many samples, or an agent
-is hardly sure of anything, small differences between those of training and the others are no lies."""
+"""By how much an agent must be worse in any case, as a share of the loss of guessing. With very many samples, or an
+agent that is hardly sure of anything, a small difference between training and hold-out samples is no lie."""
 
 HALF_A_SAMPLE = 0.5
-"""What a mean may be off by beside its standard error, so that none wrong among few does not pass for certainty."""
+"""By how many samples a count may be wrong, beside its standard error: no error among few samples is no certainty."""
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """What answers are compared with.
+    """Compares an agent's claims about training samples with its answers for hold-out samples.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Doubt:
     held: Bools | None = None
 
     def __call__(self, answer: Answer, round: int = 1) -> str:
-        """Return why an answer of some round is not believed; nothing where it is."""
+        """Return why an answer of this round is not believed; an empty text if it is."""
         if answer.holdout is None or answer.verdict.useless:
             return ""
         n_classes = self.holdout.n_classes
@@ -75,10 +75,10 @@ class Doubt:
 
 
 def doubt_of(plan: Plan, holdout: HoldOut | None, held: Bools | None = None) -> Doubt | None:
-    """Return how an agent's answers are doubted; None where nothing can be compared.
+    """Return the check of an agent's answers; None where they cannot or must not be checked.
 
-    Rewards on samples that a model was fitted to are better than those on others without any lie. And helpers that do
-    not know the true labels must not learn anything of them from being sent away.
+    If rewards come from samples that a model was fitted to, they are better than on other samples without any lie. And
+    helpers that do not know the true labels must not learn about them from being sent away.
     """
     method = plan.make_method()
     if holdout is None or plan.honest_reward != "out-of-fold" or method.keeps_labels:
@@ -94,7 +94,7 @@ class _Mean:
 
     @classmethod
     def of(cls, losses: Floats) -> _Mean:
-        """Return the mean loss of the samples that there is one of; those where the agent abstains have none."""
+        """Return the mean loss, without samples on which the agent abstains: they have no loss."""
         there = losses[~np.isnan(losses)]
         n = len(there)
         if n < 2:

@@ -18,7 +18,7 @@ from assistlearn.session.holdout import HoldOut
 from assistlearn.session.holdout_votes import HoldoutVotes
 
 BEYOND_CHANCE = 1.96
-"""How many standard errors from zero a difference is not put down to chance."""
+"""If a difference is more than this many standard errors from zero, it is not explained by chance."""
 
 LEAST_SAMPLES = 2
 """Fewer hold-out samples say nothing about who helped."""
@@ -31,19 +31,20 @@ class Evaluating:
     Attributes
     ----------
     holdout : HoldOut
-        What the agents answered.
+        The agents' votes on the hold-out samples.
     agents : sequence of str
         All of them, the initiator first.
     alone : callable
-        Trains the initiator alone with so many models at the most, and returns its hold-out samples' votes.
+        Trains the initiator alone with at most the given number of models, and returns its votes on the hold-out
+        samples.
     seed : int
-        Of what is drawn for intervals.
+        The seed for intervals and shares that are drawn at random.
     order : ndarray of int, optional
-        The class code of each class, where codes are secret; a report goes by classes.
+        The class code of each class, where codes are in a secret order. A report has the classes in their own order.
     leave_out : bool
         Whether helpers that make the result worse are left out of it.
     calibrates : bool
-        Whether probabilities are calibrated on these samples. They are then judged as calibrated on others of them.
+        Whether probabilities are calibrated on these samples. Each sample is then judged by a calibration on others.
     """
 
     holdout: HoldOut
@@ -55,9 +56,9 @@ class Evaluating:
     calibrates: bool = False
 
     def report(self, n_rounds: int, n_models: int, learned: Combination | None, doubted: Sequence[str] = ()) -> Report:
-        """Return what the hold-out samples show about the first ``n_rounds`` rounds, which have so many models.
+        """Return what the hold-out samples show about the first ``n_rounds`` rounds, which have ``n_models`` models.
 
-        An agent that they contradict does not count.
+        The votes of ``doubted`` agents do not count.
         """
         heard = self.holdout.votes_of(n_rounds, learned)
         worse, left_out = self._worse(heard, doubted)
@@ -75,11 +76,11 @@ class Evaluating:
 
     @property
     def label_only(self) -> bool:
-        """Whether the initiator has labels alone: without help it knows the shares of the classes."""
+        """Whether the initiator has labels alone. Then, without help, it knows only the shares of the classes."""
         return self.holdout.prior is not None
 
     def _worse(self, heard: HoldoutVotes, doubted: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Return who makes the result worse, and who is left out: the worst first, as long as there is one."""
+        """Return who makes the result worse, and who is left out: the worst first, until none makes it worse."""
         left_out = list(doubted)
         while True:
             staying = heard.of([agent for agent in self.agents if agent not in left_out])
@@ -90,7 +91,7 @@ class Evaluating:
             left_out.append(worse[0])
 
     def _dropped(self, heard: HoldoutVotes) -> dict[str, Estimate]:
-        """Return by how much the log loss is higher without each helper that has a vote, all others staying."""
+        """Return for each helper that has a vote by how much the log loss is higher without it, with all others."""
         if len(self.holdout.codes) < LEAST_SAMPLES:
             return {}
         helpers = [agent for agent in self.agents[1:] if agent in heard.scores]
@@ -106,7 +107,7 @@ class Evaluating:
         return shares_of_decisions([helper], decide, self._codes, weights).loss
 
     def _shares(self, heard: HoldoutVotes, left_out: Sequence[str]) -> GainShares | None:
-        """Return every helper's share; one calibration serves all sets of them."""
+        """Return every helper's gain share; the same calibration is used for all sets of helpers."""
         helpers, weights = [agent for agent in self.agents[1:] if agent not in left_out], self.holdout.weights
         if len(self._codes) < LEAST_SAMPLES or not helpers:
             return None
@@ -128,7 +129,7 @@ class Evaluating:
         return shares_of_decisions(helpers, decide, self._codes, weights, seed=self.seed)
 
     def _calibration(self, heard: HoldoutVotes) -> ScoreCalibration | None:
-        """Return the calibration by all samples of which anybody says something; None where there are none."""
+        """Return the calibration on all samples about which an agent says something; None if there are none."""
         spoken, weights = heard.spoken(len(self._codes)), self.holdout.weights
         if not spoken.any():
             return None
@@ -136,7 +137,7 @@ class Evaluating:
         return fit_calibration(total, self._codes[spoken], None if weights is None else weights[spoken])
 
     def _decided(self, heard: HoldoutVotes) -> Decided:
-        """Return what is decided; probabilities are calibrated by other samples than they are of."""
+        """Return the decision; the probabilities of a sample are calibrated on other samples."""
         found = self._uncalibrated(heard)
         if not self.calibrates:
             return found
@@ -147,12 +148,12 @@ class Evaluating:
         return Decided(self._in_order(found.total), self._in_order(found.probabilities))
 
     def _in_order(self, table: Floats) -> Floats:
-        """Return a table of a column for each class code with the classes in their own order."""
+        """Return a table that has a column for each class code with its columns in the order of the classes."""
         return table if self.order is None else np.ascontiguousarray(table[:, self.order])
 
     @cached_property
     def _codes(self) -> Codes:
-        """The positions of the samples' classes."""
+        """The class of each sample, as its place in the order of the classes."""
         return self.holdout.codes if self.order is None else np.argsort(self.order)[self.holdout.codes]
 
 

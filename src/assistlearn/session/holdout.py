@@ -38,7 +38,7 @@ def split(codes: Codes, fraction: float, rng: np.random.RandomState) -> tuple[Ro
 
 
 class Heard(NamedTuple):
-    """What a kept model has answered: in which round, whose it is, its answer and its weight."""
+    """What a kept model has answered for the hold-out samples, with its round, its agent and its weight."""
 
     round: int
     agent: str
@@ -47,7 +47,7 @@ class Heard(NamedTuple):
 
 
 class HoldOut:
-    """The ensemble's answers for the hold-out samples, round by round.
+    """The votes of all kept models on the hold-out samples, and which round was the best.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class HoldOut:
     method : Method
         How models vote, and how the agents' votes are put together.
     metric : str
-        What is to become better: a name in :data:`~assistlearn.evaluation.metrics.METRICS`.
+        The metric that has to improve: a name in :data:`~assistlearn.evaluation.metrics.METRICS`.
     weights : ndarray of shape (n_holdout,), optional
         How much each sample counts; equal by default.
     own : ndarray of shape (n_holdout, n_columns), optional
@@ -69,8 +69,8 @@ class HoldOut:
         Whether probabilities will be calibrated on these samples. A metric of probabilities then uses probabilities
         that were calibrated on other hold-out samples than the one that is judged.
     prior : ndarray of shape (n_classes,), optional
-        The shares of the classes, where the initiator has labels alone: what it knows of a sample of which nobody says
-        anything.
+        The shares of the classes, where the initiator has labels alone. They are its answer for a sample about which
+        nobody says anything.
 
     Attributes
     ----------
@@ -114,9 +114,9 @@ class HoldOut:
         self._add(self._scores, self._model_weights, heard)
 
     def finish_round(self, learned: Combination | None = None) -> tuple[float, float | None]:
-        """Return the accuracy and the metric after this round, of the votes or of what was learned to make of them.
+        """Return the accuracy and the metric after this round, of the sum of the votes or of the combination.
 
-        A metric that is not defined, because a class does not occur, is None. It is never better than another.
+        If the metric is not defined, because a class does not occur, it is None. It is then no improvement.
         """
         self._round += 1
         heard = HoldoutVotes(self._scores, self._model_weights, self._method, learned, self._own, self.prior)

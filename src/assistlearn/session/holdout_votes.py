@@ -1,4 +1,4 @@
-"""The agents' votes on the hold-out samples, and what is made of them."""
+"""The agents' votes on the hold-out samples, and the decision that follows from them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assistlearn.methods.method import Method
 
 @dataclass(frozen=True)
 class HoldoutVotes:
-    """The agents' votes on the hold-out samples, of a number of rounds, and what is made of them.
+    """The agents' votes on the hold-out samples in the first rounds, and the decision that follows from them.
 
     Attributes
     ----------
@@ -30,12 +30,12 @@ class HoldoutVotes:
     method : Method
         How votes are put together.
     learned : Combination or None
-        What was learned to make of them, where they are not just added up.
+        The combination of the votes, where they are not just added up.
     own : ndarray or None
         The initiator's own columns, as numbers, where a combination may look at them.
     prior : ndarray of shape (n_classes,) or None
-        The shares of the classes, where the initiator has labels alone. They are what is decided about a sample of
-        which none of the agents says anything.
+        The shares of the classes, where the initiator has labels alone. They are the decision about a sample about
+        which no agent says anything.
     """
 
     scores: Mapping[str, Floats]
@@ -51,15 +51,15 @@ class HoldoutVotes:
         return self.learned is None and self.method.adds_up
 
     def of(self, agents: Container[str]) -> HoldoutVotes:
-        """Return the panel of some of the agents."""
+        """Return the votes of some of the agents only."""
         scores = {name: each for name, each in self.scores.items() if name in agents}
         return replace(self, scores=scores, model_weights={name: self.model_weights[name] for name in scores})
 
     def decided(self, shape: tuple[int, int]) -> Decided:
-        """Return what these agents decide about so many samples and classes."""
+        """Return what these agents decide; ``shape`` has the numbers of samples and classes."""
         heard = self.scores
         if self.learned is not None and self.prior is not None:
-            heard = {self.learned.initiator: np.zeros(shape)} | {**heard}  # it has no votes, but what it has learned
+            heard = {self.learned.initiator: np.zeros(shape)} | {**heard}  # it has no votes, but learned a combination
         if self.learned is not None and heard:
             shares = self.learned.decide(heard, self.own)
         else:
@@ -72,18 +72,20 @@ class HoldoutVotes:
         return Decided(total, said)
 
     def spoken(self, n_samples: int) -> Bools:
-        """Return of which samples any of the agents says something; of all, where the initiator has its own votes."""
+        """Return about which samples an agent says something: about all, unless the initiator has labels alone."""
         return np.ones(n_samples, dtype=bool) if self.prior is None else ~silent(self.scores.values(), n_samples)
 
     def calibrated(self, decided: Decided, codes: Codes, weights: Floats | None) -> Floats:
-        """Return probabilities that other samples have calibrated; the shares of the classes are left as they are.
+        """Return probabilities, those of each sample calibrated on other samples.
+
+        Where no agent says anything about a sample, the shares of the classes stay as they are.
 
         Parameters
         ----------
         decided : Decided
             What these agents decide; its classes may be in another order.
         codes : ndarray of shape (n_samples,)
-            The classes of the samples, in that order.
+            The classes of the samples, in the order of ``decided``.
         weights : ndarray of shape (n_samples,) or None
             How much each sample counts.
         """

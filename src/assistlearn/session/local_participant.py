@@ -24,8 +24,8 @@ class LocalParticipant:
     method : Method
         How its models are rewarded and weighed.
     doubt : callable, optional
-        Returns why an answer of some round is not believed, so that the run goes on without the agent; nothing where
-        it is.
+        Returns why an answer of a given round is not believed; an empty text if it is. If it is not believed, the run
+        goes on without the agent.
     """
 
     agent: Agent
@@ -35,7 +35,7 @@ class LocalParticipant:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The agent's name."""
         return self.agent.name
 
     def take_turn(self, turn: Turn) -> Answer:
@@ -48,6 +48,6 @@ class LocalParticipant:
         return answer
 
     def hear(self, contribution: Contribution, answer: Answer, step: float) -> None:
-        """Let the agent keep its model; the session has brought the shared state up to date."""
+        """Keep the agent's model if the contribution is its own. The session has already updated the shared state."""
         if contribution.agent == self.name:
             self.agent.keep_candidate()

@@ -1,4 +1,4 @@
-"""An agent as the session sees it, wherever it lives."""
+"""An agent as the session sees it, wherever the agent runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Participant(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The agent's name."""
         ...
 
     def take_turn(self, turn: Turn) -> Answer:
@@ -22,12 +22,12 @@ class Participant(Protocol):
         Raises
         ------
         AgentGoneError
-            It cannot be reached, and the run shall go on without it.
+            The agent cannot be reached, and the run goes on without it.
         """
         ...
 
     def hear(self, contribution: Contribution, answer: Answer, step: float) -> None:
-        """Take note of a contribution that was accepted, its own included: only then is its model kept.
+        """Hear of a contribution that was accepted, another agent's or its own; keep the model if it is its own.
 
         ``step`` is what the reward counts for in the state. It is the model weight, except in a first round in which
         agents learn apart. There it is what the model is worth beside those made at the same time.

@@ -32,9 +32,9 @@ class Round:
     Parameters
     ----------
     session : Session
-        What goes on from round to round.
+        The session, with everything that lasts longer than a round.
     number : int
-        Counts from 1.
+        The number of the round, from 1.
 
     Attributes
     ----------
@@ -57,9 +57,9 @@ class Round:
         for candidates in planned:
             taken = next(ahead, None) or (yield from self._take(candidates))
             if taken is None:
-                continue  # whoever was to take it is gone: the next agent takes this turn
+                continue  # the agent whose turn it was is gone: the next agent takes this turn
             finished = self._accept(*taken)
-            del taken  # a reward is as long as the samples: let go of it before the next turn
+            del taken  # a reward has an entry for every sample: free its memory before the next turn
             yield finished
             again = self._number <= len(session.again)
             if finished.contribution is None and session.plan.weak_agent == "stop" and not again:
@@ -69,7 +69,7 @@ class Round:
         return False
 
     def _planned(self) -> tuple[Iterator[Sequence[str]], Iterator[Taken]]:
-        """Return who may take each turn, and the turns that were taken ahead, all at the same time."""
+        """Return who may take each turn, and the turns that were already taken, all at the same time."""
         turns = self._turns()
         if not self._independent():
             return turns, iter(())
@@ -79,11 +79,11 @@ class Round:
             return iter(planned), iter(())
         try:
             return iter(planned), self._side_by_side(names)
-        except AgentGoneError:  # whose turn is the next agent's then: they are taken one after the other
+        except AgentGoneError:  # the next agent takes the turn of the one that is gone: so take turns one by one
             return iter(planned), iter(())
 
     def _turns(self) -> Iterator[Sequence[str]]:
-        """Yield, turn by turn, who may have it: one agent, or several of whom the best is taken."""
+        """Yield for each turn who may take it: one agent, or several of which the best is chosen."""
         session, order = self._session, self._order
         names = list(session.present)
         if self._number <= len(session.again):
@@ -100,7 +100,7 @@ class Round:
                 yield taken[-1:]
 
     def _independent(self) -> bool:
-        """Whether the turns can be taken at the same time: they are known, and nobody hears of the others."""
+        """Whether the turns can be taken at the same time: the order is known, and no turn depends on another."""
         states, n_jobs = self._session.states, self._session.n_jobs
         alone = len({id(state) for state in states.values()}) == len(states) or self._session.apart(self._number)
         return alone and len(states) > 1 and n_jobs not in (None, 1) and callable(self._order)
@@ -114,7 +114,7 @@ class Round:
         return zip(names, answers, strict=True)
 
     def _take(self, candidates: Sequence[str]) -> Generator[Event, None, Taken | None]:
-        """Return who took the turn, and the answer, or None where nobody is left for it; who is gone is taken out."""
+        """Return who took the turn, and the answer; None if no candidate is left. Remove agents that are gone."""
         present = self._session.present
         turn = self._session.turn(self._number)
         while chosen := [present[name] for name in candidates if name in present]:
@@ -128,7 +128,7 @@ class Round:
         return None
 
     def _accept(self, name: str, answer: Answer) -> TurnFinished:
-        """Let a turn count: the state, the hold-out samples and all agents hear of a model that is kept."""
+        """Record a turn. If its model is kept, update the state and the hold-out votes, and tell all agents."""
         session, verdict = self._session, answer.verdict
         turn = len(session.history) + 1
         contribution = None if verdict.useless else _contribution(turn, self._number, name, answer)

@@ -1,4 +1,4 @@
-"""The only loop: whose turn it is, whether to stop or to go on."""
+"""The only loop of the program: it gives the turns, and decides when to stop."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ from assistlearn.session.round import Round
 
 
 class Session:
-    """What goes on from round to round.
+    """Gives the turns, round after round, and decides when to stop.
 
     Parameters
     ----------
     plan : Plan
-        What was agreed on: rounds, order, what a weak agent means, and the seed of all chance.
+        The settings of the run: rounds, order, what happens with a weak agent, and the seed for all chance.
     participants : sequence of Participant
         The agents that take turns: the initiator first, unless it has labels alone.
     states : mapping of str to RunState
-        Each agent's state: one and the same where ignorance is interchanged, an own one where every agent boosts
-        alone. Brought up to date after every turn.
+        Each agent's state. It is the same object for all where they share one ignorance, and an object for each where
+        every agent boosts alone. The session updates it after every turn.
     holdout : HoldOut, optional
-        The hold-out samples, for the second stop rule.
+        The hold-out samples, if these show when to stop.
     n_jobs : int, optional
-        How many agents take their turns side by side, in threads: those who try where the order is greedy, and those
-        of a round in which nobody hears of the others. For agents in this process, who are never gone.
+        How many agents take their turns at the same time, in threads. This is possible where the order is greedy, and
+        in rounds in which no turn depends on another. It is for agents in this process, which are never gone.
     combining : Combining, optional
-        What is learned of the agents' scores, where they are not just added up.
+        How the combination of the agents' scores is learned, where they are not just added up.
     evaluating : Evaluating, optional
         How the result is judged on the hold-out samples.
     calibrating : Calibrating, optional
-        What the probabilities are calibrated by.
+        Collects the scores by which probabilities are calibrated.
     again : sequence of sequence of str, optional
-        Who takes the turns of the first rounds, where these are those of an earlier run, taken again. They end nothing:
-        at least one round is taken afresh, and the plan's number of rounds counts from there.
+        Who takes the turns of the first rounds, if these are taken again from an earlier run. These rounds never end
+        the run, and do not count towards the plan's number of rounds.
     afresh : bool, default=True
         Whether rounds are taken afresh after those.
 
@@ -66,11 +66,11 @@ class Session:
     history : list of TurnFinished
         All turns so far.
     order_rng : RandomState
-        The chance of the order.
+        Draws the order of the agents, where it is random.
     doubted : list of str
         Agents that the hold-out samples contradict.
     report : Report or None
-        What the hold-out samples say of the result; None before the end, and without any.
+        What the hold-out samples show about the result; None before the end, or without hold-out samples.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Session:
         self._seeds = TurnSeeds(plan.seed)
 
     def turn(self, round: int, ahead: int = 0) -> Turn:
-        """Return the next turn, or one that so many others come before."""
+        """Return the next turn, or the one that comes ``ahead`` turns after it."""
         number = len(self.history) + 1 + ahead
         return Turn(number, round, self._seeds.of(number), self.apart(round))
 
@@ -113,7 +113,7 @@ class Session:
         return round == 1 and self.plan.first_round(n_classes) == "apart"
 
     def run(self) -> Generator[Event, None, RunFinished]:
-        """Run the rounds, yielding what happens."""
+        """Run the rounds, and yield every event; return the last one."""
         for number in range(1, self._most_rounds + 1):
             round = Round(self, number)
             weak = yield from round.run()
@@ -130,7 +130,8 @@ class Session:
     def _stop_reason(self, made: Sequence[Contribution]) -> StopReason | None:
         """Return why to stop after a round with these contributions, if there is a reason.
 
-        A round that changed no ignorance would only repeat itself: nobody contributed, or whoever did was perfect.
+        If nobody contributed, or all contributions were perfect, the ignorance did not change: the next round would be
+        the same.
         """
         if not made:
             return StopReason.NO_AGENT_CONTRIBUTED
@@ -150,7 +151,10 @@ class Session:
         return RoundFinished(number, accuracy, learned.loss, learned.error, measured)
 
     def _finish(self, reason: StopReason, n_rounds: int) -> Generator[Event, None, RunFinished]:
-        """Yield the end of the run, cut back to the best round where hold-out samples or the combination tell it."""
+        """End the run, and yield its last events.
+
+        Where hold-out samples or the combination show which round was the best, later rounds do not count.
+        """
         if self.holdout is not None:
             n_rounds = min(n_rounds, max(self.holdout.best_round, 1))
         if self.combining is not None:
@@ -161,13 +165,13 @@ class Session:
                 yield CombinationLearned(n_rounds, *facts)
         yield from self._judge(n_rounds)
         if self.plan.make_method().keeps_labels:
-            n_rounds = self.plan.most_rounds  # helpers are told, and must not hear what the initiator's model is worth
+            n_rounds = self.plan.most_rounds  # helpers hear this number: it must not show what the models are worth
         finished = RunFinished(reason, n_rounds)
         yield finished
         return finished
 
     def honest_scores(self, n_rounds: int) -> HonestScores | None:
-        """Return what the probabilities are calibrated by, of a result of so many rounds; None where they are not."""
+        """Return the scores by which the result of ``n_rounds`` rounds is calibrated; None where it is not."""
         left_out = () if self.report is None else self.report.left_out
         return None if self.calibrating is None else self.calibrating.scores(n_rounds, left_out)
 

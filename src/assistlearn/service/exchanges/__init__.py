@@ -1,7 +1,8 @@
 """The exchanges: what an agent can be asked, one exchange per file, and the registry that finds the one for a request.
 
-An exchange of your own is a class below :class:`~assistlearn.service.exchanges.exchange.Exchange` and a line,
-``register(YourExchange())``, at every agent; its messages are understood from then on.
+To add your own exchange, write a class that inherits from
+:class:`~assistlearn.service.exchanges.exchange.Exchange`, and call ``register(YourExchange())`` at every agent. From
+then on the agents understand its messages.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _EXCHANGES: dict[type[Message], Exchange] = {}
 
 
 def register(exchange: Exchange) -> None:
-    """Let agents be asked this."""
+    """Make the messages of an exchange known, and let it answer its requests."""
     codec.learn(*exchange.requests, *exchange.replies)
     _EXCHANGES.update(dict.fromkeys(exchange.requests, exchange))
 

@@ -21,7 +21,7 @@ class Aligning(Exchange):
     replies = (m.Aligned,)
 
     def demand(self, run: RunHere, message: Any) -> Demand | None:
-        """Ask about ids, in the first step; too many at once, or too few for training, are not even compared."""
+        """Return how many ids the first step asks about; raise before any work if they are too many or too few."""
         if message.purpose == "train" and run.store.task() is not None:
             raise OutOfOrderError("Training has begun: its samples cannot be aligned again.")
         if message.step != 1:
@@ -33,7 +33,7 @@ class Aligning(Exchange):
         return Demand(n_ids)
 
     def answer(self, run: RunHere, message: Any, request: bytes) -> m.Aligned:
-        """Take a step of the alignment; nothing is told of too few people to train on."""
+        """Do a step of the alignment; raise, and tell nothing, if there are too few people to train on."""
         if message.step == 1:
             helper = helper_of(run.own, run.store.opened()["alignment"], message.purpose)
             data = helper.answer(message.data)
@@ -50,7 +50,7 @@ class Aligning(Exchange):
 
 
 def _check_people(run: RunHere, message: m.Align, n_people: int | None) -> None:
-    """Refuse samples to train on of which the agent holds too few, as far as it can tell yet."""
+    """Refuse training if the agent holds too few of the samples; ``n_people`` is None if it is not known yet."""
     if message.purpose != "train" or n_people is None:
         return
     if run.own.limits is not None:

@@ -11,7 +11,7 @@ from assistlearn.service.run_here import RunHere
 
 
 class Demand(NamedTuple):
-    """What a request asks for, of what is counted: how much, and in which turn where it is one."""
+    """How much a request asks for of what is counted, and in which turn, if it asks for a turn."""
 
     amount: int
     turn: int | None = None
@@ -23,7 +23,7 @@ class Exchange(ABC):
     Attributes
     ----------
     requests, replies : tuple of message types
-        What it is asked, and what it answers beside a ``Problem``.
+        The messages that it answers, and its answers other than a ``Problem``.
     needs_open_run : bool
         Whether the run must have been opened here before.
     needs_permission : bool
@@ -36,9 +36,9 @@ class Exchange(ABC):
     needs_permission: ClassVar[bool] = True
 
     def demand(self, run: RunHere, message: Any) -> Demand | None:
-        """Return what a request asks for, before any work; None: nothing that is counted.
+        """Return what a request asks for, before any work; None if it asks for nothing that is counted.
 
-        Raise where it cannot be answered at all, so that it is not counted.
+        Raise if the request cannot be answered at all, so that it is not counted.
         """
         return None
 

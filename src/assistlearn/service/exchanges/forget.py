@@ -1,4 +1,4 @@
-"""Forgetting: everything that an agent keeps of a run, but for its ledger."""
+"""Forgetting: an agent removes everything that it keeps of a run, except the entries of its ledger."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Forgetting(Exchange):
     needs_permission = False
 
     def demand(self, run: RunHere, message: Any) -> Demand:
-        """Ask for nothing; but the run is no longer one that is open, and to open it again is another."""
+        """Return a demand of nothing. If the run is opened again after this, it counts as another run."""
         return Demand(0)
 
     def answer(self, run: RunHere, message: Any, request: bytes) -> m.Forgotten:
-        """Remove the run."""
+        """Remove the run; return how many models there were."""
         return m.Forgotten(run=message.run, n_models=run.store.forget())

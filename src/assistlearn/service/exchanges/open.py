@@ -18,13 +18,13 @@ class Opening(Exchange):
     needs_open_run = False
 
     def demand(self, run: RunHere, message: Any) -> Demand:
-        """Ask for one more run, or for none where it is here already."""
+        """Return a demand of one run, or of none if the run is already open here."""
         if run.store.exists and run.store.opened() != _facts(message):
             raise OutOfOrderError(f"Run {message.run!r} was opened here before, with other facts.")
         return Demand(0 if run.store.exists else 1)
 
     def answer(self, run: RunHere, message: Any, request: bytes) -> m.Opened:
-        """Remember the run; one that was opened with the same facts before is opened again."""
+        """Remember the run. If it was opened before with the same facts, answer the same."""
         if not run.store.exists:
             run.store.open(_facts(message))
         return m.Opened(run=message.run, agent=run.own.name, n_rows=len(run.own.ids))

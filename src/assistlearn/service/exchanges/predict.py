@@ -12,10 +12,10 @@ from assistlearn.service.exchanges.exchange import Demand, Exchange
 from assistlearn.service.run_here import RunHere
 
 MAX_PREDICTED = 1_000_000
-"""How many samples' votes go into one message."""
+"""The most samples whose votes go into one message."""
 
 MAX_SCORES = 100_000_000
-"""How many numbers these votes are at the most: samples times classes."""
+"""The most numbers in these votes: samples times classes."""
 
 
 class Predicting(Exchange):
@@ -25,7 +25,7 @@ class Predicting(Exchange):
     replies = (m.Scores,)
 
     def demand(self, run: RunHere, message: Any) -> Demand:
-        """Ask for votes, or for none where they are those of the last answer."""
+        """Return how many samples are to be voted on; none if the last answer had the same votes."""
         rows = run.rows_to_predict
         if rows is None:
             raise OutOfOrderError("The samples to predict are not aligned yet.")

@@ -1,4 +1,4 @@
-"""Going on from an earlier run: an agent keeps those of its turns in it that are to be taken again."""
+"""Going on from an earlier run: an agent copies those of its earlier turns that will be taken again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Recalling(Exchange):
     replies = (m.Recalled,)
 
     def answer(self, run: RunHere, message: Any, request: bytes) -> m.Message | Encoded:
-        """Copy the turns that can be taken again; asked the same once more, answer the same."""
+        """Copy the turns that can be taken again. The same request again gets the same answer."""
         packages = packages_of(run.own.estimator)
         kept = EarlierTurns(run.store, packages)
         before = kept.answered(request)
@@ -41,7 +41,7 @@ class Recalling(Exchange):
             known_before(kept, task, message)
         except (CannotGoOnError, ProtocolError) as error:
             return m.Recalled(run=message.run, turns=[], why=str(error), table_changed=True)
-        except AssistLearnError as error:  # it may name files, which are for the owner's eyes
+        except AssistLearnError as error:  # the message may name files: only the owner may read it
             note(run.own, f"Run {message.run!r} cannot go on from {message.earlier!r}: {error}")
             why = f"what it kept of run {message.earlier!r} was changed, damaged or lost; its owner finds which file "
             return m.Recalled(run=message.run, turns=[], why=why + "in problems.log", table_changed=True)

@@ -21,7 +21,7 @@ class Training(Exchange):
     replies = (m.Ready, m.TurnTaken, m.Ended)
 
     def demand(self, run: RunHere, message: Any) -> Demand | None:
-        """Ask for a turn, or for none where it is done already; check how many samples a task has."""
+        """Return a demand of one turn, or of none if it is already done; check the size and privacy of a task."""
         if isinstance(message, m.Begin):
             _check_size(run, message)
             _check_privacy(run, message)
@@ -34,7 +34,7 @@ class Training(Exchange):
         return None
 
     def answer(self, run: RunHere, message: Any, request: bytes) -> m.Message | Encoded:
-        """Take the task, take a turn, or end."""
+        """Accept the task, take a turn, or end training."""
         if isinstance(message, m.Begin):
             return self._begin(run, message, request)
         if isinstance(message, m.TakeTurn):
@@ -48,7 +48,7 @@ class Training(Exchange):
 
 
 def _check_privacy(run: RunHere, message: m.Begin) -> None:
-    """Refuse a task that the rules of ``[privacy]`` leave nothing to tell of; one that was taken is gone on with."""
+    """Refuse a new task for which the rules of ``[privacy]`` allow no turn; a task that was accepted goes on."""
     rows = run.store.rows()
     if run.privacy is not None and rows is not None and run.store.task() is None:
         run.privacy.check_task(Task.of(message, rows, run.own.min_effective))
@@ -61,7 +61,7 @@ def _check_size(run: RunHere, message: m.Begin) -> None:
     run.own.limits.check_samples(message.n_samples)
     rows = run.store.rows()
     if rows is None or len(rows) != message.n_samples:
-        return  # no task at all, as will be said
+        return  # this is not a valid task, as the reply will say
     held = rows >= 0
     if message.holdout is not None:
         held &= ~unpack_bits(message.holdout, len(rows))

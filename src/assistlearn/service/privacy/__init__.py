@@ -1,1 +1,1 @@
-"""What an owner lets be told of the people in its table (``[privacy]``): kept, counted person by person, and shown."""
+"""The owner's privacy rules (``[privacy]``): what may be told about each person is checked, counted and shown."""

@@ -1,4 +1,4 @@
-"""What randomised answers add up to: the plain sum of their epsilons, and less than that at a small delta."""
+"""What randomised answers reveal together: the sum of their epsilons, or a smaller epsilon at a small delta."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ MISSING = "pip install 'assistlearn[privacy]' for the epsilon at a delta"
 def epsilon_at_delta(answers: Mapping[float, int], delta: float = DELTA) -> float | None:
     """Return the epsilon of all answers together at a delta; None where ``dp-accounting`` is not installed.
 
-    No answer tells more than one bit that is randomised with its epsilon does (Kairouz, Oh and Viswanath, 2015), so
-    answers out of more than two are counted as such bits.
+    No answer reveals more than one bit that is randomised with the same epsilon (Kairouz, Oh and Viswanath, 2015). So
+    every answer counts as such a bit, also one with more than two possible values.
 
     Parameters
     ----------
     answers : mapping of float to int
         How many answers there are with each epsilon.
     delta : float, default=DELTA
-        With which chance the epsilon may be passed.
+        The probability with which the epsilon may be exceeded.
     """
     try:
         from dp_accounting.pld import privacy_loss_distribution as pld

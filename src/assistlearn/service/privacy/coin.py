@@ -1,8 +1,7 @@
-"""An agent's own chance, which nobody else can know: a key from the operating system, and what follows from it.
+"""An agent's own random numbers, which nobody else can know: they are computed from a secret key.
 
-The seeds of a run come from its initiator, who could take any noise drawn from them away again. What is drawn here
-follows from a key that never leaves the agent's home. The same question gets the same draw, so that asking again tells
-nothing new.
+The seeds of a run come from its initiator, which could remove any noise that was drawn from them. The numbers here come
+from a key that never leaves the agent's home. The same question gets the same draw, so asking again tells nothing new.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ KEY_BYTES = 32
 
 
 class Coin:
-    """Chance, each a keyed digest (BLAKE2b) of what it is for.
+    """Random numbers, each a keyed digest (BLAKE2b) of what it is for.
 
     Parameters
     ----------
     path : path
-        Where the key is; drawn there, for its owner's eyes only, if there is none.
+        The file of the key. If it does not exist, a key is drawn, and only the owner can read the file.
 
     Examples
     --------
@@ -54,18 +53,18 @@ class Coin:
             )
 
     def people(self, ids: Iterable[str]) -> NDArray[np.uint64]:
-        """Return a number for each id, from which nobody without the key can tell the id."""
+        """Return a number for each id. Nobody can find the id from the number without the key."""
         return self._digests(b"person", b"", (text.encode() for text in ids))
 
     def mark(self, *what: str | int) -> int:
-        """Return a number for something that has happened."""
+        """Return a number that identifies something that has happened, such as a turn of a run."""
         return int(self._digests(b"mark", b"", [json.dumps(what).encode()])[0])
 
     def draws(self, what: tuple[str | int, ...], ids: Iterable[str], truth: Codes) -> Floats:
-        """Return a draw for each id and its true answer, for one question: evenly between zero and one.
+        """Return for one question a uniform random number from zero to one for each id and its true answer.
 
-        A truth that has changed since gets a draw of its own: with the same one, the two answers together would tell
-        by how much.
+        If a true answer changes, it gets another draw. With the same draw, the two answers together would tell more
+        than each by itself.
         """
         pairs = zip(ids, truth.tolist(), strict=True)
         drawn = self._digests(b"coin", json.dumps(what).encode(), (f"{code} {text}".encode() for text, code in pairs))
@@ -76,7 +75,7 @@ class Coin:
         keyed = hashlib.blake2b(what + b"\0", key=self._key, digest_size=8, person=person)
 
         def digest(text: bytes) -> bytes:
-            state = keyed.copy()  # the key is taken in once, not for each
+            state = keyed.copy()  # the key is hashed once, not for each text
             state.update(text)
             return state.digest()
 

@@ -1,8 +1,8 @@
-"""Keeps the rules of ``[privacy]``: what is told of a person is counted before it goes out, or refused.
+"""Keeps the rules of ``[privacy]``: what is told about a person is counted before it is sent, or refused.
 
-Counted are bits, predictions and randomised answers, person by person, for each initiator by itself and for good
-(:mod:`~assistlearn.service.privacy.told_book`). Where one person has reached a limit, nothing is told that is about
-this person, and so not about the others that it would be told of together with.
+Bits, predictions and randomised answers are counted for each person and each initiator, and for ever
+(:mod:`~assistlearn.service.privacy.told_book`). If one person has reached a limit, an answer that includes this person
+is refused as a whole, so the others in it are not told about either.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from assistlearn.service.privacy.coin import Coin
 from assistlearn.service.privacy.told_book import People, PeopleTold, Release, ToldBook
 
 SLACK = 1.0 + 1e-9
-"""Sums of epsilons and effective sample sizes are rounded."""
+"""Sums of epsilons and effective sample sizes have rounding errors. A limit may be passed by this factor."""
 
 
 class PrivacyKeeper:
-    """What an owner lets be told of the people in its table.
+    """Checks and counts what may be told about the people in an owner's table.
 
     Parameters
     ----------
     agent : str
         The agent's name.
     rules : PrivacyRules
-        What its owner wrote.
+        What its owner wrote under ``[privacy]``.
     home : path
-        Where it keeps its key, and what it has told.
+        Where the agent keeps its key, and the book of what it has told.
     ids : Ids
         The ids of its table.
     """
@@ -53,7 +53,7 @@ class PrivacyKeeper:
 
     @cached_property
     def coin(self) -> Coin:
-        """The agent's own chance; its key is drawn when it is first needed."""
+        """The agent's own random numbers. Their key is drawn when it is first needed."""
         path = self._home / "coin.key"
         if not path.exists() and not self.book.empty:
             raise RunError(
@@ -66,11 +66,11 @@ class PrivacyKeeper:
         return self.coin.people(self._ids.texts.to_list())
 
     def people(self, rows: Rows) -> People:
-        """Return whom the agent holds of some samples, in rising order, in which they are soon found."""
+        """Return the people among some samples whom the agent holds, as numbers in rising order."""
         return np.unique(self._people[rows[rows >= 0]])
 
     def texts(self, rows: Rows) -> list[str]:
-        """Return the ids of those whom the agent holds of some samples."""
+        """Return the ids of those samples that the agent holds."""
         return self._ids.take(rows[rows >= 0]).to_list()
 
     # -- about a run as a whole
@@ -99,10 +99,10 @@ class PrivacyKeeper:
             )
 
     def check_classes(self, codes: Codes, weights: Floats | None) -> None:
-        """Raise if people whom the agent holds are too few, or those of one class; how many they are is not said.
+        """Raise if the agent holds too few people, in all or of one class. The error does not say how many they are.
 
-        People count by their initial weights, by the effective sample size: somebody who weighs next to nothing hides
-        nobody. A class that none of them has singles nobody out.
+        People count by the effective sample size of their initial weights: a person with almost no weight hides nobody.
+        A class that none of them has is not checked.
         """
         if self.rules.min_samples is None:
             return
@@ -117,7 +117,7 @@ class PrivacyKeeper:
                 )
 
     def check_rounds(self, n_told: int) -> None:
-        """Raise if a run has had all its turns that tell something of samples."""
+        """Raise if no turn is left in a run in which the agent may tell something about samples."""
         if self.rules.max_rounds is not None and n_told >= self.rules.max_rounds:
             raise SitsOutError(
                 f"Agent {self._agent!r} answers about its samples in {self.rules.max_rounds:,} turns of one run: "
@@ -129,14 +129,14 @@ class PrivacyKeeper:
     def check(
         self, initiator: str, mark: int, releases: Sequence[Release], refusal: type[RefusedError] = RefusedError
     ) -> None:
-        """Raise if somebody would be told too much of a person; ``refusal`` is what is raised."""
+        """Raise ``refusal`` if an initiator would be told too much about a person."""
         told = self.book.of(initiator)
         self._check(told, _due(told, mark, releases), refusal)
 
     def charge(
         self, initiator: str, mark: int, releases: Sequence[Release], refusal: type[RefusedError] = RefusedError
     ) -> None:
-        """Count what is about to be told, or raise where that is too much; what has this mark was counted before."""
+        """Count what will be told, or raise ``refusal`` if it is too much; count nothing twice under the same mark."""
         with self.book.alone():
             told = self.book.of(initiator)
             due = _due(told, mark, releases)
@@ -174,7 +174,10 @@ def _of_one_bit() -> list[str]:
 
 
 def _due(told: PeopleTold, mark: int, releases: Sequence[Release]) -> list[Release]:
-    """Return what is still to be counted of something with this mark: of votes, those who had none under it last."""
+    """Return the releases with this mark that are not counted yet.
+
+    Votes on a person are not counted again if the last votes on that person had the same mark.
+    """
     if mark in told.marks:
         return []
     due = [

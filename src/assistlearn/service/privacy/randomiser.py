@@ -1,8 +1,8 @@
-"""What an agent says of a person, by randomised response: in training, for hold-out samples, and in prediction.
+"""Randomised response: it changes what an agent says about a person in training, on hold-out samples and in prediction.
 
-Rewards are randomised before the model is judged. Its weight, its mean reward and whether it is kept follow from what
-is told, and so tell no more of anybody. Given the agent's models, each answer is then epsilon-differentially private in
-the row that it is about.
+Rewards are randomised before the model is judged. The model's weight, its mean reward and whether it is kept follow
+from the randomised reward, so they tell nothing more about anybody. Given the agent's models, each answer is then
+epsilon-differentially private in the row that it is about.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ class Randomiser:
     Attributes
     ----------
     coin : Coin
-        Chance that nobody else can know.
+        Random numbers that nobody else can know.
     epsilon : float
-        How much one answer may tell.
+        How much one answer may reveal.
     run : str
-        The mark of the run: another one is another question.
+        The mark of the run. The same question in another run gets another draw.
     n_classes : int
         The number of classes.
     training, holdout : list of str
-        The ids of the samples that the agent holds, of those to train on and of those held out.
+        The ids of the training samples, and of the hold-out samples, that the agent holds.
     """
 
     coin: Coin
@@ -49,7 +49,7 @@ class Randomiser:
     holdout: list[str]
 
     def reward(self, turn: Turn, reward: Reward, held: Bools | None) -> Reward:
-        """Return where a model is right, with a coin for every person; where the agent abstains, it still does."""
+        """Return where a model is right, randomised for each person; where the agent abstains, nothing changes."""
         if isinstance(reward, SoftReward):
             raise RefusedError("an answer of more than one bit is not randomised (privacy.randomise).")
         mine = slice(None) if held is None else held
@@ -58,7 +58,7 @@ class Randomiser:
         return told
 
     def holdout_answer(self, turn: Turn, answer: HoldoutAnswer) -> HoldoutAnswer:
-        """Return which classes a model answers, with a coin for every person."""
+        """Return which classes a model answers for hold-out samples, randomised for each person."""
         if isinstance(answer, SoftReward):
             raise RefusedError("an answer of more than one class is not randomised (privacy.randomise).")
         told, voting = answer.copy(), answer != ABSTAINS
@@ -66,7 +66,7 @@ class Randomiser:
         return told
 
     def votes(self, kept: KeptModel, said: Said, ids: list[str]) -> Said:
-        """Return which classes a kept model answers in prediction, with a coin for every person."""
+        """Return which classes a kept model answers in prediction, randomised for each person."""
         if said.ndim != 1:
             raise RefusedError("probabilities are not randomised (privacy.randomise).")
         return self._said("vote", kept.round, ids, np.asarray(said, dtype=np.int64), self.n_classes)

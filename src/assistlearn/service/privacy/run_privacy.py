@@ -1,4 +1,4 @@
-"""The rules of ``[privacy]`` in one run: what a turn or a prediction tells of whom, checked before, then counted."""
+"""The rules of ``[privacy]`` in one run: what a turn or a prediction tells about people is checked, then counted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RunPrivacy:
     store : RunStore
         What the agent keeps of the run.
     fingerprint : str
-        Of the agent's table: votes with another one are other votes.
+        The fingerprint of the agent's table. Votes with another table count as new votes.
     """
 
     def __init__(self, keeper: PrivacyKeeper, store: RunStore, fingerprint: str) -> None:
@@ -44,14 +44,15 @@ class RunPrivacy:
     # -- training
 
     def check_task(self, task: Task) -> None:
-        """Raise for a task that no turn would be taken of, before any training."""
+        """Raise, before any training, for a task in which the agent could take no turn."""
         self._check_run(task)
         self._keeper.check(self._initiator, self._turn_mark(0), self._of_a_turn(task, task.rows))
 
     def check_turn(self, turn: int, n_told: int, task: Task, rows: Rows) -> None:
         """Raise where a turn would tell too much; ``n_told`` turns have told something before.
 
-        ``rows`` are those of the samples that it tells of: of a turn that is taken again, of the new ones alone.
+        ``rows`` has the agent's rows of the samples about which it tells something. In a turn that is taken again,
+        these are only the new samples.
         """
         self._check_run(task)
         if (rows >= 0).any():
@@ -59,9 +60,10 @@ class RunPrivacy:
         self._keeper.check(self._initiator, self._turn_mark(turn), self._of_a_turn(task, rows), SitsOutError)
 
     def count_turn(self, turn: Turn, answer: Answer, task: Task, rows: Rows) -> None:
-        """Count what the answer to a turn tells of each person; nothing is, of a model that nobody will use.
+        """Count what the answer to a turn tells about each person.
 
-        But a randomised reward has been drawn on: that the model is useless follows from it.
+        A useless model tells no bits. But if rewards are randomised, one answer counts: that the model is useless
+        follows from the randomised reward.
         """
         releases = self._of_a_turn(task, rows, not answer.verdict.useless, answer.holdout is not None)
         self._keeper.charge(self._initiator, self._turn_mark(turn.number), releases, SitsOutError)

@@ -1,6 +1,6 @@
-"""How things stand at an agent: every limit of its file with what is spent and left, and what was told of its people.
+"""What is spent and left of each limit of an agent, and what each initiator was told about its people.
 
-For whoever shows it: ``assistlearn check``, ``audit`` and ``privacy``.
+The commands ``assistlearn check``, ``audit`` and ``privacy`` show it.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class LimitStanding:
     allowed : float, tuple of str or None
         What is allowed; None for any amount.
     spent, left : float or None
-        What one initiator has used, and may still ask for: of the person it was told most of, where people are counted
-        by themselves. None for a limit on each run by itself.
+        What one initiator has used, and may still ask for. Where each person is counted, these are the figures of the
+        person about whom most was told. None for a limit on each run by itself.
     """
 
     key: str
@@ -47,19 +47,19 @@ class LimitStanding:
 
 @dataclass(frozen=True)
 class ToldStanding:
-    """What one initiator was told of an agent's people, since there is a table ``[privacy]``.
+    """What one initiator was told about an agent's people, since its file has the table ``[privacy]``.
 
     Attributes
     ----------
     initiator : str
-        Who.
+        The initiator's name.
     people : int
-        Of how many people anything was told.
+        About how many people anything was told.
     bits, mean_bits, predictions : float, float, int
-        Bits, of the person most was told of, and on average; predictions, of the person with the most.
+        The most bits about one person, the mean bits about a person, and the most predictions about one person.
     epsilon, epsilon_at_delta : float, float or None
-        The sum of the epsilons of the person most was spent on; the same at a delta of one in a million, None where
-        ``dp-accounting`` is not installed.
+        The largest sum of epsilons of one person; and for that person the epsilon at a delta of one in a million, None
+        if ``dp-accounting`` is not installed.
     """
 
     initiator: str
@@ -72,7 +72,7 @@ class ToldStanding:
 
     @classmethod
     def of(cls, told: PeopleTold) -> ToldStanding:
-        """Return what stands in a book."""
+        """Return the largest and mean figures of what one initiator was told."""
         sums = told.epsilon()
         worst = int(sums.argmax()) if len(sums) else 0
         answers = dict(zip(told.epsilons.tolist(), told.answers[worst].tolist() if len(sums) else [], strict=False))

@@ -1,7 +1,7 @@
-"""In how many bits an agent tells something of one person, by the method; before any entropy coding.
+"""How many bits an agent tells about one person, by the method; before any entropy coding.
 
 ================= ======================================================================================
-what is told      bits of one person
+what is told      bits about one person
 ================= ======================================================================================
 a reward          1 of a hard method; else those of a score, times the classes where there are more than 2
 a hold-out answer of a hard method those of a class code; else as many as a reward
@@ -9,7 +9,7 @@ votes             those of a vote, times the classes where there are more than 2
                   those of the class codes that its models answer
 ================= ======================================================================================
 
-Numbers of all people together, such as a model's weight, are not counted, nor is whom an agent holds.
+Numbers about all people together, such as a model's weight, are not counted. Nor is which people an agent holds.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def holdout_bits(method: Method, n_classes: int) -> int:
 
 
 def vote_bits(method: Method, n_classes: int, n_models: int) -> int:
-    """Return the bits of the votes of so many models on one person: with two classes one of them is minus the other.
+    """Return the bits of the votes of ``n_models`` models on one person. With two classes one number tells both votes.
 
     >>> from assistlearn.methods import method_named
     >>> ascii = method_named("ascii", {})

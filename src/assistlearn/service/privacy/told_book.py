@@ -1,7 +1,7 @@
-"""What an agent has told each initiator of each person, since the first run: bits, votes, randomised answers.
+"""What an agent has told each initiator about each person, since the first run: bits, votes, randomised answers.
 
-One file for each initiator, ``told/*.npz`` in the agent's home, written whole before an answer goes out. People stand
-in it as keyed digests (:meth:`~assistlearn.service.privacy.coin.Coin.people`), not under their ids. To forget a run
+There is one file for each initiator, ``told/*.npz`` in the agent's home. It is written before an answer is sent. It
+has keyed digests of people (:meth:`~assistlearn.service.privacy.coin.Coin.people`), not their ids. Forgetting a run
 changes nothing here.
 """
 
@@ -29,18 +29,18 @@ People = NDArray[np.uint64]
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """Something that is told of some people, as much of each.
+    """Something that is told about some people, the same amount about each.
 
     Attributes
     ----------
     people : ndarray of uint64
-        Whom it is about, in rising order.
+        The people that it is about, in rising order.
     bits : float
-        In how many bits.
+        The bits about each person.
     answers : int, default=0
-        How many randomised answers that are.
+        The randomised answers about each person.
     votes : int, default=0
-        Of how many predictions.
+        The predictions about each person.
     """
 
     people: People
@@ -51,24 +51,24 @@ class Release:
 
 @dataclass(frozen=True, eq=False)
 class PeopleTold:
-    """What one initiator was told.
+    """What one initiator was told about each person.
 
     Attributes
     ----------
     initiator : str
-        Who.
+        The initiator's name.
     people : ndarray of uint64 of shape (n,)
-        Of whom, in rising order.
+        The people about whom something was told, in rising order.
     bits, votes : ndarray of shape (n,)
-        How many bits, and on how many predictions an answer was given.
+        How many bits were told about each person, and how many predictions.
     last : ndarray of uint64 of shape (n,)
-        The mark of the last prediction: as long as it is the same, votes are.
+        The mark of the last prediction about each person. While the mark is the same, the votes are the same.
     epsilons : ndarray of shape (e,)
         Every epsilon with which answers were randomised.
     answers : ndarray of shape (n, e)
-        How many answers with each of them.
+        How many answers about each person were randomised with each epsilon.
     marks : ndarray of uint64
-        Which turns were counted, so that each is counted once.
+        The marks of turns that were counted, so that each is counted once.
     """
 
     initiator: str
@@ -82,7 +82,7 @@ class PeopleTold:
 
     @classmethod
     def nothing(cls, initiator: str) -> PeopleTold:
-        """Return what somebody was told who has not asked yet."""
+        """Return an empty record, for an initiator that was told nothing yet."""
         none, whole = np.zeros(0, np.uint64), np.zeros(0, np.int64)
         return cls(initiator, none, np.zeros(0), whole, none, np.zeros(0), np.zeros((0, 0), np.int64), none)
 
@@ -92,14 +92,14 @@ class PeopleTold:
         return out
 
     def of(self, values: NDArray[Any], people: People) -> NDArray[Any]:
-        """Return the values of some people, zero for whom nothing was told of yet."""
+        """Return the values of some people; zero for people about whom nothing was told yet."""
         places, known = self._places(people)
         out = np.zeros((len(people), *values.shape[1:]), dtype=values.dtype)
         out[known] = values[places[known]]
         return out
 
     def with_people(self, people: People) -> PeopleTold:
-        """Return the same with room for these people."""
+        """Return the record with zeros for those of these people that are not in it yet."""
         fresh = people[~self._places(people)[1]]
         if not len(fresh):
             return self
@@ -120,7 +120,7 @@ class PeopleTold:
         )
 
     def with_release(self, release: Release, epsilon: float | None, mark: int) -> PeopleTold:
-        """Return the same after something more was told."""
+        """Return the record after one more release."""
         out = self.with_people(release.people)
         if release.answers and epsilon is not None:
             out = out.with_epsilon(epsilon)
@@ -137,7 +137,7 @@ class PeopleTold:
         return replace(out, bits=bits, votes=votes, last=last, answers=answers, marks=marks)
 
     def with_epsilon(self, epsilon: float) -> PeopleTold:
-        """Return the same with room for answers of this epsilon."""
+        """Return the record with a column for answers with this epsilon."""
         if epsilon in self.epsilons:
             return self
         more = np.zeros((len(self.people), 1), np.int64)
@@ -158,7 +158,7 @@ class ToldBook:
     Parameters
     ----------
     folder : path
-        Where; need not exist yet.
+        The folder of the files; it need not exist yet.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -171,11 +171,11 @@ class ToldBook:
         return not any(self._folder.glob("*.npz"))
 
     def initiators(self) -> list[str]:
-        """Return who was told anything."""
+        """Return the initiators that were told anything."""
         return sorted(_load(path).initiator for path in self._folder.glob("*.npz"))
 
     def of(self, initiator: str) -> PeopleTold:
-        """Return what somebody was told."""
+        """Return what an initiator was told."""
         path = self._path(initiator)
         if not path.exists():
             return PeopleTold.nothing(initiator)
@@ -187,7 +187,7 @@ class ToldBook:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Wait until nobody else counts, and let nobody else count meanwhile."""
+        """Wait until no other process counts, and keep others from counting meanwhile."""
         with storage.writing(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
         with (self._folder / "lock").open("a") as file:
@@ -195,7 +195,7 @@ class ToldBook:
             yield
 
     def keep(self, told: PeopleTold) -> None:
-        """Write what somebody was told; it is on disk when this returns."""
+        """Write what an initiator was told; it is on disk when this returns."""
         buffer = io.BytesIO()
         np.savez(buffer, **{field.name: getattr(told, field.name) for field in fields(told)})
         storage.write_bytes(self._path(told.initiator), buffer.getvalue())
