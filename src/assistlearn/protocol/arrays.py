@@ -22,7 +22,7 @@ Coding = Literal["raw", "range"]
 
 
 class Bits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True, tag="bits"):
-    """Booleans: one bit each, or entropy-coded, with as many bits as they carry information.
+    """Booleans: one bit each, or fewer bits if they are entropy-coded.
 
     >>> bits = pack_bits(np.array([True, False, True]))
     >>> bits.coding, unpack_bits(bits, 3).tolist()

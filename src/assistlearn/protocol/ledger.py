@@ -51,7 +51,7 @@ class Ledger:
     Parameters
     ----------
     path : path
-        The file. If it exists, it is verified from its checkpoint on; if not, it is made.
+        The file. If it exists, it is verified from its checkpoint on, and appended to; if not, it is made.
     clock : callable, optional
         Returns the present time.
     """
