@@ -25,7 +25,7 @@ EVERY = 250
 """Entries between two checkpoints."""
 
 VERSION = 2
-"""Raise it when a field is added, removed or changes its meaning: older checkpoints are then not used."""
+"""Raise it when a field is added, removed or changes its meaning: older ones are not used then."""
 
 logger = logging.getLogger("assistlearn.protocol")
 

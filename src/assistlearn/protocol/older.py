@@ -51,7 +51,7 @@ class Older(Protocol):
     """A message of an older version."""
 
     def now(self) -> Message:
-        """Return the message of today that says the same, as far as that is possible."""
+        """Return the message of today that says the same, as far as there is one."""
         ...
 
 
@@ -112,7 +112,7 @@ class BeginOfVersion4(Message, frozen=True, tag="begin"):
     first_round: Literal["in turn", "apart"]
 
     def now(self) -> m.Begin:
-        """Return the task of today."""
+        """Return the task."""
         return _begin_now(SINCE | msgspec.structs.asdict(self))
 
 
@@ -207,7 +207,7 @@ class TakeTurnOfVersion1(Named, frozen=True, tag="take-turn"):
     state: Snapshot | None = None
 
     def now(self) -> m.TakeTurn:
-        """Return the turn with its news, without the state."""
+        """Return the turn with its news; a state is lost."""
         news = [news.now() for news in self.news]
         return m.TakeTurn(run=self.run, turn=self.turn, round=self.round, since=self.since, news=news)
 

@@ -89,7 +89,7 @@ class RunFolder:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a run in the folder."""
+        """Whether a run lives here."""
         return (self.path / "settings.json").exists()
 
     def write_settings(self, settings: RunSettings, permutation: list[int], holdout_words: Sequence[int] = ()) -> None:

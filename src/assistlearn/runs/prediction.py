@@ -71,13 +71,13 @@ class Prediction:
 
     @property
     def anyone(self) -> Bools:
-        """Which of the samples at least one agent holds."""
+        """Which of the samples any agent holds."""
         none = np.zeros(len(self.scores), bool)
         return np.logical_or.reduce(list(self.known.values())) if self.known else none
 
     @property
     def labels(self) -> list[Any]:
-        """The class with the most votes; None for a sample about which nothing is known."""
+        """The class with the most votes; None for a sample of which nothing is known."""
         codes = votes.winners(self.scores)
         return [self.classes[code] if there else None for code, there in zip(codes, self.decided, strict=True)]
 
@@ -96,7 +96,7 @@ class AgentVotes(NamedTuple):
 
 
 Asking: TypeAlias = Callable[[OpenRun, str, Ids, Rows], AgentVotes]
-"""A way to ask an agent for its votes; the rows are the initiator's. If there are none, it raises an error."""
+"""A way to ask an agent for its votes; the rows are the initiator's. If there are none, its error says why."""
 
 
 def predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking | None = None) -> Prediction:
@@ -171,7 +171,7 @@ def _predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking) -> Prediction:
 
 
 def left_out_of(result: Mapping[str, Any]) -> list[str]:
-    """Return the helpers that were left out of a result, because they made it worse on the hold-out samples."""
+    """Return the helpers that were left out of a result, as they made it worse on the hold-out samples."""
     return list((result.get("evaluation") or {}).get("left_out", ()))
 
 
@@ -310,7 +310,7 @@ def ask_matched(run: OpenRun, agent: str, held: Bools, start: int, stop: int) ->
     held : ndarray of bool
         Which of all matched samples it holds.
     start, stop : int
-        The first of these samples that is asked for, and the first that is not asked for any more.
+        Votes are asked for from sample ``start`` on, up to but without sample ``stop``.
     """
     n_classes = len(run.settings.classes)
     result, method = run.folder.result() or {}, run.settings.plan.make_method()

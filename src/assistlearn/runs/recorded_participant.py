@@ -1,4 +1,4 @@
-"""A participant whose answers are kept in the run's folder, and read from there after an interruption."""
+"""A participant whose answers are kept in the run's folder, and taken from there after an interruption."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from assistlearn.runs.turn_again import TurnAgain
 
 @dataclass(frozen=True)
 class ToldTask:
-    """What agents were told about the samples: the labels of those to train on, the classes, how many are held out."""
+    """What the agents were told of the samples: the labels of those to train on, the classes, how many are held out."""
 
     codes: Codes
     n_classes: int
@@ -164,7 +164,7 @@ class RemoteParticipant:
         return m.TakeAgain(run=self._run, turn=turn.number, round=turn.round, since=since, news=news, earlier=number)
 
     def _news_since(self, known: int) -> Iterator[m.News]:
-        """Yield all news from a turn on, each with its reward, also those about the agent's own models."""
+        """Yield all news from a turn on, each with its reward, that of the agent's own models included."""
         for news in (*self._told, *self._unheard):
             if news.turn >= known:
                 yield (

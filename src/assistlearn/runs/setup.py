@@ -235,7 +235,7 @@ def _holdout(
 def _starting_weights(plan: Plan, labels: Codes, n_classes: int, weights: Floats | None) -> Floats | None:
     """Return the weights that the samples to train on begin with; None where all are equal.
 
-    The order of the classes must not matter, so the labels are counted, not the secret codes.
+    The order of the classes must not matter, so it is the labels that are counted, and not the secret codes.
     """
     if isinstance(plan.class_weight, Mapping):  # by the position of the class
         factors = np.array([plan.class_weight.get(position, 1.0) for position in range(n_classes)])
