@@ -1,7 +1,8 @@
-"""Whose turn it is: the order of the agents in a round.
+"""The order of the agents in a round: whose turn it is.
 
-An order is a callable that says all turns of a round at once, or an :class:`Adaptive` one that is asked turn by turn
-and knows what has happened, or ``GREEDY``, which lets every agent try and takes the best.
+There are three kinds of orders. A callable returns all turns of a round at once. An :class:`Adaptive` order is asked
+before every turn, and is given all earlier turns. With ``GREEDY``, every agent tries a model in every turn, and only
+the best one is kept.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ class Adaptive(Protocol):
         Parameters
         ----------
         taken : sequence of str
-            Who has had a turn in this round.
+            The agents that have had a turn in this round.
         agents : sequence of str
-            Everybody.
+            All agents.
         history : sequence of TurnFinished
             All turns of the run so far.
         """
@@ -39,7 +40,7 @@ class Adaptive(Protocol):
 
 
 class Strongest:
-    """Who had the larger model weight in its last turn goes first; in the first round, the order as given.
+    """The agent with the largest model weight in its last turn goes first. In the first round, the order is as given.
 
     It costs nothing: model weights are known to everybody.
 
@@ -48,7 +49,7 @@ class Strongest:
     """
 
     def next(self, taken: Sequence[str], agents: Sequence[str], history: Sequence[TurnFinished]) -> str | None:
-        """Return the agent with the largest last model weight of those who wait."""
+        """Return, of the agents that still wait for a turn, the one whose last model weight is the largest."""
         waiting = [name for name in agents if name not in taken]
         weights = {turn.agent: turn.model_weight for turn in history}
         return max(waiting, key=lambda name: weights.get(name, math.inf), default=None)
@@ -90,7 +91,7 @@ ORDERS: dict[str, Order] = {"chain": chain, "random": shuffled, "strongest": Str
 
 
 def wrong_with(order: Any) -> str | None:
-    """Return what is wrong with an order, to follow its name; None where it is one."""
+    """Return what is wrong with an order, as words that follow its name; None if nothing is."""
     named = isinstance(order, str) and order in ORDERS
     own = not isinstance(order, str) and (callable(order) or hasattr(order, "next") or isinstance(order, Greedy))
     if named or own:
@@ -102,7 +103,7 @@ def wrong_with(order: Any) -> str | None:
 
 
 def order_of(order: str | Order) -> Order:
-    """Return the order that a name or a callable stands for."""
+    """Return the order with this name; an order that is no name is returned unchanged."""
     wrong = wrong_with(order)
     if wrong is not None:
         raise SettingsError(f"order={order!r} {wrong}")
@@ -110,7 +111,7 @@ def order_of(order: str | Order) -> Order:
 
 
 def checked(said: Any, agents: Sequence[str], round: int) -> list[str]:
-    """Return what an order said for a round as a list, once every name in it is known."""
+    """Return the agents that an order named for a round, as a list; refuse unknown names, and an empty list."""
     names = list(said) if isinstance(said, Iterable) else []
     if not names or any(name not in agents for name in names):
         raise SettingsError(

@@ -1,4 +1,7 @@
-"""A setting: its default, its explanation and its check, in one place; everything else is made from these."""
+"""A setting: its default, its explanation and its check, in one place.
+
+Command-line options, keys of task files and the documentation of parameters are made from these.
+"""
 
 from __future__ import annotations
 
@@ -10,48 +13,48 @@ from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 Complaint: TypeAlias = str | None
-"""What is wrong with a value, to follow its name: "must be ..."; None where it is right."""
+"""What is wrong with a value, as words that follow its name, such as "must be ..."; None if nothing is wrong."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is known of a setting beside its name, its type and its default, which are those of a dataclass's field.
+    """What is known about a setting. Its name, type and default are those of a dataclass's field.
 
     Attributes
     ----------
     explanation : str
-        What it does, in a sentence or two.
+        What the setting does, in a sentence or two.
     check : callable
         Returns what is wrong with a value, or None.
     applies : callable, optional
-        Whether it matters, given the plan. In one process a value that does not matter is not checked; other agents
-        are sent none that cannot be.
+        Returns whether the setting matters in a plan. In one process, a value that does not matter is not checked. In
+        runs of separate agents, every value is checked.
     check_of_runs : callable, optional
-        What is wrong with it in runs of separate agents, beside.
+        Returns what else is wrong with a value in runs of separate agents, or None.
     choices : callable, optional
-        Returns the texts that it may be, where these can be listed.
+        Returns the texts that are allowed, where these can be listed.
     goes_with_method : str
-        What its default, None, stands for, in words: what the method advises. Empty where the default is a value.
+        The value that the method advises where the default is None, in words. Empty where the default is a value.
     default_of_runs : object, optional
-        What runs of separate agents have by default, where that is not the default of the field.
+        The default in runs of separate agents, where it is not that of the field.
     off : str
-        The word by which runs of separate agents do without it, where they can.
+        The word that switches the setting off in runs of separate agents. Empty where it cannot be switched off.
     more : str
         What else users of the estimator should know.
     estimator, runs : bool
-        Whether the estimator has it, and runs of separate agents.
+        Whether the estimator has the setting, and whether runs of separate agents have it.
     told : bool
-        Whether helpers are told, in the message that begins a run.
+        Whether helpers are told the value, in the message that begins a run.
     panel : str
-        Under which heading it is shown.
+        The heading under which the setting is shown.
     table : str
-        The table of a task file that it stands in; empty for the top of the file.
+        The table of a task file that it belongs to; empty for the top of the file.
     option : str
         Its name on the command line, if not that of the field.
     key : str
         Its name in a task file, if not that of the option.
     metavar : str
-        What stands for its value in a help text.
+        The word for its value in a help text.
     """
 
     explanation: str
@@ -73,7 +76,7 @@ class Setting:
     metavar: str = "HOW"
 
     def in_runs(self, value: Any) -> Any:
-        """Return what a value that is given for a run stands for: the word that turns it off, and zero, for None.
+        """Return the value of a setting in a run; None for zero, and for the word in ``off``, if there is one.
 
         >>> Setting("A share.", share_or_none, off="none").in_runs("none") is None
         True
@@ -97,7 +100,7 @@ def setting(default: Any, explanation: str, check: Callable[[Any], Complaint], *
 
 
 def choice(default: Any, explanation: str, choices: Callable[[], Iterable[str]], **more: Any) -> Any:
-    """Return a dataclass's field whose value is one of some texts."""
+    """Return a dataclass's field that is a setting whose value is one of the given texts."""
 
     def listed() -> list[str]:
         return list(choices())
@@ -145,7 +148,7 @@ def one_of_or_none(choices: Callable[[], Sequence[Any]]) -> Callable[[Any], Comp
 
 
 def whole(least: int, what: str = "", most: float = math.inf) -> Callable[[Any], Complaint]:
-    """Return a check that a value is a whole number of at least, and at most, so many.
+    """Return a check that a value is a whole number from ``least`` to ``most``.
 
     >>> whole(1)(0)
     'must be a whole number of at least 1.'
@@ -161,7 +164,7 @@ def whole(least: int, what: str = "", most: float = math.inf) -> Callable[[Any],
 
 
 def at_most(most: int) -> Callable[[Any], Complaint]:
-    """Return a check that a number is at most so large.
+    """Return a check that a number is at most ``most``.
 
     >>> at_most(100)(101)
     'must be at most 100.'
@@ -181,7 +184,7 @@ def positive_up_to_one(value: Any) -> Complaint:
 
 
 def positive(value: Any) -> Complaint:
-    """Check that a value is a number above zero; infinity is one."""
+    """Check that a value is a number above zero; infinity is allowed."""
     return None if _is_number(value) and float(value) > 0.0 else "must be a number above 0."
 
 

@@ -1,4 +1,4 @@
-"""The messages, their bytes, the ledger, and the transport's one verb."""
+"""The protocol between agents: the messages, how they become bytes, the ledger, and the transport."""
 
 from assistlearn.protocol.codec import Encoded, Limits, decode, encode
 from assistlearn.protocol.ledger import Ledger

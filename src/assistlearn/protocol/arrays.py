@@ -1,7 +1,7 @@
 """Arrays as they travel: typed, sized, inert bytes, entropy-coded where that is smaller.
 
-Every form says how many values it holds. Whoever decodes one says how many there must be, and a wrong number is refused
-before anything is allocated: nobody can be made to use memory by a message that claims to be large.
+Every form says how many values it holds. The code that decodes it says how many there must be. A wrong number is
+refused before anything is allocated, so that a message that only claims to be large cannot use up memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Coding = Literal["raw", "range"]
 
 
 class Bits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True, tag="bits"):
-    """Booleans, one bit each or, entropy-coded, as many bits as they carry information.
+    """Booleans: one bit each, or fewer bits if they are entropy-coded.
 
     >>> bits = pack_bits(np.array([True, False, True]))
     >>> bits.coding, unpack_bits(bits, 3).tolist()
@@ -68,11 +68,11 @@ MAX_CLASSES = 2**16
 MAX_CODED_CLASSES = 256
 """Codes of more classes are not entropy-coded: there is little to learn from a few samples of each."""
 MOST_CODES = 4_096
-"""Class codes in a block, at the most: it bounds the memory that a block takes."""
+"""The most class codes in a block: this limits the memory that a block takes."""
 
 
 class ClassCodes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True, tag="codes"):
-    """Class codes below ``n_classes``: one or two bytes each or, entropy-coded, as many bits as they tell."""
+    """Class codes below ``n_classes``: one or two bytes each, or entropy-coded."""
 
     n: int
     n_classes: int
@@ -125,7 +125,7 @@ def _coded_classes(codes: ClassCodes) -> NDArray[np.int64]:
 
 
 def _code_classes(coder: Coder, n: int, n_classes: int) -> NDArray[np.int64]:
-    """Write or read class codes, with the shares that the classes had before; each counts one more than it came."""
+    """Write or read class codes with the shares of the classes so far; each class counts one more than it occurred."""
     values = np.empty(n, dtype=np.int64)
     counts = np.ones(n_classes, dtype=np.int64)
     for block in blocks(n, most=MOST_CODES):

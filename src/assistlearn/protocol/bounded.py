@@ -1,4 +1,4 @@
-"""Work that may never come back, with an end: FLARE, and servers of tables, may wait without limit."""
+"""A time limit for work that may never end: FLARE, and servers of tables, may wait without limit."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ Result = TypeVar("Result")
 
 
 def within(seconds: float, work: Callable[..., Result], *arguments: Any) -> Result:
-    """Return what some work gives; raise ``TimeoutError`` where it takes longer than so many seconds.
+    """Return the result of some work; raise ``TimeoutError`` if it takes longer than ``seconds``.
 
-    The work goes on in a thread that does not keep the program from ending.
+    In that case the work goes on in a thread, which does not keep the program from ending.
 
     >>> within(5.0, max, 1, 2)
     2
@@ -23,7 +23,7 @@ def within(seconds: float, work: Callable[..., Result], *arguments: Any) -> Resu
     def do() -> None:
         try:
             results.append(work(*arguments))
-        except BaseException as error:  # handed to whoever waits
+        except BaseException as error:  # raised by the caller, below
             errors.append(error)
 
     thread = threading.Thread(target=do, name=f"within {seconds:g} s", daemon=True)

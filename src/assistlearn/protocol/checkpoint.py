@@ -1,11 +1,12 @@
-"""A checkpoint: how far a ledger was verified, and what it added up to there, so that opening it is quick.
+"""A checkpoint: how far a ledger was verified, and its tally at that entry, so that opening the ledger is quick.
 
 It lies beside the ledger and names one of its entries. Whoever opens the ledger looks at that entry, and verifies those
 after it. A checkpoint that is missing, damaged, or names an entry that is not there is not used: the ledger is verified
 from its start. ``assistlearn audit`` always does that, and compares the checkpoint with what it finds.
 
-Who can write a checkpoint could lower what was counted. But that is who can write the ledger itself, and its head: the
-agent's owner, whose limits these are. Of what others send, only names and numbers get here.
+Whoever can write a checkpoint could lower the counts. But they could also write the ledger itself, and its head: only
+the agent's owner can do that, and the limits are the owner's own. Of what others send, only names and numbers are in a
+checkpoint.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def read_checkpoint(ledger: Path) -> Checkpoint | None:
 
 
 def write_checkpoint(ledger: Path, chain: Chain) -> None:
-    """Keep how far a ledger is verified; where the disk does not let us, it is verified from further back next time."""
+    """Write down how far a ledger is verified. If that fails, the next opening verifies from an earlier entry."""
     try:
         storage.write_bytes(checkpoint_path(ledger), msgspec.json.encode(Checkpoint.of(chain)))
     except OSError as error:

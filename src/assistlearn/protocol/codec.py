@@ -1,8 +1,8 @@
-"""Messages as bytes: a fixed header, then MessagePack. Inert: decoding constructs the listed types and nothing else.
+"""Messages as bytes: a fixed header, then MessagePack. Decoding creates objects of the listed types and nothing else.
 
 The header is 6 bytes: the mark ``ALMS`` and the version (2 bytes, least significant first). The body is a list: the
-type of the message, then its fields in their order. A receiver refuses a message before its body is read if it is
-longer than its limit, and before any array is unpacked if these claim more values than its limit.
+type of the message, then its fields in their order. A receiver sets two limits. It refuses a message with too many
+bytes before it reads the body, and a message whose arrays claim too many values before it unpacks any of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 class _Speech:
-    """The message types that are understood, version by version; nothing else is ever constructed."""
+    """The message types that are understood, for each version. Objects of other types are never created."""
 
     def __init__(self) -> None:
         self._own = {type_of(kind): kind for kind in (*REQUESTS, *REPLIES)}
@@ -52,9 +52,9 @@ _speech = _Speech()
 
 
 def learn(*types: type[Message]) -> None:
-    """Understand further types of messages, those of an exchange that is registered.
+    """Add types of messages to those that are understood: the types of an exchange that is registered.
 
-    A type that is learned again, from a module that was imported again, takes the place of its older self.
+    If a module is imported again, its new types replace the old ones.
     """
     _speech.learn(*types)
 
@@ -65,14 +65,14 @@ class VersionError(ProtocolError):
 
 @dataclass(frozen=True)
 class Limits:
-    """The largest message that a receiver takes.
+    """The largest message that a receiver accepts.
 
     Attributes
     ----------
     body : int
-        Bytes of a message.
+        The most bytes in its body.
     values : int
-        Values in its arrays, when decoded.
+        The most values in its arrays, when decoded.
     """
 
     body: int = 2**31
@@ -81,7 +81,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A message and its bytes, made once: the ledger, the folder and the wire have the same."""
+    """A message and its bytes. They are made once, so that the ledger, the folder and the wire have the same."""
 
     message: Message
     content: bytes
@@ -104,18 +104,21 @@ def encode(message: Message) -> bytes:
 
 
 def decode(data: bytes, limits: Limits | None = None) -> Message:
-    """Return the message that bytes stand for; refuse what is malformed, too large or of another version."""
+    """Return the message in some bytes; refuse one that is malformed, too large or of another version."""
     return _decoded(data, limits or Limits(), (VERSION,))
 
 
 def decode_kept(data: bytes) -> Message:
-    """Return the message in bytes from one's own disk, which an older release may have written."""
+    """Return the message in bytes from one's own disk, which an older release may have written.
+
+    If its type has changed since, the message has the older type.
+    """
     message = _decoded(data, Limits(), tuple(_speech.decoders))
     return message.now() if isinstance(message, SameAsNow) else message
 
 
 def kept_now(data: bytes) -> Message:
-    """Return the message in bytes from one's own disk as one of today."""
+    """Return the message in bytes from one's own disk, always with today's type."""
     message = decode_kept(data)
     return message.now() if isinstance(message, Older) else message
 
@@ -127,7 +130,7 @@ def as_sent_now(data: bytes) -> Encoded:
 
 
 def version_of(data: bytes) -> int:
-    """Return the version of the protocol that the bytes of a message say.
+    """Return the version of the protocol that the header of a message names.
 
     >>> from assistlearn.protocol.messages import Forget
     >>> version_of(encode(Forget(run="r1"))) == VERSION

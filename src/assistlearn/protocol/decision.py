@@ -12,8 +12,8 @@ import msgspec
 from assistlearn.errors import LedgerError
 
 Proof: TypeAlias = Literal["certificate", "nothing"]
-"""What proves that a request is its initiator's: the certificate of its site, in a network; or nothing, as between
-processes of one machine, where the name is what the other end says."""
+"""What proves that a request comes from its initiator: in a network, the certificate of its site; between processes of
+one machine, nothing: the other process may say any name."""
 
 OwnersAnswer: TypeAlias = Literal["approved", "rejected", "taken back"]
 """What an owner says to a request: yes; no; or no after a yes."""
@@ -29,9 +29,9 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     answer : {"approved", "rejected", "taken back"}
         Yes; no; or no after a yes.
     initiator, purpose : str
-        For whom, and what for, word for word. It holds for nothing else.
+        Whose runs it is about, and for which purpose, word for word. It holds for nothing else.
     proof : {"certificate", "nothing"}
-        What proved the initiator's name when it asked, and has to from now on.
+        What proved the initiator's name when it asked. Later requests need the same proof.
     by : str
         Who decided, as the program knows it: the user of the machine, or the name that was given.
     time : str
@@ -39,9 +39,9 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     since : str
         Since when the request waited.
     run, method, n_samples, n_rounds : str, str, int, int
-        What the request said of the run that it came with. Later runs may be others.
+        What the request said about the run that it came with. Later runs may differ.
     until : str
-        When a yes ends, in UTC; nothing: never.
+        When a yes ends, in UTC; empty if it never ends.
     reason : str
         Why, in the owner's words; the initiator is told.
     """
@@ -74,20 +74,20 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         return msgspec.structs.asdict(self)
 
     def is_about(self, initiator: str, purpose: str, proof: Proof) -> bool:
-        """Whether this is about such runs; the number alone, which is short, would not prove it."""
+        """Return whether this is about such runs. Comparing the numbers is not enough: they are short."""
         return (self.initiator, self.purpose, self.proof) == (initiator, purpose, proof)
 
     def holds(self, now: datetime) -> bool:
-        """Whether it is a yes that has not ended."""
+        """Return whether this is a yes that has not ended."""
         return self.answer == "approved" and not self.ended(now)
 
     def ended(self, now: datetime) -> bool:
-        """Whether it is a yes that has ended."""
+        """Return whether the time of a yes is over."""
         return bool(self.until) and now >= datetime.fromisoformat(self.until)
 
 
 def request_number(initiator: str, purpose: str, proof: Proof) -> str:
-    """Return the number of the request of an initiator for a purpose: there is one.
+    """Return the number of an initiator's request for a purpose: always the same one.
 
     >>> request_number("bank", "credit pilot", "certificate")
     '333806532b0f'

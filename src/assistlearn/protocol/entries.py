@@ -1,4 +1,4 @@
-"""The entries of a ledger: what one says, the line it stands on, and the chain that they form."""
+"""The entries of a ledger: what an entry says, its line in the file, and the chain that the entries form."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from assistlearn.protocol.tally import Tally
 FIRST = "0" * 64
 
 Direction: TypeAlias = Literal["sent", "received", "refused", "decided"]
-"""From this agent; to it; to it and turned away at the door, before anything looked at the content; or no message, but
-what its owner has decided about the other agent."""
+"""A message from this agent; to it; to it, but refused before its content was looked at; or no message, but what the
+owner has decided about the other agent."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One message, as the ledger remembers it.
+    """One entry of a ledger: a message, or a decision of the owner.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Entry:
     time : str
         When, in UTC.
     direction : {"sent", "received", "refused", "decided"}
-        From this agent; to it; to it and turned away at the door; or what its owner has decided about the other.
+        From this agent; to it; to it, but refused unread; or the owner's decision about the other agent.
     peer : str
         The other agent.
     run : str
@@ -45,8 +45,8 @@ class Entry:
         SHA-256 of everything else.
     amount : int or None
         What the message was counted for, in the unit of its type (:mod:`assistlearn.protocol.tally`); 0 where it
-        repeats one that was counted. None where nothing is counted, as in ledgers of earlier releases: the line has no
-        such key then.
+        repeats a message that was counted. None where nothing is counted, as in ledgers of earlier releases: the line
+        then has no such key.
     turn : int or None
         The turn that was asked for, where turns are counted.
     decision : dict or None
@@ -76,16 +76,16 @@ _sorted = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 @dataclass
 class Chain:
-    """The chain of a ledger, as far as it was followed; every entry is verified on the way.
+    """The chain of a ledger, up to the last entry that was verified.
 
     Attributes
     ----------
     number, last, before : int, str, str
         The number and the hash of the last entry, and the hash of the one before it.
     received : bool
-        Whether the last entry is of a message that was received: such entries may be left to the next one to make last.
+        Whether the last entry is of a message that was received: the next entry may make such an entry durable.
     before_that : str or None
-        The hash of the entry before the one before, where that one is of a message that was received.
+        The hash of the entry two before the last, if the entry right before the last is of a message that was received.
     start, size : int
         Where in the file the last entry begins, and ends.
     tally : Tally
@@ -102,7 +102,7 @@ class Chain:
     before_that: str | None = None
 
     def follow(self, line: bytes, where: str) -> Entry:
-        """Take the next line of the file, and return its entry; raise if it does not belong there."""
+        """Add the next line of the file, and return its entry; raise an error if it does not belong there."""
         entry = entry_on(line, where)
         if entry.number != self.number + 1 or entry.previous != self.last:
             raise LedgerError(
@@ -113,7 +113,7 @@ class Chain:
         return entry
 
     def take(self, entry: Entry, n_bytes: int) -> None:
-        """Take the next entry, which is known to belong there, and whose line has so many bytes."""
+        """Add the next entry, which is known to belong there; its line has ``n_bytes`` bytes."""
         self.before_that = self.before if self.received else None
         self.received = entry.direction == "received"
         self.number, self.last, self.before = entry.number, entry.hash, entry.previous
@@ -122,13 +122,13 @@ class Chain:
 
 
 def made(facts: dict[str, Any]) -> Entry:
-    """Return the entry with these facts, and its hash."""
+    """Return the entry with these facts; compute its hash."""
     known = {name: value for name, value in facts.items() if value is not None}
     return Entry(**known, hash=_hash(known))
 
 
 def line_of(entry: Entry) -> bytes:
-    """Return the line that an entry stands on."""
+    """Return the line of an entry in the file."""
     return _line(_facts(entry))
 
 
@@ -144,7 +144,7 @@ def entry_on(line: bytes, where: str) -> Entry:
 
 
 def check_unchanged(entry: Entry, line: bytes, where: str) -> None:
-    """Raise if an entry is not as it was written."""
+    """Raise an error if an entry was changed after it was written."""
     facts = _facts(entry)
     same = _line(facts) == line
     del facts["hash"]

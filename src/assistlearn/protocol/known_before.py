@@ -1,4 +1,4 @@
-"""A turn that is taken again, as it travels: what was said of people in the earlier run is not said again."""
+"""A turn that is taken again, as it travels: what was said about people in the earlier run is not sent again."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from assistlearn.protocol.rewards import pack_holdout, pack_reward, unpack_holdo
 
 @dataclass(frozen=True)
 class RunSamples:
-    """The samples of one run, as an agent was told of them.
+    """The samples of one run, as an agent knows them.
 
     Attributes
     ----------
     codes : ndarray of shape (n_training,)
-        The class codes of those to train on.
+        The class codes of the samples to train on.
     aside : ndarray of bool of shape (n_samples,)
-        Which are held out.
+        Which samples are held out.
     held : ndarray of bool of shape (n_samples,)
-        Which the agent holds.
+        Which samples the agent holds.
     """
 
     codes: Codes
@@ -39,18 +39,19 @@ class RunSamples:
 
 @dataclass(frozen=True)
 class KnownBefore:
-    """Of whom an agent has said in an earlier run what its kept models say of them; the same to both sides.
+    """The samples about which an agent's kept models already spoke in an earlier run; both sides know them.
 
     Attributes
     ----------
     then, now : RunSamples
         The samples of the earlier run, and of the one that goes on from it.
     places, holdout_places : ndarray of int
-        Where the samples to train on, and those held out, stood in the earlier run; -1 where nothing was said of them.
+        The position of each sample to train on, and of each hold-out sample, among those of the earlier run; -1 where
+        nothing was said about it.
     method : Method
         How models are rewarded, in both runs.
     n_classes : int
-        The number of classes, in both.
+        The number of classes, in both runs.
     """
 
     then: RunSamples
@@ -62,7 +63,7 @@ class KnownBefore:
 
     @classmethod
     def of(cls, still: Bools, then: RunSamples, now: RunSamples, method: Method, n_classes: int) -> KnownBefore:
-        """Return it; ``still`` says which samples of the earlier run the new one begins with."""
+        """Return what was said before; ``still`` says which samples of the earlier run the new one begins with."""
         if len(still) != len(then.aside) or int(np.count_nonzero(still)) > len(now.aside):
             raise ProtocolError(
                 f"The earlier run has {len(then.aside):,} samples and this one {len(now.aside):,}; {len(still):,} were "
@@ -75,29 +76,29 @@ class KnownBefore:
 
     @property
     def fresh(self) -> Bools:
-        """The samples to train on of whom nothing was said."""
+        """The samples to train on about which nothing was said."""
         return self.places < 0
 
     @property
     def fresh_holdout(self) -> Bools:
-        """The hold-out samples of whom nothing was said."""
+        """The hold-out samples about which nothing was said."""
         return self.holdout_places < 0
 
     def said(self, before: m.TurnTaken) -> tuple[Reward, HoldoutAnswer | None]:
-        """Return what a turn of the earlier run said of its samples."""
+        """Return the reward and the hold-out answers of a turn of the earlier run."""
         n_aside = int(np.count_nonzero(self.then.aside))
         reward = unpack_reward(before.reward, self.then.codes, self.n_classes)
         self.method.check_reward(reward, self.n_classes)
         return reward, unpack_holdout(before.holdout, n_aside, self.n_classes) if n_aside else None
 
     def all_rewards(self, fresh: Reward, before: Reward) -> Reward:
-        """Return the reward of all samples from that of the fresh ones."""
+        """Return the reward on all samples, from that on the fresh ones and that of the earlier run."""
         gone = ~self.now.held[~self.now.aside]
         reward: Reward = completed(_alike(fresh, before), before, self.places, gone, silence=True)
         return reward
 
     def all_answers(self, fresh: HoldoutAnswer, before: HoldoutAnswer | None) -> HoldoutAnswer:
-        """Return the answers for all hold-out samples from those for the fresh ones."""
+        """Return the answers for all hold-out samples, from those for the fresh ones and those of the earlier run."""
         if before is None:
             return fresh
         gone = ~self.now.held[self.now.aside]
@@ -105,7 +106,7 @@ class KnownBefore:
         return answer
 
     def part(self, whole: m.TurnTaken) -> m.TurnTaken:
-        """Return what is sent of a turn that was taken again: nothing of those of whom it was said before."""
+        """Return the part of a turn that is sent when it was taken again: only what is about fresh samples."""
         reward = unpack_reward(whole.reward, self.now.codes, self.n_classes)
         n_aside = int(np.count_nonzero(self.now.aside))
         holdout = unpack_holdout(whole.holdout, n_aside, self.n_classes)
@@ -116,7 +117,7 @@ class KnownBefore:
         )
 
     def whole(self, part: m.TurnTaken, before: m.TurnTaken) -> m.TurnTaken:
-        """Return the whole of a turn from what was sent of it, and from the turn of the earlier run."""
+        """Return the answer about all samples, from the part that was sent and from the turn of the earlier run."""
         if Verdict(part.model_weight, part.mean_reward, part.perfect).useless:
             silence = self.method.silence(len(self.now.codes), self.n_classes)
             return msgspec.structs.replace(part, reward=pack_reward(silence, self.now.codes), holdout=None)
@@ -134,7 +135,7 @@ class KnownBefore:
 
 
 def _alike(fresh: Any, before: Any) -> Any:
-    """Return what is new, once it is of the form of what was said before."""
+    """Return what is said about fresh samples; refuse another form, or scale, than that of the earlier run."""
     same = isinstance(fresh, SoftReward) == isinstance(before, SoftReward)
     if same and isinstance(fresh, SoftReward):
         same = (fresh.scale, fresh.bits, fresh.levels.shape[1:]) == (before.scale, before.bits, before.levels.shape[1:])

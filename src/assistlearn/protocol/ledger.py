@@ -4,11 +4,11 @@ One JSON object per line. Each holds the hash of the one before, so that a chang
 the chain from there on; a second file, the head, holds the last hash, so that entries missing at the end are found too.
 The content of messages is not in the ledger, only its digest.
 
-A ledger that was tampered with is not gone on with: that would cover the traces. Whoever can write both files can still
-write a new ledger from the start; compare digests with the other agents' ledgers to find that.
+Nothing is added to a ledger that was tampered with: that would cover the traces. Whoever can write both files can still
+write a whole new ledger. To find that, compare the digests with those in the other agents' ledgers.
 
-To open a ledger verifies it from its checkpoint on (:mod:`assistlearn.protocol.checkpoint`); :func:`verify` does it
-from the start. What the entries add up to, agent by agent, is its tally (:mod:`assistlearn.protocol.tally`).
+Opening a ledger verifies it from its checkpoint on (:mod:`assistlearn.protocol.checkpoint`); :func:`verify` does so
+from the start. The sums of the entries for each other agent are the tally (:mod:`assistlearn.protocol.tally`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from assistlearn.storage.file_locks import wait_for
 __all__ = ["FIRST", "Direction", "Entry", "Ledger", "counted", "followed", "read", "verify"]
 
 UNKNOWN = -1
-"""In place of the entry that the head names: another process may have written it."""
+"""In place of the number of the entry that the head names, where another process may have written the head."""
 
 
 class Ledger:
@@ -51,7 +51,7 @@ class Ledger:
     Parameters
     ----------
     path : path
-        The file; made if it is not there, verified from its checkpoint and gone on with if it is.
+        The file. If it exists, it is verified from its checkpoint on, and appended to; if not, it is made.
     clock : callable, optional
         Returns the present time.
     """
@@ -90,13 +90,13 @@ class Ledger:
         content : bytes
             The message.
         claim : Claim, optional
-            What the message is to be counted for. It is checked and counted in one step, whoever else writes at the
-            same time; what its check raises is raised, and no entry is written.
+            What the message counts for. It is checked and counted in one step, even if other processes write at the
+            same time. If its check raises an error, no entry is written.
         lasting : bool, default=True
-            Whether to wait until the entry would outlast a power cut. Of a message that was received, another entry
-            may wait for both, if it follows before anything leaves the house; or :meth:`settle` does.
+            Whether to wait until the entry would outlast a power cut. For a message that was received, the next entry
+            may do this for both, if it is written before anything is sent; or :meth:`settle` may.
         decision : Decision, optional
-            What the owner has decided, where the entry is of no message.
+            What the owner has decided, for an entry that is about no message.
         """
         digest = hashlib.sha256(content).hexdigest()
         with self._locked() as file:
@@ -136,25 +136,25 @@ class Ledger:
         return self.record("decided", decision.initiator, decision.run, decision.answer, content, decision=decision)
 
     def decisions(self) -> dict[str, Decision]:
-        """Return the owner's last decision on each request, those of other processes included; all are verified."""
+        """Return the owner's last decision on each request, verified; also those that other processes have written."""
         with self._locked() as file:
             self._catch_up(file)
             return dict(self._chain.tally.decisions)
 
     def settle(self) -> None:
-        """Return once every entry would outlast a power cut."""
+        """Make sure that every entry would outlast a power cut."""
         with self._locked() as file:
             self._catch_up(file)
             if self._headed != self._chain.number:
                 self._make_lasting(file, self._chain.number, self._chain.last)
 
     def _make_lasting(self, file: BinaryIO, number: int, hash: str) -> None:
-        os.fsync(file.fileno())  # before the head: one that is ahead of the entries would look like a removal
+        os.fsync(file.fileno())  # before the head: a head that is ahead of the entries looks like a removal
         _write_head(self.path, number, hash)
         self._headed = number
 
     def _granted(self, claim: Claim, peer: str, run: str, type: str, digest: str, day: str) -> int:
-        """Return what a message counts for, once it is clear that so much may be counted."""
+        """Return what a message counts for, after the check that this much is allowed."""
         tally = self._chain.tally
         amount = 0 if tally.repeated(peer, run, type, digest, claim.turn) else claim.amount
         claim.check(tally.of(peer), amount, day)
@@ -172,7 +172,7 @@ class Ledger:
             yield file
 
     def _catch_up(self, file: BinaryIO) -> None:
-        """Take note of what other processes have written, and drop a last line that a crash cut short.
+        """Read the entries that other processes have written, and drop a last line that a crash cut short.
 
         The message of such a line was never sent.
         """
@@ -193,7 +193,7 @@ class Ledger:
 
 @contextmanager
 def _undone_on_error(path: Path, size: int) -> Iterator[None]:
-    """Take back an entry that was not recorded as a whole, as on a full disk: its message is not sent either.
+    """Remove an entry that could not be written as a whole, as on a full disk. Its message is not sent either.
 
     Entries without a head would look as if somebody had added them.
     """
@@ -202,7 +202,7 @@ def _undone_on_error(path: Path, size: int) -> Iterator[None]:
     except OSError as error:
         with suppress(OSError):
             os.truncate(path, size)
-        error.filename = error.filename or str(path)  # a full disk names no file of its own
+        error.filename = error.filename or str(path)  # the error of a full disk names no file
         raise
 
 
@@ -213,14 +213,14 @@ def read(path: Path) -> Iterator[Entry]:
 
 
 def verify(path: Path) -> int:
-    """Check a ledger from its start and return the number of its entries; say where it breaks if it does."""
+    """Verify a ledger from its start and return the number of its entries; raise an error that says where it breaks."""
     return followed(path).number
 
 
 def followed(path: Path) -> Chain:
-    """Return the chain of a ledger, verified from its first entry to its head, and its checkpoint with it.
+    """Return the chain of a ledger, verified from its first entry to its head; verify its checkpoint, too.
 
-    What seems wrong is looked at once more while nobody can write: an entry may just have been added.
+    If something seems wrong, verify once more while nobody can write: an entry may just have been added.
     """
     try:
         return _followed(path)
@@ -248,7 +248,7 @@ def _followed(path: Path) -> Chain:
 
 
 def counted(path: Path) -> Tally:
-    """Return what was counted in a ledger, verified from its checkpoint on; nothing is written."""
+    """Return the tally of a ledger, verified from its checkpoint on; nothing is written."""
     if not path.exists():
         return Tally()
     chain = chain_from_checkpoint(path)
@@ -267,10 +267,10 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _check_head(path: Path, chain: Chain) -> int:
-    """Compare the last entry with the head file, which is at most one entry behind; return what it names.
+    """Compare the last entry with the head file; return the number of the entry that the head names.
 
-    It is two behind where the last but one is of a message that was received, and the last was to make both last when a
-    crash came.
+    After a crash the head may be one entry behind. It may be two behind if the last entry but one is of a message that
+    was received: the last entry was to make both outlast a power cut.
     """
     head, last = _head(path), chain.number
     if not head.exists():

@@ -24,8 +24,8 @@ MOST_CODED_BITS = 8
 class Levels(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True, tag="levels"):
     """Quantised numbers: whole levels times a scale.
 
-    Entropy-coded, they come class by class (:mod:`assistlearn.protocol.score_shares`); else sample by sample, ``bits``
-    each.
+    If they are entropy-coded, they come class by class (:mod:`assistlearn.protocol.score_shares`); otherwise sample by
+    sample, with ``bits`` bits each.
     """
 
     n: int
@@ -43,12 +43,12 @@ def pack_levels(levels: NDArray[Any], bits: int, scale: float, truth: Codes | No
     levels : ndarray of shape (n,) or (n, n_scores)
         One row per sample.
     bits : int
-        In how many bits a level is said.
+        How many bits a level has.
     scale : float
         What one level is worth.
     truth : ndarray of int, optional
-        The samples' true classes, which the receiver has, too. Then each of several scores in a row is that of a class,
-        the true one first.
+        The samples' true classes, which the receiver has, too. A row of several scores then has one for each class, the
+        true class first.
 
     Examples
     --------
@@ -79,7 +79,8 @@ def unpack_levels(
 ) -> tuple[NDArray[Any], float]:
     """Return the levels, one after another, and their scale.
 
-    There must be ``n`` of them, of ``bits`` bits. ``n_scores`` of them and ``truth`` are what they were packed with.
+    There must be ``n`` levels of ``bits`` bits each. ``n_scores`` is how many scores each sample has. ``truth`` must be
+    the same as when the levels were packed.
     """
     check_number("levels", levels.n, n)
     check_number("bits", levels.bits, bits)
@@ -114,7 +115,7 @@ def _plain_bytes(n: int, bits: int) -> int:
 
 
 def _plain(flat: NDArray[Any], bits: int) -> bytes:
-    """Return levels in ``bits`` each: whole bytes, least significant first, or a few bits of a byte."""
+    """Return levels in ``bits`` bits each: whole bytes, least significant first, or a few bits of a byte."""
     if bits >= 8:
         return flat.astype(np.dtype(DTYPES[bits]).newbyteorder("<")).tobytes()
     told = (flat.astype(np.int64) + 2 ** (bits - 1)).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""Every message there is. What is not a field here cannot leave an agent: this file is the privacy statement.
+"""All messages. What is not a field here cannot leave an agent: this file is the privacy statement.
 
 The initiator asks, a helper answers; nobody else speaks. Below, "I" is the initiator and "H" the helper asked; K is the
 number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays` and
@@ -15,8 +15,8 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Opened    | H to I   | agent, n_rows             | the helper's name and how many samples its table has              |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
-| Align     | I to H   | purpose, step             | which samples (to train on, or to predict) and how far: some      |
-|           |          |                           | bytes                                                             |
+| Align     | I to H   | purpose, step             | for which samples (to train on, or to predict), and which step:   |
+|           |          |                           | some bytes                                                        |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | data                      | hashed or encrypted ids, 16 to 37 bytes each; then which of them  |
 |           |          |                           | are in the run                                                    |
@@ -30,14 +30,15 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 |           |          | score_bits, reward, cv,   |                                                                   |
 |           |          | seed, turn_seeds          |                                                                   |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
-|           |          | epsilon                   | how far chance has changed the labels, where it has: 9 bytes      |
+|           |          | epsilon                   | where chance has changed labels, how much they may reveal: 9      |
+|           |          |                           | bytes                                                             |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | n_samples, n_classes      | how many samples and classes there are                            |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | labels                    | class codes of the training samples under a secret permutation,   |
 |           |          |                           | entropy-coded (2 bytes per sample at the most): numbers, not      |
-|           |          |                           | names of classes; of the label-private method, such as chance has |
-|           |          |                           | changed. Those of hold-out samples stay with the initiator        |
+|           |          |                           | names of classes. With label-private, chance has changed some of  |
+|           |          |                           | them. Those of hold-out samples stay with the initiator           |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | weights                   | initial weights of the training samples, if not uniform: 8 bytes  |
 |           |          |                           | each                                                              |
@@ -46,32 +47,33 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Ready     | H to I   | n_held                    | how many of the samples the helper holds                          |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
-| TakeTurn  | I to H   | turn, round, since        | when it is, and what the helper is taken to know: some bytes      |
+| TakeTurn  | I to H   | turn, round, since        | which turn it is, and the last turn that the helper should know:  |
+|           |          |                           | some bytes                                                        |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | news                      | a list of News: the models kept since the helper's last turn      |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
-| News      | in news  | turn, round, model_weight | when somebody, not said who, kept a model, and its weight: some   |
-|           |          |                           | 12 bytes                                                          |
+| News      | in news  | turn, round, model_weight | in which turn and round an agent, which is not named, kept a      |
+|           |          |                           | model, and the weight of that model: some 12 bytes                |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | reward                    | that model's reward: at most 1 bit per sample (soft: a quantised  |
 |           |          |                           | score, at most 8 bits by default; with K > 2 one per class, at    |
 |           |          |                           | most 4 bits by default); nothing if it was the receiver's own     |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
-| Recall    | I to H   | earlier, turns            | which earlier run of the same initiator is gone on from, and      |
-|           |          |                           | which of its turns are to be taken again: some bytes              |
+| Recall    | I to H   | earlier, turns            | the earlier run of the same initiator from which this run goes    |
+|           |          |                           | on, and its turns that are to be taken again: some bytes          |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
-|           |          | still                     | who of its samples the new run begins with: at most 1 bit each    |
+|           |          | still                     | which of its samples the new run begins with: at most 1 bit each  |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
-| Recalled  | H to I   | turns, why                | which of them can be, and why not the others, in words of ours:   |
-|           |          |                           | some bytes                                                        |
+| Recalled  | H to I   | turns, why                | which turns can be taken again, and why the others cannot, in     |
+|           |          |                           | words of the program: some bytes                                  |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | table_changed             | whether the table has changed since: one bit                      |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | TakeAgain | I to H   | turn, round, since, news  | as in TakeTurn                                                    |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | earlier                   | which turn of the earlier run is taken again, without fitting:    |
-|           |          |                           | some bytes. The TurnTaken that answers it is about those alone of |
-|           |          |                           | whom that turn said nothing                                       |
+|           |          |                           | some bytes. The TurnTaken that answers it is only about samples   |
+|           |          |                           | about which that turn said nothing                                |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | TurnTaken | H to I   | turn                      | which turn was taken                                              |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
@@ -86,7 +88,8 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 |           |          | holdout                   | what the model answers for the hold-out samples: 1 or 2 bytes     |
 |           |          |                           | each (soft: K quantised scores)                                   |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
-| End       | I to H   | n_rounds, last_turn       | how many rounds, and turns, the result is made of                 |
+| End       | I to H   | n_rounds, last_turn       | how many rounds the result is made of, and the last turn that     |
+|           |          |                           | counts                                                            |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Ended     | H to I   | n_models                  | how many models the helper keeps                                  |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
@@ -106,17 +109,17 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Propose   | I to H   | initiator, purpose,       | where the helper's owner has not said yes to such runs: who asks, |
 |           |          | method, n_samples,        | what for, how, about how many samples and in how many rounds at   |
-|           |          | n_rounds, withdrawn       | the most; or that this is asked no longer: some bytes             |
+|           |          | n_rounds, withdrawn       | the most; or that the request is withdrawn: some bytes            |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Consent   | H to I   | state, request, since,    | whether the owner has answered, and how; the request's number and |
 |           |          | text                      | time, and the owner's reason: some bytes                          |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
-| Problem   | H to I   | kind, text, known         | why a request was refused, in words of ours, and the last turn    |
-|           |          |                           | the helper knows                                                  |
+| Problem   | H to I   | kind, text, known         | why a request was refused, in words of the program, and the last  |
+|           |          |                           | turn that the helper knows                                        |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 
-Raise ``VERSION`` when a field is added, removed or changes its meaning, here or in an array. Put the types as they were
-into :mod:`assistlearn.protocol.older`, which reads what is kept on disk, and keep their golden files. A message of
+Raise ``VERSION`` when a field is added, removed or changes its meaning, here or in an array. Copy the old types into
+:mod:`assistlearn.protocol.older`, which reads what is kept on disk, and keep their golden files. A message of
 another version that comes from outside is refused with a ``Problem`` that names both versions.
 """
 
@@ -133,13 +136,13 @@ VERSION = 6
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", kw_only=True, array_like=True):
-    """What every message says: its type, first, and its run, last. Fields travel without their names."""
+    """The base of all messages. Fields travel without their names: the type comes first, and the run last."""
 
     run: str
 
 
 class Open(Message, frozen=True, tag="open"):
-    """Ask to work together."""
+    """Ask a helper to take part in a run."""
 
     initiator: str
     purpose: str
@@ -148,14 +151,14 @@ class Open(Message, frozen=True, tag="open"):
 
 
 class Opened(Message, frozen=True, tag="opened"):
-    """Yes."""
+    """The helper takes part."""
 
     agent: str
     n_rows: int
 
 
 class Align(Message, frozen=True, tag="align"):
-    """A step of the alignment, of the samples to train on or of those to predict."""
+    """Ask for a step of the alignment: of the samples to train on, or of those to predict."""
 
     purpose: Literal["train", "predict"]
     step: Literal[1, 2]
@@ -170,7 +173,7 @@ class Aligned(Message, frozen=True, tag="aligned"):
 
 
 class Begin(Message, frozen=True, tag="begin"):
-    """Here is the task; how to train is what a plan tells helpers."""
+    """The task: samples, labels and weights, and the settings that helpers are told."""
 
     method: str
     n_samples: int
@@ -197,7 +200,7 @@ class Ready(Message, frozen=True, tag="ready"):
 
 
 class News(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
-    """A model that somebody kept; ``reward`` is None where it was the receiver's own."""
+    """A model that some agent kept; ``reward`` is None if it is the receiver's own model."""
 
     turn: int
     round: int
@@ -206,7 +209,7 @@ class News(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=T
 
 
 class TakeTurn(Message, frozen=True, tag="take-turn"):
-    """It is your turn."""
+    """Ask an agent to take its turn."""
 
     turn: int
     round: int
@@ -215,7 +218,7 @@ class TakeTurn(Message, frozen=True, tag="take-turn"):
 
 
 class Recall(Message, frozen=True, tag="recall"):
-    """The run goes on from an earlier one: keep those of your turns in it that are to be taken again."""
+    """Ask an agent to keep its turns of an earlier run that are to be taken again: the run goes on from that one."""
 
     earlier: str
     still: Bits
@@ -223,7 +226,7 @@ class Recall(Message, frozen=True, tag="recall"):
 
 
 class Recalled(Message, frozen=True, tag="recalled"):
-    """These can be taken again; ``why`` says why not the others."""
+    """The turns that can be taken again; ``why`` says why the others cannot."""
 
     turns: list[int]
     why: str
@@ -231,7 +234,7 @@ class Recalled(Message, frozen=True, tag="recalled"):
 
 
 class TakeAgain(TakeTurn, frozen=True, tag="take-again"):
-    """It is your turn, and you take that of an earlier run again: with the model that you kept, without fitting."""
+    """Ask an agent to take a turn of an earlier run again: with the model that it kept, without fitting."""
 
     earlier: int
 
@@ -248,14 +251,14 @@ class TurnTaken(Message, frozen=True, tag="turn-taken"):
 
 
 class End(Message, frozen=True, tag="end"):
-    """Training is over; what counts are the models of the first rounds, and of turns up to ``last_turn`` if given."""
+    """Training is over. Only models of the first ``n_rounds`` rounds count, up to ``last_turn`` if that is given."""
 
     n_rounds: int
     last_turn: int | None = None
 
 
 class Ended(Message, frozen=True, tag="ended"):
-    """The helper has cut its models back."""
+    """The helper has removed the models that do not count."""
 
     n_models: int
 
@@ -268,7 +271,7 @@ class Predict(Message, frozen=True, tag="predict"):
 
 
 class Scores(Message, frozen=True, tag="scores"):
-    """The votes."""
+    """The votes on those of the samples that the helper holds."""
 
     known: Bits
     scores: Levels
@@ -276,22 +279,22 @@ class Scores(Message, frozen=True, tag="scores"):
 
 
 class Forget(Message, frozen=True, tag="forget"):
-    """Remove what you keep of this run."""
+    """Ask an agent to remove what it keeps of the run."""
 
 
 class Forgotten(Message, frozen=True, tag="forgotten"):
-    """It is gone."""
+    """The agent has removed what it kept of the run."""
 
     n_models: int
 
 
 ConsentState = Literal["allowed", "waiting", "rejected", "expired", "withdrawn"]
-"""How a request for consent stands: the run may be opened; nobody has answered yet; the owner has said no, or no longer
-says yes; nobody has answered in time; the initiator asks no longer."""
+"""The state of a request for consent, in this order: the run may be opened; nobody has answered yet; the owner has said
+no, or no longer says yes; nobody has answered in time; the initiator has withdrawn the request."""
 
 
 class Propose(Message, frozen=True, tag="propose"):
-    """Ask the helper's owner for consent to runs of one initiator for one purpose; nothing is computed before."""
+    """Ask the helper's owner for consent to runs of one initiator for one purpose, or withdraw that request."""
 
     initiator: str
     purpose: str
@@ -302,7 +305,7 @@ class Propose(Message, frozen=True, tag="propose"):
 
 
 class Consent(Message, frozen=True, tag="consent"):
-    """How the request stands: its number, since when it waits, and the owner's reason where there is one."""
+    """The state of a request, its number, since when it waits, and the owner's reason if there is one."""
 
     state: ConsentState
     request: str = ""
@@ -319,7 +322,7 @@ class Problem(Message, frozen=True, tag="problem"):
     """A request was refused and nothing has changed.
 
     ``behind`` says that the helper knows less than the request assumes; ``known`` is the last turn it knows.
-    ``sits-out`` says that the helper's owner does not let it take this turn; the run goes on without.
+    ``sits-out`` says that the helper's owner does not let it take this turn. The run goes on without that turn.
     """
 
     kind: ProblemKind
@@ -336,7 +339,7 @@ REPLIES: tuple[type[Message], ...] = (
 
 
 def type_of(message: Message | type[Message]) -> str:
-    """Return the name of a message's type, as ledgers and events have it; of a message, or of its class.
+    """Return the type of a message, or of a class of messages, by the name that ledgers and events use.
 
     >>> type_of(TakeTurn(run="r", turn=1, round=1, since=0, news=[]))
     'take-turn'
@@ -345,7 +348,7 @@ def type_of(message: Message | type[Message]) -> str:
 
 
 def is_for_prediction(request: Message) -> bool:
-    """Return whether a request asks for votes, or prepares that: an agent keeps nothing of it but its ledger's entries.
+    """Return whether a request asks for votes, or prepares for that. An agent keeps only the ledger's entries of it.
 
     >>> is_for_prediction(Predict(run="r", start=0, stop=1)), is_for_prediction(End(run="r", n_rounds=1))
     (True, False)

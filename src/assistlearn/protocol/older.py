@@ -1,9 +1,10 @@
 """Messages as older releases wrote them: read from one's own disk, never from the network.
 
-A run that an older release has begun or finished is kept as it was: ``begin.msg``, requests and replies in an agent's
-store, answers in the run's folder. :func:`assistlearn.protocol.codec.decode_kept` reads them, with the types of their
-version. A type that has changed stays here as it was, and says what it is ``now``. Up to version 3 every field
-travelled with its name, and the header had 20 bytes: the length of the body and the number of values, too.
+The files of a run that an older release has begun or finished stay unchanged: ``begin.msg``, requests and replies in an
+agent's store, answers in the run's folder. :func:`assistlearn.protocol.codec.decode_kept` reads them, with the types of
+their version. A type that has changed is kept here in its old form, and its ``now`` returns the message of today. Up to
+version 3 every field travelled with its name, and the header had 20 bytes: it also held the length of the body and the
+number of values.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ from assistlearn.protocol.messages import Message, type_of
 from assistlearn.protocol.older_arrays import ClassCodesOfVersion3, LevelsOfVersion3
 
 UNSAID = -1
-"""In place of a seed that an older release did not say."""
+"""In place of a seed that an older release did not send."""
 
 SINCE: dict[str, Any] = {"turn_seeds": UNSAID, "models_per_turn": 1, "first_round": "in turn", "epsilon": None}
-"""What a task of an older release does not say, and what it went by."""
+"""The settings that a task of an older release does not have, and the values that it was trained with."""
 
 
 _HEADER = struct.Struct("<4sHHIQ")
@@ -59,7 +60,7 @@ class Named(Message, frozen=True, array_like=False):
 
 
 class BeginOfVersion1(Named, frozen=True, tag="begin"):
-    """The task, without the number that the turns' seeds are drawn from: each turn was told its own."""
+    """The task, without the number from which the seeds of the turns are drawn: each turn came with its own seed."""
 
     method: str
     n_samples: int
@@ -75,12 +76,12 @@ class BeginOfVersion1(Named, frozen=True, tag="begin"):
     score_bits: int
 
     def now(self) -> m.Begin:
-        """Return the task; what was not said yet is as it was then."""
+        """Return the task of today; settings that it does not have get the values of that time."""
         return _begin_now(SINCE | msgspec.structs.asdict(self) | {"labels": self.labels.now()})
 
 
 class BeginOfVersion2(BeginOfVersion1, frozen=True, tag="begin"):
-    """The task, when agents boosted one model a turn."""
+    """The task, when agents made one model per turn."""
 
     turn_seeds: int
 
@@ -164,19 +165,19 @@ class TurnTakenOfVersion3(Named, frozen=True, tag="turn-taken"):
 
 
 class ScoresOfVersion4(Message, frozen=True, tag="scores"):
-    """Votes as they are, unrounded."""
+    """Votes that are not rounded."""
 
     known: Bits
     scores: Numbers
     total_weight: float
 
     def now(self) -> m.Scores:
-        """Return the votes in the finest levels; nobody keeps votes, so that nobody has asked for better."""
+        """Return the votes in the finest levels. Nobody keeps votes, so that nothing better is needed."""
         return _scores_now(self)
 
 
 class ScoresOfVersion3(Named, frozen=True, tag="scores"):
-    """Votes as they are, when fields had names."""
+    """Votes that are not rounded, when fields had names."""
 
     known: Bits
     scores: Numbers
@@ -188,7 +189,7 @@ class ScoresOfVersion3(Named, frozen=True, tag="scores"):
 
 
 class Snapshot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
-    """The state of a run itself, as vectors of n numbers, after a turn."""
+    """The state of a run after a turn, as vectors of n numbers."""
 
     turn: int
     round: int
@@ -218,11 +219,11 @@ CHANGED: dict[int, tuple[type[Message], ...]] = {
     4: (BeginOfVersion4, ScoresOfVersion4),
     5: (BeginOfVersion5,),
 }
-"""For each older version the types that the version after it has changed, as they were."""
+"""For each older version, the types that the next version has changed, in their old form."""
 
 
 class SameAsNow(Named, frozen=True):
-    """A message that says what one of today says; only its fields were named."""
+    """A message that differs from the one of today in one thing: its fields had names."""
 
     today: ClassVar[type[Message]]
 
@@ -232,7 +233,7 @@ class SameAsNow(Named, frozen=True):
 
 
 def types_of_version(version: int, today: dict[str, type[Message]]) -> dict[str, type[Message]]:
-    """Return the types of an older version, by their names: those of today, but for what has changed since.
+    """Return the types of an older version, by their names: those of today, except those that have changed since.
 
     >>> sorted(types_of_version(1, {"end": m.End}))
     ['begin', 'end', 'scores', 'take-turn', 'turn-taken']
@@ -254,7 +255,7 @@ def named_body_of(data: bytes) -> memoryview:
 
 
 def _named(kind: type[Message]) -> type[Message]:
-    """Return a type of today as it was when its fields were named."""
+    """Return the form that a type of today had when its fields had names."""
     fields: list[Any] = [
         (field.name, field.type) if field.required else (field.name, field.type, field.default)
         for field in msgspec.structs.fields(kind)

@@ -29,9 +29,10 @@ class ClassCodesOfVersion3(msgspec.Struct, frozen=True, forbid_unknown_fields=Tr
 
 
 class LevelsOfVersion3(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True, tag="levels"):
-    """Quantised numbers, which came with a table of how often each level occurs where they were entropy-coded.
+    """Quantised numbers. Where they were entropy-coded, they came with a table of how often each level occurs.
 
-    The table names the levels that do, in order (plus 128, one byte each), then their numbers (four bytes each).
+    The table lists the levels that occur, in order (plus 128, one byte each), then how often each does (four bytes
+    each).
     """
 
     n: int
@@ -42,7 +43,7 @@ class LevelsOfVersion3(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     data: bytes
 
     def now(self) -> Levels:
-        """Return the same levels, not entropy-coded: how they are today depends on the labels."""
+        """Return the same levels, not entropy-coded, because today's coding depends on the labels."""
         if self.coding == "raw":
             return Levels(self.n, self.bits, self.scale, False, self.data)
         counts = _counts(self.counts)

@@ -1,8 +1,8 @@
 """Entropy coding with probabilities that both sides learn on the way: no table of counts travels.
 
-What is coded comes in blocks. The probabilities of a block follow from what came before it, which the reader has read
-by then. Writer and reader go the same way: a walk asks a :class:`Writer` or a :class:`Reader` for the next symbols, and
-gets those that are written or those that are read.
+Symbols are coded in blocks. The probabilities of a block follow from the blocks before it, which the reader has read by
+then. The same code serves both sides: it asks a :class:`Writer` or a :class:`Reader` for the next symbols, and gets
+those that are written or those that are read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Symbols: TypeAlias = NDArray[np.int32]
 Floats: TypeAlias = NDArray[np.float64]
 
 FIRST = 8
-"""The symbols of the first blocks."""
+"""How many symbols each of the first blocks has."""
 
 _EACH_ITS_OWN = constriction.stream.model.Categorical(perfect=False)
 
@@ -29,7 +29,7 @@ class Coder(Protocol):
     """Writes symbols, or reads them."""
 
     def code(self, shares: Floats) -> Symbols:
-        """Return the next symbols, one for each row of shares; a row holds the share of each symbol that can be."""
+        """Return the next symbols, one for each row of shares; a row holds the share of each possible symbol."""
         ...
 
 
@@ -59,7 +59,7 @@ class Writer:
         return symbols
 
     def written(self) -> bytes:
-        """Return all that was written."""
+        """Return all symbols that were written, as bytes."""
         return words_to_bytes(self._coder.get_compressed())
 
 
@@ -84,7 +84,7 @@ class Reader:
 
 
 def blocks(n: int, first: int = FIRST, most: int = 2**16) -> Iterator[slice]:
-    """Yield the blocks of ``n`` symbols: ``first`` in each until there are enough, then a quarter of what came before.
+    """Yield the blocks of ``n`` symbols: each a quarter of all before it, but at least ``first`` and at most ``most``.
 
     >>> [block.stop - block.start for block in blocks(100)]
     [8, 8, 8, 8, 8, 10, 12, 15, 19, 4]
@@ -97,12 +97,12 @@ def blocks(n: int, first: int = FIRST, most: int = 2**16) -> Iterator[slice]:
 
 
 def words_to_bytes(words: NDArray[Any]) -> bytes:
-    """Return the words of the library's coder, least significant byte first."""
+    """Return the words of the library's coder as bytes, least significant byte first."""
     return words.astype("<u4").tobytes()
 
 
 def bytes_to_words(data: bytes) -> NDArray[np.uint32]:
-    """Return the words that bytes stand for."""
+    """Return the words of the library's coder from their bytes."""
     if len(data) % 4:
         raise ProtocolError(f"Entropy-coded bytes come in fours, not {len(data)}.")
     return np.frombuffer(data, "<u4").astype(np.uint32)

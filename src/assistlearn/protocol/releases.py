@@ -1,4 +1,4 @@
-"""What replies release about samples, by kind, in bits of one sample.
+"""What replies release about samples, by kind, in bits per sample.
 
 ================= =============== ========================================================
 kind              about           what it is
@@ -9,9 +9,9 @@ hold-out answers  hold-out        what it answered: a class, or scores
 votes             predicted       scores of all models together, for prediction
 ================= =============== ========================================================
 
-``said`` is the number of bits in which something is said of one sample, before any coding. ``sent`` is what that took
-on the wire, per sample: entropy-coded, so that it is nearer to what can be learned from it. Votes are in bits of each
-time that a sample is asked for.
+``said`` is the number of bits that say something about one sample, before any coding. ``sent`` is the number of bits
+per sample on the wire. It is nearer to what can be learned from them, because they are entropy-coded. Bits of votes are
+those of one time that a sample is asked for.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ReleasedBits:
     times : int
         How often.
     said, sent : float
-        Bits of one sample, all times together: as they are said, and as they were sent.
+        Bits per sample, all times together: before any coding, and as they were sent.
     """
 
     kind: str
@@ -52,9 +52,10 @@ class ReleasedBits:
 
 
 def releases_in(reply: m.TurnTaken, n_classes: int) -> Iterator[ReleasedBits]:
-    """Yield what the answer to a turn releases; nothing of a model that does not count, which is not told.
+    """Yield what the answer to a turn releases.
 
-    Nor of a turn that is taken again, where nobody is new.
+    That is nothing if its model does not count: what such a model says is not sent. It is nothing, too, if the turn is
+    taken again and no sample is new.
 
     >>> from assistlearn.protocol.arrays import pack_bits
     >>> import numpy as np
@@ -73,7 +74,7 @@ def releases_in(reply: m.TurnTaken, n_classes: int) -> Iterator[ReleasedBits]:
 
 
 def votes(bits: int, n_classes: int, times: int, n_bytes: int, n_votes: int) -> ReleasedBits:
-    """Return what votes of so many bits have released about one sample: ``n_votes`` of them in so many bytes.
+    """Return what votes of ``bits`` bits have released about one sample: ``n_votes`` votes in ``n_bytes`` bytes.
 
     >>> votes(16, 2, times=1, n_bytes=300, n_votes=100)
     ReleasedBits(kind='votes', about='predicted', times=1, said=16, sent=24.0)
@@ -83,7 +84,7 @@ def votes(bits: int, n_classes: int, times: int, n_bytes: int, n_votes: int) -> 
 
 
 def added_up(releases: Iterable[ReleasedBits]) -> list[ReleasedBits]:
-    """Return one release of each kind: all of them together.
+    """Return one release of each kind: the sum of all releases of that kind.
 
     >>> added_up([ReleasedBits("rewards", "training", 1, 1.0, 0.5)] * 3)
     [ReleasedBits(kind='rewards', about='training', times=3, said=3.0, sent=1.5)]
@@ -98,7 +99,7 @@ def added_up(releases: Iterable[ReleasedBits]) -> list[ReleasedBits]:
 
 
 def _release(kind: str, about: About, said: Bits | ClassCodes | Levels, scores: int) -> ReleasedBits:
-    """Return a release of one array, in which a sample has so many scores where it is of scores."""
+    """Return the release of one array; if it holds scores, each sample has ``scores`` of them."""
     match said:
         case Levels():
             n, bits = said.n / scores, float(said.bits * scores)

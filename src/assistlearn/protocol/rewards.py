@@ -26,9 +26,9 @@ PackedHoldout: TypeAlias = ClassCodes | Levels
 
 
 def pack_reward(reward: Reward, codes: Codes) -> PackedReward:
-    """Return a reward in its smaller form. Its owner does this once; everybody passes it on as it came.
+    """Return a reward in its smaller form. Its owner packs it once; all others pass it on unchanged.
 
-    ``codes`` are the labels of its samples. Whoever reads the reward has them, and scores need fewer bits for that.
+    ``codes`` are the labels of its samples. The reader has them, too, so that scores need fewer bits.
     """
     return (
         pack_levels(reward.levels, reward.bits, reward.scale, codes)
@@ -38,7 +38,7 @@ def pack_reward(reward: Reward, codes: Codes) -> PackedReward:
 
 
 def unpack_reward(packed: PackedReward, codes: Codes, n_classes: int) -> Reward:
-    """Return the reward on samples with these labels: bits, a score each with two classes, or one per class of more."""
+    """Return the reward on samples with these labels: bits, or scores (one with two classes, else one per class)."""
     if isinstance(packed, Bits):
         return unpack_bits(packed, len(codes))
     n_scores = 1 if n_classes == 2 else n_classes
@@ -69,7 +69,7 @@ def unpack_votes(packed: Levels, n: int, n_classes: int) -> SoftReward:
 
 
 def loudness(said: Reward | HoldoutAnswer, model_weight: float) -> float:
-    """Return how much a kept model changes a sample at the most.
+    """Return the size of the loudest vote of a kept model on any sample.
 
     >>> loudness(SoftReward(np.array([-100, 50], np.int8), scale=0.02, bits=8), model_weight=3.0)
     6.0

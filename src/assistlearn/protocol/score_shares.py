@@ -1,13 +1,15 @@
 """How likely each level of a score is, given what both sides know: the shares that score vectors are coded with.
 
-Scores are coded class by class, all samples of a class before the next. What is known of a score before it is read:
-whether its class is the true one (both sides have the labels), how much probability the classes before have left, and
-the level of the class before. A level counts from the least probability that is told apart, in logarithms, and the
-probabilities of a sample sum to one. So the last class is nearly determined.
+Scores are coded class by class: the scores of all samples for one class, then those for the next. Three things are
+known about a score before it is read: whether its class is the true one (both sides have the labels), how much
+probability the earlier classes have left, and the level of the class before. Levels are logarithms: they count from the
+smallest probability that is distinguished. The probabilities of a sample sum to one, so that the last class is nearly
+determined.
 
-From coarse to fine, each of three contexts counts the levels that came in it. It takes the shares of the coarser one
-for some levels that came before any did. In the two coarse ones, a level that came makes its neighbours likelier. In
-the finest one it does not, and the more different levels came there, the more the coarser one has to say.
+There are three contexts, from coarse to fine. Each counts the levels that occurred in it. The shares of the coarser
+context are added, as if some levels had occurred already. In the two coarse contexts, a level that occurred makes its
+neighbours likelier, too. In the finest context it does not. There, the shares of the coarser context weigh more, the
+more different levels occurred.
 
 All counts are whole numbers and the rest is sums, products and quotients, so that both sides have the same shares.
 """
@@ -29,31 +31,31 @@ Places: TypeAlias = NDArray[np.int64]
 Small: TypeAlias = NDArray[np.uint8]
 
 TRUST = 4
-"""How many levels the shares of a coarser context stand for in a coarse one."""
+"""In a coarse context, the shares of the coarser one weigh as much as this many levels."""
 
 TRUST_PER_LEVEL = 2
-"""How many they stand for in the finest one, for each different level that came there."""
+"""In the finest context, they weigh as much as this many levels for each different level that occurred there."""
 
 STEPS = 16
-"""In how many steps a context tells levels apart, at the most."""
+"""The most steps in which a context distinguishes levels."""
 
 OWN = 8
-"""What a level that came counts for itself; it counts once for each of its neighbours."""
+"""How often a level that occurred counts for itself. It counts once for each of its neighbours."""
 
 NEARLY_LAST = 3
-"""From so many classes before the last on, contexts that all classes share do not tell their places apart."""
+"""Contexts that all classes share do not distinguish classes that are this many places before the last one, or more."""
 
 ONE = 1024
-"""The least probability that is told apart, in the whole numbers that probabilities are added up in."""
+"""The smallest probability that is distinguished, in the whole numbers with which probabilities are added up."""
 
 CERTAIN = round(ONE / LEAST)
 """A probability of one, in the same numbers."""
 
 HIGHEST = 10.0
-"""A height above the least probability that is higher than any probability lies."""
+"""A height above the smallest probability that no probability reaches."""
 
 CELLS = 2**20
-"""Shares that are held at a time, at the most."""
+"""The most shares that are in memory at a time."""
 
 
 def code_scores(coder: Coder, shape: tuple[int, int], n_levels: int, scale: float, truth: Codes | None) -> Small:
@@ -64,7 +66,7 @@ def code_scores(coder: Coder, shape: tuple[int, int], n_levels: int, scale: floa
     coder : Coder
         Writes the levels, column after column, or reads them.
     shape : tuple of int
-        The number of samples and of scores that each has.
+        The number of samples, and how many scores each has.
     n_levels : int
         How many levels there are.
     scale : float
@@ -160,36 +162,36 @@ class _Column:
 
 
 class _Rest:
-    """What the classes before have left of each sample's probability, in whole numbers."""
+    """How much of each sample's probability the earlier classes have left, in whole numbers."""
 
     def __init__(self, n: int, n_levels: int, scale: float) -> None:
         self._rest = np.full(n, CERTAIN, dtype=np.int64)
         scale = min(scale, HIGHEST)
         self._worth = np.array([_worth(level * scale) for level in range(n_levels)])
-        self._worth[0] = ONE // 2  # the lowest level stands for all that is less
+        self._worth[0] = ONE // 2  # the lowest level also stands for everything below it
         steps = min(n_levels, STEPS)
         width = scale * n_levels / steps / 2.0
         self._steps = np.array([_worth(step * width) for step in range(2 * steps)])
 
     def take(self, levels: Small) -> None:
-        """Take off what a class has."""
+        """Subtract the probability of a class."""
         self._rest -= self._worth[levels]
         np.maximum(self._rest, 0, out=self._rest)
 
     def steps(self, *, last: bool) -> Places:
-        """Return how much is left, in steps of half a level for the last class and of a level for the others."""
+        """Return how much is left, in half steps for the last class and in whole steps for the others."""
         steps = np.searchsorted(self._steps, self._rest)
         return steps if last else (steps + 1) // 2
 
 
 @lru_cache(maxsize=4_096)
 def _worth(height: float) -> int:
-    """Return a probability from its height above the least, in whole numbers that are the same on every machine."""
+    """Return a probability from its height above the smallest, as a whole number that is the same on every machine."""
     above = Context(prec=20).exp(Decimal(min(height, HIGHEST)))
     return min(int(above * ONE), CERTAIN)
 
 
 def _coarse(levels: Small, n_levels: int) -> Places:
-    """Return levels in a few steps."""
+    """Return levels in at most ``STEPS`` steps."""
     coarse: Places = levels.astype(np.int64)
     return coarse if n_levels <= STEPS else coarse * STEPS // n_levels

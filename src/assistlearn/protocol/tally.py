@@ -1,11 +1,11 @@
-"""What a ledger adds up to: how much each other agent has asked of this one, and been told, since the first entry.
+"""The sums of a ledger: how much each other agent has asked of this one, and been told, since the first entry.
 
 A message counts for one thing, by its type:
 
 ========== ======== =================================================================
 message    counts   its amount
 ========== ======== =================================================================
-open       runs     1 for a run that is not open; once it is forgotten, it is not
+open       runs     1 for a run that is not open yet, or was forgotten
 take-turn  turns    1 for a turn that was not the last one asked for
 take-again turns    the same
 align      ids      how many ids are asked about, found or not
@@ -14,9 +14,10 @@ turn-taken bits     8 times its bytes on the wire
 scores     bits     8 times its bytes on the wire
 ========== ======== =================================================================
 
-A request whose bytes are those of the last one counted in its run counts nothing again, nor does such an answer (votes
-on the same samples, as long as these are aligned): a network that repeats a message, or a crash after which it is sent
-once more, costs nothing. What was counted stays counted; nothing but a run's own turns ends with the run.
+A request with the same bytes as the last one that was counted in its run counts nothing, and neither does such an
+answer. (Votes on the same samples count nothing as long as these are aligned.) So it costs nothing if a network repeats
+a message, or if a message is sent again after a crash. What was counted stays counted; only the counts of a single run
+end when the run is forgotten.
 """
 
 from __future__ import annotations
@@ -54,14 +55,14 @@ UNITS: dict[str, str] = {
     type_of(TurnTaken): "bits",
     type_of(Scores): "bits",
 }
-"""What each type of message counts for."""
+"""The unit in which each type of message is counted."""
 
 Span: TypeAlias = Literal["all", "day", "run"]
 """Since the first entry; on one day, in UTC; in one run."""
 
 
 class RunCount(msgspec.Struct, forbid_unknown_fields=True):
-    """One run that is open: what was counted in it, and what was counted last."""
+    """One run that is open: what was counted in it, and the last turn, request and answer that were counted."""
 
     units: dict[str, int] = {}
     turn: int | None = None
@@ -78,7 +79,7 @@ class PeerCount(msgspec.Struct, forbid_unknown_fields=True):
     runs: dict[str, RunCount] = {}
 
     def used(self, unit: str, span: Span, day: str, run: str) -> int:
-        """Return how much was counted; ``day`` is today, as in 2030-12-31."""
+        """Return how much of a unit was counted in a span; ``day`` is today, such as 2030-12-31."""
         if span == "run":
             return self.runs[run].units.get(unit, 0) if run in self.runs else 0
         if span == "day":
@@ -88,16 +89,16 @@ class PeerCount(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Claim:
-    """What a message is to be counted for.
+    """What a message counts for.
 
     Attributes
     ----------
     amount : int
         How much.
     check : callable
-        Raises where that is too much, given what was counted before, the amount, and the day.
+        Raises an error if that is too much. It is given what was counted before, the amount and the day.
     turn : int or None
-        The turn asked for, where it is one.
+        The turn that is asked for, if the message asks for one.
     """
 
     amount: int
@@ -116,11 +117,11 @@ class Tally(msgspec.Struct, forbid_unknown_fields=True):
     decisions: dict[str, Decision] = {}
 
     def consented(self, now: datetime) -> list[str]:
-        """Return to whose runs the owner has consented, for whatever purpose, and still does."""
+        """Return the initiators to whose runs the owner consents now, for any purpose."""
         return sorted({decision.initiator for decision in self.decisions.values() if decision.holds(now)})
 
     def of(self, peer: str) -> PeerCount:
-        """Return what was counted of one agent."""
+        """Return what was counted for one other agent."""
         return self.peers.get(peer, PeerCount())
 
     def take(self, entry: Entry) -> None:
@@ -154,5 +155,5 @@ class Tally(msgspec.Struct, forbid_unknown_fields=True):
         if type == type_of(Open):
             return True
         if type == type_of(Predict):
-            return False  # the same bytes may mean other samples, which only whoever has aligned them can tell
+            return False  # the same bytes may mean other samples: that depends on the last alignment
         return digest in (known.asked, known.said) or (turn is not None and turn == known.turn)

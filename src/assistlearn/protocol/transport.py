@@ -1,4 +1,4 @@
-"""The transport: one verb, bytes to an agent and bytes back."""
+"""The transport: it carries the bytes of a request to an agent, and the bytes of the reply back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words that come from outside: short, and without anything that a terminal or a reader's eye would obey."""
+"""Texts that come from other agents: short, and without characters that control a terminal or mislead a reader."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ LONGEST_NAME = 80
 
 _NAMES = {"initiator": LONGEST_NAME, "agent": LONGEST_NAME, "run": LONGEST_NAME}
 _JOINERS = "\u200c\u200d"
-"""Not to be seen, but part of how Persian and Hindi are written."""
+"""These are invisible, but Persian and Hindi cannot be written without them."""
 
 
 def check_words(message: Message) -> None:
-    r"""Raise if a text of a message is too long, or holds line ends, terminal escapes or marks that turn text around.
+    r"""Raise if a text of a message is too long, or holds line ends, terminal escapes or marks that reverse text.
 
     >>> from assistlearn.protocol.messages import Open
     >>> check_words(Open(run="r", initiator="bank", purpose="a\x1b[2J", alignment="psi", overlap="abstain"))
@@ -39,14 +39,14 @@ def check_words(message: Message) -> None:
                 f"{longest:,} are taken."
             )
         strange = next((letter for letter in text if not _seen(letter)), None)
-        if strange is not None and field != "run":  # what is wrong with a run's name is said where it is checked
+        if strange is not None and field != "run":  # the name of a run has a check of its own
             raise ProtocolError(
                 f"The {field} of {type_of(message)!r} holds {strange!a}, which is no letter: write it without."
             )
 
 
 def shown(text: str, longest: int = LONGEST) -> str:
-    r"""Return a text of others as it may be logged and shown: on one line, cut where it is long.
+    r"""Return another agent's text so that it can be logged and shown: on one line, and cut if it is long.
 
     >>> shown("Grüße\x1b[31m\n\u202e"), shown("abcdef", longest=3)
     ('Grüße\\x1b[31m\\n\\u202e', 'abc...')
@@ -56,9 +56,9 @@ def shown(text: str, longest: int = LONGEST) -> str:
 
 
 def mixed_scripts(text: str) -> str:
-    r"""Return a text that has letters of several scripts with all but the Latin ones spelled out; else nothing.
+    r"""Return a text that mixes scripts, with the letters that are not Latin spelled out; otherwise an empty text.
 
-    Such letters can look like Latin ones.
+    Letters of other scripts can look like Latin ones.
 
     >>> mixed_scripts("b\u0430nk"), mixed_scripts("bank"), mixed_scripts("\u0431\u0430\u043d\u043a")
     ('b\\u0430nk', '', '')
@@ -70,7 +70,7 @@ def mixed_scripts(text: str) -> str:
 
 
 def _script(letter: str) -> str:
-    """Return the script of a letter, by the first word of its name; that of everything else is Latin here."""
+    """Return the script of a letter: the first word of its Unicode name. Whatever is no letter counts as Latin."""
     return unicodedata.name(letter, "LATIN").partition(" ")[0] if letter.isalpha() else "LATIN"
 
 

@@ -1,1 +1,1 @@
-"""The initiator's side of a run: set up, aligned, trained, predicted with, forgotten."""
+"""The initiator's side of a run: create it, align samples, train, predict and forget."""

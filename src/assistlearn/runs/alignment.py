@@ -23,7 +23,7 @@ STARTS_ANEW = 3
 
 
 def align(run: OpenRun) -> Rows:
-    """Return the initiator's rows that take part, settled with every helper."""
+    """Open the run, settle with every helper which samples take part, and return the initiator's rows of them."""
     open_everywhere(run)
     rows: Rows | None = run.folder.samples()
     if rows is not None:
@@ -58,8 +58,8 @@ def align(run: OpenRun) -> Rows:
 def in_order_of_ids(ids: Ids) -> Rows:
     """Return the positions of ids in the order of their texts.
 
-    A table may be sorted by its labels. Where these are to stay with the initiator, all of them or those of hold-out
-    samples, the order in which it asks about people must not tell of them.
+    A table may be sorted by its labels. Where all labels, or those of hold-out samples, stay with the initiator, the
+    order in which it asks about people must not reveal them.
     """
     return ids.take(np.arange(len(ids))).arg_sort().to_numpy().astype(np.int64)
 
@@ -72,11 +72,11 @@ class Matching:
     run : OpenRun
         The run.
     helper : str
-        With whom.
+        The helper's name.
     ids : Ids
         The samples.
     purpose : {"train", "predict"}
-        What for.
+        What the samples are for.
     minimum : Minimum, optional
         How many of them the helper must hold; by default as many as training needs.
     """
@@ -103,7 +103,7 @@ class Matching:
         self._side.confirm(self._ask(2, self._side.settle(kept)))
 
     def settle_anew(self, kept: Bools) -> None:
-        """Settle the samples; a helper that has started anew since the first step takes it again."""
+        """Settle the samples; if the helper was started anew since the first step, repeat that step."""
         for _ in range(STARTS_ANEW):
             try:
                 return self.settle(kept)

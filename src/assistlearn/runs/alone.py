@@ -1,6 +1,6 @@
-"""The initiator alone, to compare with: the same learner, columns, samples and rules, and as many models.
+"""The initiator alone, as a baseline: the same learner, columns, samples and rules, and as many models.
 
-One that has labels and no features knows the shares of the classes, and no more.
+An initiator that has labels alone knows the shares of the classes, and no more.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from assistlearn.session.local_participant import LocalParticipant
 
 @dataclass(frozen=True)
 class Alone:
-    """What the initiator has when it is alone.
+    """Trains the initiator alone.
 
     Attributes
     ----------
     plan : Plan
-        That of the run.
+        The plan of the run.
     agent : Agent
-        A fresh one, of the initiator's learner.
+        A fresh agent with the initiator's learner.
     samples : callable
         Returns the initiator's rows of the samples to train on, and of the hold-out samples.
     labels, codes, n_classes, weights
         As in :func:`~assistlearn.runs.setup.set_up`, of all samples.
     own : ndarray or None
-        Its columns as numbers, where a combination may look at them.
+        The initiator's columns as numbers, where a combination may use them.
     holdout_words, roles
         As in :func:`~assistlearn.runs.setup.set_up`: the same samples are held out.
     """
@@ -51,7 +51,7 @@ class Alone:
     roles: Codes | None = None
 
     def __call__(self, n_models: int) -> HoldoutVotes:
-        """Train with so many models at the most, and return the votes on the hold-out samples."""
+        """Train at most ``n_models`` models, and return the votes on the hold-out samples."""
         plan, name = replace(self.plan.at_home(), n_rounds=n_models, order="chain"), self.agent.name
         task = self.labels, self.codes, self.n_classes, self.weights
         made = set_up(plan, [name], *task, own=self.own, holdout_words=self.holdout_words, roles=self.roles)
@@ -66,21 +66,21 @@ class Alone:
 
 @dataclass(frozen=True)
 class LabelsAlone:
-    """What an initiator has alone that has labels and no features: their shares.
+    """The baseline of an initiator that has labels alone: the shares of the classes.
 
     Attributes
     ----------
     holdout : HoldOut
-        The hold-out samples; it knows the shares of the classes among the others.
+        The hold-out samples. It also knows the shares of the classes among the training samples.
     """
 
     holdout: HoldOut
 
     def __call__(self, n_models: int) -> HoldoutVotes:
-        """Return that nobody votes on the hold-out samples, so that the shares decide; there are no models."""
+        """Return no votes on the hold-out samples, so that the shares of the classes decide; there are no models."""
         return self.holdout.votes_of(0)
 
 
 def alone_of(made: SetUp, own: Alone) -> Alone | LabelsAlone:
-    """Return what the initiator of a run has alone: its own models, or where it has no features the labels' shares."""
+    """Return the baseline of a run: the initiator's own models, or the shares of the classes if it has labels alone."""
     return own if made.prior is None or made.holdout is None else LabelsAlone(made.holdout)

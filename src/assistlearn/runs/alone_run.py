@@ -17,8 +17,8 @@ from assistlearn.storage.removing import remove_tree
 def alone_on(run: OpenRun, rows: Rows) -> Prediction:
     """Return what the initiator alone predicts, trained on the samples of a run.
 
-    It has as many turns as all agents of the run have together. Nothing of it is kept. One that has labels alone
-    predicts their shares in the run.
+    It has as many turns as all agents of the run have together. Nothing of this training is kept. An initiator that has
+    labels alone predicts the shares of the classes in the run.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def alone_on(run: OpenRun, rows: Rows) -> Prediction:
     if run.settings.label_only:
         return decided(run, rows, {})
     home = run.folder.path / ALONE
-    remove_tree(home)  # of an earlier try
+    remove_tree(home)  # left by an earlier try
     home.mkdir()
     try:
         single = _single(run)

@@ -13,9 +13,9 @@ from assistlearn.runs.open_run import OpenRun
 def open_everywhere(run: OpenRun) -> None:
     """Open a run at every agent.
 
-    Where an owner must consent first, all the others are asked whether they allow the run before anything is said, and
-    the error names everybody who does not. A run that some do not allow is opened at no further agent: to open one is
-    counted there.
+    If an owner must consent first, the other helpers are asked, too, whether they allow the run, so that the error
+    names everybody who does not. A run that somebody does not allow is opened at no further agent, because opening a
+    run is counted there.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def open_everywhere(run: OpenRun) -> None:
 
 
 def withdraw(run: OpenRun) -> dict[str, m.Consent | None]:
-    """Tell every helper that its owner is asked no longer; return the answers, None of those that know no requests."""
+    """Withdraw the request at every helper; return the answers, None for helpers that have no inbox."""
     return {name: _asked(run, name, withdrawn=True) for name in run.settings.helpers}
 
 
@@ -69,7 +69,7 @@ def opening_of(run: OpenRun) -> m.Open:
 
 
 def _asked(run: OpenRun, helper: str, withdrawn: bool = False) -> m.Consent | None:
-    """Ask a helper's owner for consent; None of a helper that has no inbox, or is no longer in the run."""
+    """Ask a helper's owner for consent; return None for a helper that has no inbox, or is no longer in the run."""
     if helper in run.folder.left():
         return None
     plan = run.settings.plan
@@ -87,7 +87,7 @@ def _asked(run: OpenRun, helper: str, withdrawn: bool = False) -> m.Consent | No
 
 
 def _check_all_allow(missing: dict[str, m.Consent]) -> None:
-    """Raise where somebody's consent is missing; every one is named."""
+    """Raise an error that names every helper whose owner's consent is missing."""
     if not missing:
         return
     words = " ".join(_in_words(helper, answer) for helper, answer in missing.items())
@@ -96,7 +96,7 @@ def _check_all_allow(missing: dict[str, m.Consent]) -> None:
 
 
 def _in_words(helper: str, answer: m.Consent) -> str:
-    """Return how a request stands, in words; those of the helper are cut where they are long."""
+    """Return the state of a request, in words; long texts of the helper are cut."""
     since = f"since {shown(answer.since, 16).removesuffix('...').replace('T', ' ')} UTC"
     request = f"request {shown(answer.request, 12)}"
     text = shown(answer.text, 500)

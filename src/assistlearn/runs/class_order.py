@@ -1,10 +1,10 @@
 """The secret order of the classes: which code stands for which class in the messages of a run.
 
-A learner's sums, its ties and the folds it is scored on depend on the order of the class codes, so that chance in this
-order is chance in the result: for two classes, a logistic regression differs in the last digit. The order therefore
-follows from the initiator's table, the seed, and a key that the initiator draws once and keeps to itself: the same run
-again has the same order, and a helper, who knows the seed and may guess at the table, still cannot tell it. The same
-order twice tells a helper nothing new, since the labels behind it are the same, too.
+A learner's sums, its ties and the folds it is scored on depend on the order of the class codes. If the order were
+random, the result would be, too: for two classes, a logistic regression differs in the last digit. The order therefore
+follows from the initiator's table, the seed, and a key that the initiator draws once and keeps to itself. The same run
+again has the same order. A helper knows the seed and may guess the table, but cannot know the order without the key.
+The same order twice tells a helper nothing new, since the labels behind it are the same, too.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def secret_order(key: bytes, fingerprint: str, seed: int, n_classes: int) -> lis
     Parameters
     ----------
     key : bytes
-        The initiator's own, see :func:`own_key`.
+        The initiator's own key, see :func:`own_key`.
     fingerprint : str
-        Of the initiator's table, labels included: another table has another order.
+        The fingerprint of the initiator's table, labels included: another table has another order.
     seed : int
-        Of the run.
+        The seed of the run.
     n_classes : int
         How many classes there are.
 
@@ -54,10 +54,11 @@ def secret_order(key: bytes, fingerprint: str, seed: int, n_classes: int) -> lis
 
 
 def secret_words(key: bytes, fingerprint: str, seed: int) -> list[int]:
-    """Return secret numbers from which is drawn who is held out.
+    """Return secret numbers from which the hold-out samples are drawn.
 
-    A helper knows the labels of training samples, who is held out, and the seed of the run. Were who is held out drawn
-    from that seed, class by class, it could work out the labels of the others. The numbers are too many to be guessed.
+    A helper knows the labels of training samples, which samples are held out, and the seed of the run. If hold-out
+    samples were drawn from that seed, class by class, it could work out their labels. The secret numbers have 256 bits,
+    so that nobody can guess them.
 
     >>> secret_words(b"known to the initiator alone", "a table", 0)[:2]
     [3765555809, 842490401]
@@ -87,7 +88,7 @@ def own_key(home: Path) -> bytes:
 
 
 def _draw(path: Path) -> None:
-    """Write a new key that only its owner may read, whole or not at all; of two runs that do so, the first wins."""
+    """Write a new key that only its owner may read, whole or not at all. If two runs do so at once, the first wins."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # with mode 0600
     fresh = Path(name)

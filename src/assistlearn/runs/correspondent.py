@@ -24,13 +24,13 @@ class Correspondent:
     Parameters
     ----------
     agent : str
-        Whom.
+        The agent's name.
     transport : Transport
         What carries the bytes.
     ledger : Ledger, optional
         Where every message is recorded before it goes out, and as it comes in.
     log : EventLog, optional
-        Where it is told that the agent was asked, and has answered.
+        The log, for the events that the agent was asked, and has answered.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Correspondent:
         return reply
 
     def ask_any(self, request: Message) -> Encoded:
-        """Return the agent's reply, whatever it is, and the bytes that it came in."""
+        """Return the agent's reply, of any type, and its bytes."""
         sent = Encoded.of(request)
         self._record("sent", request.run, type_of(request), sent.content)
         begun = time.monotonic()

@@ -40,7 +40,7 @@ def write_run(
     Parameters
     ----------
     folder : RunFolder
-        Where.
+        The folder of the run.
     run : str
         Its name.
     initiator : AgentDescription
@@ -54,9 +54,9 @@ def write_run(
     files : dict of str to str
         The agents' files that are on this machine.
     goes_on : RunFolder, optional
-        A finished run that it goes on from: what it needs of that is copied.
+        A finished run that this one goes on from: what is needed of it is copied.
     **places
-        What that way needs to know beside.
+        Further facts for the settings, such as what is needed to reach the agents.
     """
     plan.check_for_runs()
     _check_labels(initiator, plan)
@@ -83,7 +83,7 @@ def write_run(
     known_by = "" if plan.make_method().keeps_labels else table.fingerprint
     key = own_key(initiator.models)
     order, words = secret_order(key, known_by, plan.seed, len(classes)), secret_words(key, known_by, plan.seed)
-    order = order if goes_on is None else goes_on.permutation()  # in which the models that are kept answer
+    order = order if goes_on is None else goes_on.permutation()  # the order in which kept models answer
     folder.path.mkdir(parents=True, exist_ok=True)
     with locked(folder.path, alone=True):
         if folder.exists:  # another command has begun one in the meantime
@@ -112,7 +112,7 @@ def _check_labels(initiator: AgentDescription, plan: Plan) -> None:
 
 
 def check_new(run: str, descriptions: Sequence[AgentDescription]) -> None:
-    """Refuse a name that an agent has a run of already."""
+    """Refuse the name of a run that one of the agents has already."""
     for description in descriptions:
         if RunStore(run_folder(description.models, run)).exists:
             raise RunError(

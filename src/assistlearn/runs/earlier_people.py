@@ -1,4 +1,4 @@
-"""Who of an earlier run takes part again: those of whom all is as it was come first, in the order that they had."""
+"""The people of an earlier run who take part again. Those with no change come first, in their earlier order."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class EarlierPeople:
     Attributes
     ----------
     earlier : EarlierRun
-        That run.
+        The earlier run.
     rows : ndarray of int
-        The rows.
+        The initiator's rows.
     places : ndarray of int
-        Where they stood there; -1 for new people.
+        The position of each of them among the samples of the earlier run; -1 for new people.
     same : ndarray of bool
-        Of whom all is as it was: the label, and being held out or not.
+        For whom nothing has changed: neither the label, nor whether they are held out.
     """
 
     earlier: EarlierRun
@@ -41,7 +41,7 @@ class EarlierPeople:
     def of(cls, run: OpenRun, labelled: Rows) -> EarlierPeople | None:
         """Return the labelled rows in their new order; None in a run that goes on from no other.
 
-        Labels of people who were held out are not compared: whoever hears that one differs would learn of it.
+        Labels of people who were held out are not compared: a helper that hears of a change would learn of the label.
         """
         earlier = EarlierRunFolder(run.folder.path).read()
         if earlier is None:
@@ -60,22 +60,22 @@ class EarlierPeople:
         return cls(earlier, labelled[order], places[order], same[order])
 
     def kept(self, kept: Bools) -> EarlierPeople:
-        """Return those of them that take part."""
+        """Return only the rows that take part."""
         return EarlierPeople(self.earlier, self.rows[kept], self.places[kept], self.same[kept])
 
     @property
     def roles(self) -> Codes:
-        """What each of them was."""
+        """What each of them was in the earlier run: new, trained on or held out."""
         held_out = self.earlier.aside[self.places]
         return np.where(self.places < 0, NEW, np.where(held_out, HELD_OUT, TRAINED_ON))
 
     def write(self, run: OpenRun) -> None:
-        """Keep whom the run begins with, and what each of its samples was."""
+        """Write with which earlier samples the run begins, and what each of its own samples was before."""
         still = np.zeros(len(self.earlier.aside), dtype=bool)
         still[self.places[self.same]] = True
         EarlierRunFolder(run.folder.path).write_people(still, self.roles)
 
 
 def roles_of(run: OpenRun) -> Codes | None:
-    """Return what each sample of a run was in the one that it goes on from; None where it goes on from no other."""
+    """Return what each sample of a run was in the earlier run; None in a run that goes on from no other."""
     return EarlierRunFolder(run.folder.path).roles()

@@ -1,14 +1,14 @@
-"""What a run that goes on from an earlier one keeps of it in its own folder: it needs the other no more.
+"""What a run keeps, in its own folder, of the earlier run that it goes on from. It then needs no other folder.
 
 ::
 
     earlier/facts.json     which run it was, with whom, how it was trained, and whose turns its result is made of
     earlier/people.npy     who took part, as digests of their ids
     earlier/codes.npy      the class codes of those who were trained on
-    earlier/aside.npy      which of them were held out
-    earlier/held.npy       which of them each agent held
-    earlier/000003.msg     what was answered in each turn, about all samples
-    earlier/still.npy      whom the new run begins with: those of whom all is as it was
+    earlier/aside.npy      which samples were held out
+    earlier/held.npy       which samples each agent held
+    earlier/000003.msg     the answer to each turn, about all samples
+    earlier/still.npy      which samples the new run begins with: those for which nothing has changed
     earlier/roles.npy      of each sample of the new run: new, trained on before, or held out before
     earlier/goes_on.json   what has changed, and which turns are taken again; written last
 """
@@ -32,7 +32,7 @@ from assistlearn.storage.file_digests import FileDigests
 
 @dataclass(frozen=True)
 class EarlierRun:
-    """A finished run, as far as another needs it to go on.
+    """What another run needs of a finished run to go on from it.
 
     Attributes
     ----------
@@ -94,14 +94,14 @@ class EarlierRunFolder:
         return (self._folder / "facts.json").exists()
 
     def write(self, earlier: EarlierRun, turns: dict[int, bytes]) -> None:
-        """Keep a run, and what was answered in its turns."""
+        """Keep an earlier run, and the answers to its turns."""
         arrays = {"people": earlier.people, "codes": earlier.codes, "aside": earlier.aside, "held": earlier.held}
         files = {self._folder / f"{name}.npy": storage.array_bytes(values) for name, values in arrays.items()}
         files |= {self._turn(number): content for number, content in turns.items()}
         self._files.write(files | {self._folder / "facts.json": storage.json_bytes(earlier.facts)})
 
     def read(self) -> EarlierRun | None:
-        """Return the run; None where there is none."""
+        """Return the earlier run; None where there is none."""
         if not self.exists:
             return None
         path = self._folder / "facts.json"
@@ -109,13 +109,13 @@ class EarlierRunFolder:
         return EarlierRun(facts, *(self._array(name) for name in ("people", "codes", "aside", "held")))
 
     def turn(self, number: int) -> m.TurnTaken:
-        """Return what was answered in a turn."""
+        """Return the answer to a turn of the earlier run."""
         reply = kept_now(self._files.read(self._turn(number)))
         assert isinstance(reply, m.TurnTaken)
         return reply
 
     def write_people(self, still: Bools, roles: Codes) -> None:
-        """Keep whom the new run begins with, and what each of its samples was before."""
+        """Keep with which earlier samples the new run begins, and what each of its own samples was before."""
         arrays = {"still": still, "roles": roles}
         self._files.write({self._folder / f"{name}.npy": storage.array_bytes(each) for name, each in arrays.items()})
 

@@ -1,4 +1,4 @@
-"""The folder of a finished run, read once by whoever predicts with it again and again."""
+"""The folder of a finished run, for repeated predictions: each file is read only once."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from assistlearn.runs.folder import RunFolder
 
 
 class FinishedFolder(RunFolder):
-    """The folder of a run that nobody changes any more, because whoever has it open has locked it.
+    """The folder of a finished run. Nobody can change it, because the process that has opened it has locked it.
 
     Parameters
     ----------
     path : path
-        Where.
+        The folder.
     """
 
     def permutation(self) -> list[int]:
@@ -22,7 +22,7 @@ class FinishedFolder(RunFolder):
         return self._permutation
 
     def combination(self) -> bytes | None:
-        """Return what the initiator has learned to make of the votes; None where they are added up."""
+        """Return the learned combination, as bytes; None where votes are added up."""
         return self._combination
 
     def result(self) -> dict[str, Any] | None:

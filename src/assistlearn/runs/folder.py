@@ -1,26 +1,26 @@
-"""A run at the initiator, in a folder: settings, turns, events and the result; enough to go on after a crash.
+"""The folder of a run at the initiator: settings, turns, events and the result; enough to resume after a crash.
 
 ::
 
     settings.json         what was agreed on: agents, method, rounds, seed, classes, how samples are matched
-    secret.json           the secret permutation of the class codes, and of who is held out (never sent)
+    secret.json           the secret permutation of the class codes, and what decides who is held out (never sent)
     samples.npy           the initiator's rows that take part
     people.npy            digests of their ids, so that a run that goes on from this one knows them again
     earlier/              what is kept of an earlier run that this one goes on from (earlier_run_folder.py)
     told.npy              the class codes that helpers are told, where the true ones stay with the initiator
-    held.npy              which of them each helper holds, a bit each
+    held.npy              which samples each helper holds, a bit each
     turns/000007.msg      the answer to each turn, as it came
     whole/000001.msg      the answer about all samples, to a turn that was taken again
     left.json             agents that were gone, and from which turn on the run went on without them
     events.jsonl          what happened, one fact per line, as it happens
-    combination.bin       what the initiator has learned to make of the votes, where they are not just added up
+    combination.bin       the learned combination, where votes are not just added up
     result.json           the contributions, the stop reason, the bytes
     alone/                in a pilot, while it works: the initiator without help
     opened/000003.npy     in a pilot: the losses on each block of samples that was opened, alone and with help
     worth.json            in a pilot: its answer
     digests.txt           the digests of the files, to notice one that has changed
     serve.token           what clients of a prediction service must send (assistlearn serve)
-    lock                  who uses the folder; whether anybody does, the operating system knows
+    lock                  which process uses the folder; the lock itself is the operating system's
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from assistlearn.storage.file_digests import FileDigests
 from assistlearn.storage.removing import remove_tree
 
 ALONE, OPENED = "alone", "opened"
-"""Where, in a pilot, the initiator is trained without help, and where the losses on opened samples are."""
+"""Folders of a pilot: for the training of the initiator without help, and for the losses on opened samples."""
 
 TOKEN_FILE = "serve.token"  # noqa: S105  the name of a file
-"""What clients of a prediction service must send; it is there once the run was served."""
+"""The file with what clients of a prediction service must send. It exists once the run was served."""
 
 FILES = (
     "secret.json",
@@ -68,10 +68,10 @@ FILES = (
     LOCK,
     TOKEN_FILE,
 )
-"""What a run has in its folder, beside its turns."""
+"""The files that a run has in its folder."""
 
 NAMES = ("turns", "held", "whole", "earlier", ALONE, OPENED, *FILES)  # the second was written by older releases
-"""All that a run has in its folder."""
+"""All files and folders that a run has in its folder."""
 
 
 class RunFolder:
@@ -80,7 +80,7 @@ class RunFolder:
     Parameters
     ----------
     path : path
-        Where.
+        The folder.
     """
 
     def __init__(self, path: Path) -> None:
@@ -93,7 +93,7 @@ class RunFolder:
         return (self.path / "settings.json").exists()
 
     def write_settings(self, settings: RunSettings, permutation: list[int], holdout_words: Sequence[int] = ()) -> None:
-        """Write what was agreed on, and the secret."""
+        """Write the run's settings, and its secret."""
         secret = {"permutation": permutation, "holdout": [*holdout_words]}
         self._files.write({self.path / "secret.json": storage.json_bytes(secret)})
         storage.write_json(self.path / "settings.json", with_beside(settings.to_dict(), self.path))
@@ -108,7 +108,7 @@ class RunFolder:
             storage.write_json(self.path / "settings.json", with_beside(facts, self.path))
 
     def settings(self) -> RunSettings:
-        """Return what was agreed on."""
+        """Return the run's settings."""
         path = self.path / "settings.json"
         if not path.exists():
             raise RunError(f"{self.path} holds no run: {path.name} is missing. Name the folder of a run.")
@@ -116,7 +116,7 @@ class RunFolder:
         return RunSettings.from_dict(located(facts, self.path), str(path))
 
     def holdout_words(self) -> list[int]:
-        """Return the secret numbers from which is drawn who is held out; none in runs where the seed decides it."""
+        """Return the secret numbers from which the hold-out samples are drawn; none in runs where the seed decides."""
         path = self.path / "secret.json"
         words: list[int] = storage.json_of(self._files.read(path), path).get("holdout", [])
         return words
@@ -182,7 +182,7 @@ class RunFolder:
         return self._files.read(path) if path.exists() else None
 
     def write_whole_turn(self, number: int, reply: bytes) -> None:
-        """Keep the answer about all samples, to a turn that was taken again and of which only what is new came."""
+        """Keep the answer about all samples, to a turn that was taken again: only its new part was sent."""
         self._files.write({self.path / "whole" / f"{number:06d}.msg": reply})
 
     def whole_turn(self, number: int) -> bytes | None:
@@ -216,16 +216,16 @@ class RunFolder:
         return EventLog(self.events)
 
     def write_combination(self, content: bytes) -> None:
-        """Keep what the initiator has learned to make of the votes."""
+        """Keep the learned combination."""
         self._files.write({self.path / "combination.bin": content})
 
     def combination(self) -> bytes | None:
-        """Return what the initiator has learned to make of the votes; None where they are added up."""
+        """Return the learned combination, as bytes; None where votes are added up."""
         path = self.path / "combination.bin"
         return self._files.read(path) if path.exists() else None
 
     def write_result(self, result: dict[str, Any]) -> None:
-        """Write the end of the run; from now on it is finished."""
+        """Write the result; from now on the run is finished."""
         self._files.write({self.path / "result.json": storage.json_bytes(result)})
 
     def result(self) -> dict[str, Any] | None:
@@ -238,12 +238,12 @@ class RunFolder:
 
     @property
     def lost_result(self) -> bool:
-        """Whether the run was finished once, and its result is gone; to go on makes the same one again."""
+        """Whether the run was finished once, but its result is lost; resuming the run makes the same result again."""
         path = self.path / "result.json"
         return not path.exists() and self._files.noted(path)
 
     def write_opened(self, number: int, losses: Floats) -> None:
-        """Keep the losses on a block of samples that a pilot has opened: a row alone, and one for each set of helpers.
+        """Keep a pilot's losses on a block of opened samples: a row without help, and one for each set of helpers.
 
         When this returns, a crash no longer loses them, and nobody is asked again.
         """
@@ -255,11 +255,11 @@ class RunFolder:
         return [storage.array_of(self._files.read(path), path) for path in paths]
 
     def write_worth(self, worth: dict[str, Any]) -> None:
-        """Write what a pilot has found; from now on it is finished."""
+        """Write the answer of a pilot; from now on it is finished."""
         self._files.write({self.path / "worth.json": storage.json_bytes(worth)})
 
     def worth(self) -> dict[str, Any] | None:
-        """Return what a pilot has found, if it is finished."""
+        """Return the answer of a pilot, if it is finished."""
         path = self.path / "worth.json"
         worth: dict[str, Any] | None = storage.json_of(self._files.read(path), path) if path.exists() else None
         return worth

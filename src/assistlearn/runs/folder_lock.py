@@ -1,7 +1,7 @@
-"""One command at a time in a run's folder: whoever trains or forgets has it alone; those who predict share it.
+"""The lock of a run's folder: a command that trains or forgets has the folder alone; commands that predict share it.
 
 The lock is the operating system's, on the file ``lock`` in the folder. It ends with the process that has it, however
-that ends. The file tells whose it is, so that the other can be named; it stays behind, and means nothing by itself.
+that ends. The file names that process, for error messages. It stays behind, and means nothing by itself.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ NAME = "lock"
 
 @contextmanager
 def locked(folder: Path, *, alone: bool) -> Iterator[None]:
-    """Have a folder, which must exist, while something is done; raise ``RunError`` if another process has it.
+    """Lock a folder, which must exist, during a ``with`` block; raise ``RunError`` if another process has it.
 
     Parameters
     ----------
     folder : path
-        A run's.
+        The folder of a run.
     alone : bool
-        Whether nobody else may use it meanwhile; otherwise only those who want it alone may not.
+        Whether no other process may use it meanwhile; otherwise others may share it.
     """
     try:
         file = (folder / NAME).open("a+", encoding="utf-8")
@@ -51,7 +51,7 @@ def locked(folder: Path, *, alone: bool) -> Iterator[None]:
 
 
 def somebody_works(folder: Path) -> bool:
-    """Return whether another process has a folder alone, as one that trains has; nothing is locked to find out."""
+    """Return whether another process has a folder alone, as training does; this locks nothing."""
     try:
         with (folder / NAME).open("rb") as file:
             return taken_alone(file)
@@ -65,7 +65,7 @@ def _command() -> str:
 
 
 def _holder(file: TextIO) -> str:
-    """Return who has the lock: the last who wrote that it has it, and lives."""
+    """Return who has the lock: the last process in the file that is still running."""
     file.seek(0)
     for line in reversed(file.read().splitlines()):
         pid, _, command = line.partition(" ")
@@ -75,7 +75,7 @@ def _holder(file: TextIO) -> str:
 
 
 def _lives(pid: int) -> bool:
-    if os.name == "nt":  # there it would interrupt the process
+    if os.name == "nt":  # there, os.kill would interrupt the process
         return True
     try:
         os.kill(pid, 0)

@@ -9,12 +9,12 @@ from assistlearn.runs.open_run import OpenRun
 
 
 def forget(run: OpenRun) -> RunForgotten:
-    """Ask every agent to remove what it keeps of the run; its folder goes when all have.
+    """Ask every agent to remove what it keeps of the run; remove the run's folder when all have done so.
 
     Returns
     -------
     forgotten : RunForgotten
-        How many models each agent has removed, 0 where it does not know the run any more; and who did not, and why.
+        How many models each agent has removed, 0 if it no longer knows the run; and which agents did not, and why.
     """
     removed: dict[str, int] = {}
     absent: dict[str, str] = {}

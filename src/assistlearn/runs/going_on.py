@@ -22,10 +22,10 @@ from assistlearn.runs.setup import NEW, TRAINED_ON, SetUp
 from assistlearn.runs.turn_again import TurnAgain
 
 REQUIRE = "require_kept"
-"""Where the settings of a run say that it shall not go on unless every agent still has what it kept."""
+"""A key in a run's settings: whether to refuse to go on if an agent cannot take its turns again."""
 
 KEPT_ONLY = "kept_only"
-"""Where they say that no round is taken afresh after those that are taken again."""
+"""A key in a run's settings: whether training stops after the rounds that are taken again, with no fresh round."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class Schedule:
     Attributes
     ----------
     rounds : list of list of str
-        Who takes a turn in each of the rounds that are taken again: those who take theirs again, in the order that
-        they had, then whoever has none to take again, and takes a fresh one there.
+        The agents that take a turn in each of the rounds that are taken again. First come those that take a turn
+        again, in their earlier order. Then come those that have no turns to take again, and take fresh ones.
     again : mapping of str to mapping of int to int
-        For each agent, by the round, the turn of the earlier run.
+        For each agent and each round, the turn of the earlier run that is taken again.
     """
 
     rounds: Sequence[Sequence[str]] = ()
@@ -46,7 +46,7 @@ class Schedule:
 
     @classmethod
     def of(cls, earlier: EarlierRun, agents: Sequence[str], recalled: Mapping[str, Sequence[int]]) -> Schedule:
-        """Return the schedule of a run in which these agents take turns, some of whom have kept theirs."""
+        """Return the schedule of a run in which these agents take turns; ``recalled`` has the turns that they kept."""
         again = {
             name: {round: turn for round, turn in earlier.turns_of(name).items() if turn in recalled.get(name, ())}
             for name in agents
@@ -61,7 +61,7 @@ class Schedule:
 
 
 def schedule_of(run: OpenRun, made: SetUp, n_samples: int) -> Schedule:
-    """Return which turns are taken again; ask the agents the first time, and say what has changed."""
+    """Return which turns are taken again. The first time, ask the agents, and log what has changed."""
     folder = EarlierRunFolder(run.folder.path)
     earlier = folder.read()
     if earlier is None:
@@ -84,7 +84,7 @@ def schedule_of(run: OpenRun, made: SetUp, n_samples: int) -> Schedule:
 def turns_again(
     run: OpenRun, made: SetUp, schedule: Schedule, n_samples: int, n_classes: int
 ) -> dict[str, dict[int, TurnAgain]]:
-    """Return, for each agent and by the round, what the initiator knows of the turns that are taken again."""
+    """Return, for each agent and round, what the initiator knows about the turn that is taken again."""
     folder = EarlierRunFolder(run.folder.path)
     earlier = folder.read()
     if earlier is None:
@@ -155,13 +155,13 @@ def _changes(
 
 
 def _relabelled(earlier: EarlierRun, still: Bools, roles: Codes) -> int:
-    """Return of how many people who were trained on the label has changed."""
+    """Return how many people who were trained on have another label now."""
     same = int(np.count_nonzero(still & ~earlier.aside))
     return int(np.count_nonzero(roles == TRAINED_ON)) - same
 
 
 def _require(run: OpenRun, changes: RunGoesOn) -> None:
-    """Refuse to go on where an agent cannot take its turns again, if that was asked for."""
+    """Refuse to go on if an agent cannot take its turns again, where the settings ask for this."""
     if run.settings.places.get(REQUIRE) and changes.anew:
         name, why = next(iter(changes.anew.items()))
         raise RunError(

@@ -1,7 +1,7 @@
 """Several predictions at once: a helper is asked about all their samples together, and each is decided by itself.
 
-What comes out for one of them is what it would have been alone, to the bit: helpers' votes are in whole levels, and the
-initiator's own votes and the decision, which are not, are made for each prediction by itself.
+The result of each prediction is the same as if it were made alone, to the bit. Helpers' votes are in whole levels. The
+initiator's own votes and the decision are not, and so they are computed for each prediction by itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class VotesAtHand:
     Attributes
     ----------
     place : dict of str to int
-        Where each id stands among the votes.
+        The position of each id among the votes.
     votes : AgentVotes
         The votes.
     """
@@ -45,17 +45,17 @@ Outcome: TypeAlias = VotesAtHand | AssistLearnError
 
 
 def votes_on_each(run: OpenRun, helper: str, asked: Sequence[Ids]) -> list[Outcome]:
-    """Ask a helper for the votes on the samples of several predictions; return what it says, one by one.
+    """Ask a helper for the votes on the samples of several predictions; return the outcome of each prediction.
 
-    Where it refuses them together, each is asked for alone: what its owner does not allow of one prediction must not be
-    in the way of another.
+    If the helper refuses them together, it is asked for each prediction alone: one that its owner does not allow must
+    not stop the others.
 
     Parameters
     ----------
     run : OpenRun
         A finished run.
     helper : str
-        Whom.
+        The helper's name.
     asked : sequence of Ids
         The samples of each prediction; an id may be in several of them.
     """
@@ -68,13 +68,13 @@ def votes_on_each(run: OpenRun, helper: str, asked: Sequence[Ids]) -> list[Outco
 
 
 def votes_of_ours(run: OpenRun, ids: Ids, rows: Rows) -> AgentVotes:
-    """Return the initiator's own votes, as one prediction needs them: in the order in which it asks."""
+    """Return the initiator's own votes for one prediction, in the order in which it asks about samples."""
     order = order_of_asking(run, ids)
     return own_votes(run, rows if order is None else rows[order])
 
 
 def looked_up(said: Mapping[str, Outcome], ours: Callable[[], AgentVotes]) -> Asking:
-    """Return how agents are asked whose votes are at hand; ``ours`` gives the initiator's own, or raises."""
+    """Return a way of asking that looks up votes at hand; ``ours`` returns the initiator's own, or raises an error."""
 
     def ask(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
         if agent == run.settings.initiator:

@@ -1,4 +1,4 @@
-"""The ledger of labels: what helpers were told about each person's label, and how much of it that gave away.
+"""The label ledger: what helpers were told about each person's label, and how much that gave away.
 
 It is kept in the initiator's folder, for good, and belongs to no run. A label that helpers were told once is told the
 same again. Where another epsilon is wanted, the label is drawn given what was told before
@@ -6,7 +6,7 @@ same again. Where another epsilon is wanted, the label is drawn given what was t
 That holds as long as a person's label, and the classes there are, stay the same. What was told about another label of
 the same person adds up.
 
-Neither ids nor labels stand in it, but digests under the initiator's own key.
+Ids and true labels are not in it, only their digests under the initiator's own key.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CREATE TABLE IF NOT EXISTS told (
     label TEXT, id BLOB, secret BLOB, epsilon REAL, code INTEGER, PRIMARY KEY (label, id, secret, epsilon)
 ) WITHOUT ROWID
 """
-"""``secret`` is a digest of the true label and of the classes: another one is another secret."""
+"""``secret`` is a digest of the true label and of the classes: if either changes, it is another secret."""
 
 _COLUMNS = {"id": pl.Binary, "secret": pl.Binary, "epsilon": pl.Float64, "code": pl.Int64}
 
@@ -57,7 +57,7 @@ class LabelRelease:
     n_drawn : int
         How many of them were drawn now; the others were told before.
     most_spent : float
-        What all runs so far, this one included, have given away about one person's label at the most: an epsilon.
+        The largest epsilon that all runs so far together, this one included, have given away about a person's label.
     """
 
     codes: Codes
@@ -66,7 +66,7 @@ class LabelRelease:
 
 
 class LabelLedger:
-    """What helpers were told of a label column.
+    """What helpers were told about a label column.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class LabelLedger:
         Raises
         ------
         RefusedError
-            It would be more. Nothing is told then.
+            More than that would be given away. Nothing is told then.
         """
         key = own_key(self._home)
         people = pl.DataFrame(
@@ -131,7 +131,7 @@ class LabelLedger:
         return LabelRelease(codes, int(np.count_nonzero(fresh)), float(spent.max(initial=0.0)))
 
     def spent(self) -> Floats:
-        """Return what was given away about each person that the ledger knows of, over all that was told: epsilons."""
+        """Return, for each person in the ledger, the epsilon that was given away in all."""
         if not self.path.exists():
             return np.zeros(0)
         with self._written() as connection:
@@ -140,7 +140,7 @@ class LabelLedger:
         return each["epsilon"].to_numpy()
 
     def _check(self, others: Floats, same: Floats, epsilon: float, most: float | None) -> Floats:
-        """Return what will have been given away about each person; refuse more than there may be."""
+        """Return the epsilon that will have been given away about each person; refuse more than is allowed."""
         total: Floats = others + np.maximum(same, epsilon)
         if most is not None:
             over, allowed = total > most, f"at most {most:g} may be (privacy.max_label_epsilon)"
@@ -164,7 +164,7 @@ class LabelLedger:
         )
 
     def _secrets(self, ids: Ids, labels: Codes, key: bytes) -> list[bytes]:
-        """Return a digest of each person's true label, of the classes, and of who it is."""
+        """Return, for each person, a digest of the true label, the classes and the id."""
         named = json.dumps([str(each) for each in self._classes]).encode()
         keyed = hashlib.blake2b(named, key=key, digest_size=16, person=b"true label")
         out = []
@@ -180,7 +180,7 @@ class LabelLedger:
 
     @contextmanager
     def _written(self) -> Iterator[sqlite3.Connection]:
-        """Yield a connection that nobody else writes beside; what is done inside is kept whole, or not at all."""
+        """Yield a connection while nobody else can write. All changes are kept, or none of them."""
         try:
             if not self.path.exists():
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -209,7 +209,8 @@ def _spent(told: pl.DataFrame, n: int) -> Floats:
 def _draw(told: pl.DataFrame, labels: Codes, epsilon: float, n_classes: int) -> tuple[Codes, Any]:
     """Return the labels that are told at this epsilon, and which of them were not told before.
 
-    What was told before of the same labels is kept where its epsilon is the same, and else stands beside what is drawn.
+    A label that was told at the same epsilon is told again. Labels that were told at other epsilons change the chances
+    of what is drawn.
     """
     n = len(labels)
     below, above = _neighbour(told, n, epsilon, nearest_above=False), _neighbour(told, n, epsilon, nearest_above=True)
@@ -225,7 +226,7 @@ def _draw(told: pl.DataFrame, labels: Codes, epsilon: float, n_classes: int) -> 
 
 
 def _neighbour(told: pl.DataFrame, n: int, epsilon: float, *, nearest_above: bool) -> tuple[Floats, Codes]:
-    """Return for each of ``n`` people the nearest epsilon above this one, or up to it, and the label told for it."""
+    """Return for each of ``n`` people the nearest epsilon above this one, or up to it, and the label told there."""
     side = pl.col("epsilon") > epsilon if nearest_above else pl.col("epsilon") <= epsilon
     nearest = told.filter(side).sort("epsilon", descending=nearest_above).group_by("place", maintain_order=True).last()
     epsilons, codes = np.full(n, math.inf if nearest_above else 0.0), np.full(n, -1)
@@ -235,6 +236,6 @@ def _neighbour(told: pl.DataFrame, n: int, epsilon: float, *, nearest_above: boo
 
 
 def _chance(n: int) -> Floats:
-    """Return numbers between zero and one from the operating system, which no seed foretells."""
+    """Return random numbers between zero and one from the operating system; they follow from no seed."""
     whole = np.frombuffer(os.urandom(8 * n), dtype="<u8") >> np.uint64(11)
     return whole.astype(np.float64) * 2.0**-53

@@ -1,4 +1,4 @@
-"""Helpers' votes on samples that are matched with them once, and asked for some at a time."""
+"""Helpers' votes on samples. The samples are matched once, and the votes are asked for in parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assistlearn.runs.prediction import AgentVotes, ask_matched
 
 
 class MatchedVotes:
-    """One helper's votes.
+    """One helper's votes on samples that are matched with it.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class MatchedVotes:
         self.held: Bools = self._matching.find()
 
     def settle(self, kept: Bools) -> None:
-        """Settle with the helper which of the samples it will be asked about; one that started anew is told again."""
+        """Settle with the helper which samples it is asked about; match them again first if it was started anew."""
         self._kept = kept
         try:
             self._matching.settle(kept)
@@ -50,7 +50,7 @@ class MatchedVotes:
             self._start_anew()
 
     def ask(self, start: int, stop: int) -> AgentVotes:
-        """Return the votes on some of the samples that are kept, in their order."""
+        """Return the votes on the samples that are kept, from ``start`` up to ``stop``."""
         for _ in range(STARTS_ANEW):
             try:
                 return self._ask(start, stop)
@@ -76,14 +76,16 @@ class MatchedVotes:
 
 @dataclass(frozen=True)
 class Voters:
-    """All helpers of a run, matched: and which of the samples they are asked about."""
+    """All helpers of a run, with their samples matched, and which of these they are asked about."""
 
     agents: list[MatchedVotes]
     kept: Bools
 
 
 def voters(run: OpenRun, rows: Rows) -> Voters:
-    """Match samples with every helper, and settle on all of them; or, where the plan says so, on those that all hold.
+    """Match samples with every helper, and settle which of them are asked about.
+
+    These are all samples, or, where the plan says so, those that all helpers hold.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Paths in a run's settings, such that a project can be copied or moved as a whole.
+"""Paths in a run's settings, kept so that a project can be copied or moved as a whole.
 
-Each is kept twice: as it was, and as seen from the run's folder. What lies there now, seen from the folder, is taken
-first: in a copy of a project it is the copy's own. ``assistlearn move`` mends what neither finds.
+Each path is kept twice: as it was given, and relative to the run's folder. The relative path is used if something is
+there: in a copy of a project, that is the copy's own file. ``assistlearn move`` mends a path if neither is right.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any
 
 BESIDE = "beside"
 KEYS = ("files", "kits")
-"""What holds paths: the agents' files, and the kits of a network."""
+"""The settings that hold paths: the agents' files, and the kits of a network."""
 
 
 def with_beside(facts: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the facts of a run's settings, with every path as seen from the run's folder added."""
+    """Return the facts of a run's settings, and every path once more, relative to the run's folder."""
     home = folder.resolve()
     seen = {key: {name: os.path.relpath(path, home) for name, path in facts[key].items()} for key in _held(facts)}
     return facts | {BESIDE: seen}
 
 
 def located(facts: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return the facts with every path where it is now, and nothing else of :func:`with_beside`.
+    """Return the facts with every path as it is now, without what :func:`with_beside` has added.
 
     >>> located({"files": {"lab": "/old/lab.toml"}, "beside": {"files": {"lab": "."}}}, Path("/"))
     {'files': {'lab': '/'}}

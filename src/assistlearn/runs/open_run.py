@@ -1,4 +1,4 @@
-"""An open run at the initiator: its folder, its own agent, and the ways to all agents. What every phase works with."""
+"""An open run at the initiator: its folder, its own agent, and the ways to all agents."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class OpenRun:
     Attributes
     ----------
     folder : RunFolder
-        Where it lives.
+        The run's folder.
     settings : RunSettings
         What it is about.
     own : AgentService
@@ -62,11 +62,11 @@ class OpenRun:
     agents : dict of str to Correspondent
         The ways to all agents, the initiator's own first.
     ledger : Ledger
-        The initiator's.
+        The initiator's ledger.
     log : EventLog
-        What happens goes here.
+        The log of the run's events.
     asks_first : bool, default=False
-        Whether helpers are asked for consent before the run is opened anywhere, as whoever waits for consent does.
+        Whether helpers are asked for consent before the run is opened anywhere: so does a command that waits for it.
     """
 
     folder: RunFolder
@@ -94,7 +94,10 @@ class OpenRun:
         return Ids(self.holdings.ids.take(rows), f"Agent {self.settings.initiator!r}")
 
     def reach(self, agent: str, request: Message, expected: type[Message]) -> None:
-        """Ask an agent before the first or the next turn; one that is gone is left out where the plan says so."""
+        """Ask an agent between turns.
+
+        If it cannot be reached, the run goes on without it, where the plan says so and the samples are settled.
+        """
         if agent in self.folder.left():
             return
         try:
@@ -122,7 +125,7 @@ def open_run(
     Parameters
     ----------
     folder : RunFolder
-        Where the run lives.
+        The run's folder.
     holdings : Holdings
         What the initiator's own agent has.
     table : OwnTable

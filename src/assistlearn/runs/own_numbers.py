@@ -1,4 +1,4 @@
-"""The initiator's own columns of a run, as numbers: what a learned combination may look at beside the votes."""
+"""The initiator's own columns of a run, as numbers: a learned combination may use them beside the votes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from assistlearn.runs.open_run import OpenRun
 
 @dataclass(frozen=True)
 class OwnNumbers:
-    """The initiator's table, of which the columns with numbers are looked at.
+    """The initiator's table, and which of its columns are numbers.
 
     Attributes
     ----------
     table : table
-        All its rows, as they were in training.
+        All its rows, with the columns of the training.
     columns : OwnColumns
-        Which columns these are.
+        Which columns are numbers.
     """
 
     table: Any
@@ -31,14 +31,14 @@ class OwnNumbers:
     @classmethod
     def of(cls, run: OpenRun) -> OwnNumbers:
         """Return the initiator's columns, as the run was trained with them."""
-        if run.settings.label_only:  # whatever its table has by now
+        if run.settings.label_only:  # whatever columns its table has by now
             return cls(np.empty((len(run.holdings.ids), 0)), OwnColumns(()))
         store = run.own.run(run.name).store
         table = run.holdings.features_as(store.schema() if store.exists else None)
         return cls(table, OwnColumns.found_in(table))
 
     def at(self, rows: Rows) -> Floats:
-        """Return the numbers of some rows; NaN all over for a sample that the initiator does not hold, -1."""
+        """Return the numbers of some rows; only NaN for row -1, a sample that the initiator does not hold."""
         numbers = self.columns.numbers(self.table)
         out = np.full((len(rows), numbers.shape[1]), np.nan)
         out[rows >= 0] = numbers[rows[rows >= 0]]

@@ -15,7 +15,7 @@ from assistlearn.errors import SettingsError
 from assistlearn.tables import Table
 
 MANY_CLASSES = 10
-"""Of up to so many, a small table may have hardly more rows than classes."""
+"""With up to this many classes, a small table may have hardly more rows than classes."""
 
 
 def classes_of(table: Table, initiator: AgentDescription) -> list[Any]:
@@ -36,7 +36,7 @@ def classes_of(table: Table, initiator: AgentDescription) -> list[Any]:
 
 
 def codes_of(table: Table, classes: Sequence[Any]) -> NDArray[Any]:
-    """Return each row's position among the classes; -1 without a label or with one that is not among them."""
+    """Return the position of each row's label among the classes; -1 for no label, or for one that is not among them."""
     if table.labels is None:
         return np.full(len(table), -1)
     place = {label: position for position, label in enumerate(classes)}

@@ -1,4 +1,4 @@
-"""The way to the initiator's own agent, in this process: it is waited for no longer than for any other."""
+"""The way to the initiator's own agent, in this process, with the same time limit as for any other agent."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from assistlearn.errors import UnreachableError
 class OwnWay:
     """Asks the initiator's own agent, and gives up when it takes too long.
 
-    Its learner may be anybody's code, and may never end. It works in a thread, which goes on when nobody waits for it
-    any more, and ends with the program. What it was at can be done again.
+    The agent's learner may be anybody's code, and may never end. It works in a thread, which goes on after the time
+    limit, and ends with the program. Unfinished work can be done again.
 
     Parameters
     ----------
@@ -37,10 +37,10 @@ class OwnWay:
         self._busy = False
 
     def ask(self, agent: str, request: bytes) -> bytes:
-        """Return what the agent answers."""
+        """Return the agent's answer; raise ``UnreachableError`` if it takes too long."""
         if math.isinf(self._seconds):
             return self._answer(request)
-        if self._busy:  # its store is not for two at a time
+        if self._busy:  # its store is for one thread at a time
             raise UnreachableError(self._too_long())
         self._busy = True
         asked = _Asked(self._answer, request)

@@ -1,4 +1,4 @@
-"""Who took part in a run, so that a later one knows them again: digests of ids, under a key that stays at home."""
+"""Who took part in a run: digests of ids, under a key that stays with the initiator. Later runs compare them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def people_of(ids: Ids, home: Path) -> CodedIds:
     Parameters
     ----------
     ids : Ids
-        Of the samples.
+        The ids of the samples.
     home : path
         Where the initiator keeps its models, and the key.
     """
@@ -27,7 +27,7 @@ def people_of(ids: Ids, home: Path) -> CodedIds:
 
 
 def places_among(now: CodedIds, then: CodedIds) -> NDArray[np.intp]:
-    """Return where each of some people stood among others; -1 for one who was not among them.
+    """Return the position of each person of ``now`` among those of ``then``; -1 for a person who is not there.
 
     >>> places_among(np.array([[7, 1], [9, 9]], np.uint8), np.array([[3, 3], [7, 1]], np.uint8))
     array([ 1, -1])

@@ -32,14 +32,14 @@ PURPOSE = "a pilot: whether assistance is worth it"
 
 
 def pilot(run: OpenRun, terms: Terms) -> Iterator[Event]:
-    """Train, open samples and write the answer, from wherever the pilot was left, yielding what happens.
+    """Train, open samples and write the answer, from where the pilot was interrupted; yield the events.
 
     Parameters
     ----------
     run : OpenRun
         The run, with all of the initiator's labels.
     terms : Terms
-        What is asked.
+        What is asked of the pilot.
     """
     parted = Parted.of(run, terms)
     if run.folder.result() is None:
@@ -50,10 +50,10 @@ def pilot(run: OpenRun, terms: Terms) -> Iterator[Event]:
 
 @dataclass(frozen=True)
 class Parted:
-    """The run as it is trained, with the labels of the samples to train on alone; and the others, to be opened.
+    """A run in which only the samples to train on have labels, and the other samples, which may be opened.
 
-    Chance parts the samples in the order of their ids. Helpers are told the seed. From the order of a table that is
-    sorted by its labels they could tell the labels of the samples that they are asked about.
+    Which samples are which is drawn in the order of their ids, not of the table. Helpers are told the seed. If a table
+    were sorted by its labels, they could work out the labels of the samples that they are asked about.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Parted:
 
     @classmethod
     def of(cls, run: OpenRun, terms: Terms) -> Parted:
-        """Part the labelled samples of a run."""
+        """Divide the labelled samples of a run into those to train on and those that may be opened."""
         labels = run.table.labels
         labelled = np.flatnonzero(labels >= 0)
         labelled = labelled[in_order_of_ids(run.ids_at(labelled))]
@@ -89,7 +89,7 @@ class Parted:
 def _open(parted: Parted, terms: Terms) -> Iterator[Event]:
     """Open samples until the questions are answered, and write down what was found.
 
-    Where labels stay with the initiator, all samples are opened: when it stops would tell of them.
+    Where labels stay with the initiator, all samples are opened: the time of the stop would reveal labels.
     """
     run = parted.run
     all_of_them = run.settings.plan.make_method().keeps_labels
@@ -121,7 +121,7 @@ def _open(parted: Parted, terms: Terms) -> Iterator[Event]:
 def _with_help(
     run: OpenRun, weighing: Weighing, rows: Rows, votes: Mapping[str, AgentVotes], labels: Codes, terms: Terms
 ) -> Iterator[Floats]:
-    """Yield the losses on some samples with the help of each of the sets of helpers, the others absent."""
+    """Yield the losses on some samples for each set of helpers, as if the other helpers were absent."""
     for helpers in weighing.sets:
         there = {name: said for name, said in votes.items() if name == run.settings.initiator or name in helpers}
         yield _losses(decided(run, rows, there), labels[rows], terms)

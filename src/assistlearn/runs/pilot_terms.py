@@ -1,4 +1,4 @@
-"""What the settings of a run say of a pilot's terms."""
+"""The terms of a pilot, in the settings of its run."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from assistlearn.evaluation.terms import Terms
 from assistlearn.runs.settings import RunSettings
 
 KEY = "pilot"
-"""Where the settings of a run have the terms of a pilot; those of any other run have no such key."""
+"""The key of a pilot's terms in the settings of its run; other runs have no such key."""
 
 
 def terms_of(settings: RunSettings) -> Terms | None:
-    """Return what is asked of a pilot; None for a run that is none."""
+    """Return the terms of a pilot; None for a run that is no pilot."""
     said = settings.places.get(KEY)
     try:
         return None if said is None else Terms(**said)
@@ -22,5 +22,5 @@ def terms_of(settings: RunSettings) -> Terms | None:
 
 
 def asked(terms: Terms) -> dict[str, object]:
-    """Return what the settings of a pilot say of its terms."""
+    """Return a pilot's terms, as its run's settings keep them."""
     return {KEY: asdict(terms)}

@@ -1,4 +1,4 @@
-"""Predicting with a run: the votes of whoever can be reached, added up."""
+"""Predicting with a run: the votes of all agents that can be reached, added up or put through the combination."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from assistlearn.runs.vote_check import VoteCheck
 from assistlearn.service.moved_columns import moved_columns
 
 MOST_SAMPLES = 100_000
-"""How many samples' votes are asked for at a time, at the most."""
+"""The most samples whose votes are asked for at a time."""
 
 MOST_SCORES = 10_000_000
-"""How many numbers these votes are at the most: samples times classes."""
+"""The most numbers in these votes: samples times classes."""
 
 _MOVED = "Your own table has changed since training, as if a unit had: {}. If that is not so, put it right."
 
@@ -47,7 +47,7 @@ class Prediction:
     scores : ndarray of shape (n_samples, n_classes)
         The sum of the votes, in the order of ``classes``.
     probabilities : ndarray of shape (n_samples, n_classes)
-        What they stand for.
+        The probability of each class, from the scores.
     known : dict of str to ndarray of bool
         Which of the samples each agent holds.
     absent : dict of str to str
@@ -57,8 +57,8 @@ class Prediction:
     warnings : list of str
         What the initiator should look at in its own table.
     by_shares : ndarray of bool or None
-        Which of the samples are decided by the shares of the labels in training, as no helper says anything of them,
-        and the initiator has labels alone; None where it has votes of its own.
+        Which of the samples are decided by the shares of the classes in training, because no helper says anything about
+        them and the initiator has labels alone; None where the initiator has votes of its own.
     """
 
     scores: Floats
@@ -83,7 +83,7 @@ class Prediction:
 
     @property
     def decided(self) -> Bools:
-        """Which of the samples there is an answer for: those that any agent holds, or all, by the labels' shares."""
+        """Which of the samples have an answer: those that an agent holds; or all, if shares of the classes decide."""
         return self.anyone if self.by_shares is None else np.ones(len(self.scores), dtype=bool)
 
 
@@ -96,11 +96,11 @@ class AgentVotes(NamedTuple):
 
 
 Asking: TypeAlias = Callable[[OpenRun, str, Ids, Rows], AgentVotes]
-"""How an agent is asked for its votes; the rows are the initiator's. It raises where there are none, and says why."""
+"""A way to ask an agent for its votes; the rows are the initiator's. If there are none, its error says why."""
 
 
 def predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking | None = None) -> Prediction:
-    """Return the votes on samples, with whoever can be reached.
+    """Return the prediction for some samples, with the votes of all agents that can be reached.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking | None = None) -> Pr
     rows : ndarray of int
         The initiator's row of each, or -1 where it has none.
     ask : callable, optional
-        How an agent is asked; by default now, over its transport.
+        How an agent is asked; by default over its transport, at once.
     """
     if ask is None:
         try:
@@ -129,7 +129,10 @@ def predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking | None = None) -> Pr
 
 
 def order_of_asking(run: OpenRun, ids: Ids) -> Rows | None:
-    """Return in which order samples are asked about; None: as they are. The order of a table may tell of its labels."""
+    """Return the order in which samples are asked about; None for the given order.
+
+    The order of a table may reveal labels. Where these stay with the initiator, samples are asked about by their ids.
+    """
     return in_order_of_ids(ids) if run.settings.plan.make_method().keeps_labels else None
 
 
@@ -148,7 +151,7 @@ def _predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking) -> Prediction:
     own = run.own.run(run.name)
     warnings: list[str] = []
     if own.store.exists and not run.settings.label_only:
-        # a table of one's own that no longer fits is refused: one can put that right
+        # the initiator's own table is refused if it no longer fits: this can be put right
         run.holdings.features_as(own.store.schema())
         warnings = [_MOVED.format(words) for words in moved_columns(run.holdings, own.store)]
         for words in warnings:
@@ -173,13 +176,16 @@ def left_out_of(result: Mapping[str, Any]) -> list[str]:
 
 
 def asked_agents(run: OpenRun, result: Mapping[str, Any]) -> list[str]:
-    """Return whose votes are asked for: all, where those who are not asked would learn of the labels by that."""
+    """Return the agents whose votes are asked for.
+
+    Helpers that were left out of the result are not asked, unless they would learn about the labels by that.
+    """
     out = [] if run.settings.plan.make_method().keeps_labels else left_out_of(result)
     return [name for name in run.settings.turn_takers if name not in out]
 
 
 def decided(run: OpenRun, rows: Rows, found: Mapping[str, AgentVotes]) -> Prediction:
-    """Return what a finished run makes of the votes of some of its agents.
+    """Return the prediction of a finished run from the votes of some of its agents.
 
     Parameters
     ----------
@@ -188,7 +194,7 @@ def decided(run: OpenRun, rows: Rows, found: Mapping[str, AgentVotes]) -> Predic
     rows : ndarray of int
         The initiator's row of each sample, or -1 where it has none.
     found : mapping of str to AgentVotes
-        The votes of those who are there.
+        The votes of these agents.
     """
     result = run.folder.result()
     assert result is not None
@@ -210,7 +216,7 @@ def _decided(
 
 
 def _with_class_shares(made: Prediction, result: Mapping[str, Any], found: Mapping[str, AgentVotes]) -> Prediction:
-    """Return a prediction in which the shares of the labels decide about samples of which no helper says anything."""
+    """Return a prediction in which the shares of the classes decide where no helper says anything about a sample."""
     nobody = silent([each.scores for each in found.values()], len(made.scores))
     shares = np.asarray(result["class_shares"])
     made.scores[nobody], made.probabilities[nobody] = votes.scores_of(shares[np.newaxis]), shares
@@ -218,7 +224,7 @@ def _with_class_shares(made: Prediction, result: Mapping[str, Any], found: Mappi
 
 
 def _learned(run: OpenRun, result: Mapping[str, Any]) -> Combination | None:
-    """Return what was learned to make of the votes, where they are not just added up."""
+    """Return the learned combination; None where votes are just added up."""
     content = run.folder.combination()
     if content is not None:
         return _combination_of(content, str(run.folder.path / "combination.bin"))
@@ -232,7 +238,7 @@ def _learned(run: OpenRun, result: Mapping[str, Any]) -> Combination | None:
 
 @lru_cache(maxsize=1)
 def _combination_of(content: bytes, source: str) -> Combination:
-    """Return a combination; a run that is asked again and again is not read again and again."""
+    """Return a combination from its bytes; the last one is remembered, for a run that is asked again."""
     return from_bytes(content, source)
 
 
@@ -255,9 +261,9 @@ def _combined(
 def _shares(
     run: OpenRun, rows: Rows, found: Mapping[str, AgentVotes], learned: Combination | None
 ) -> Mapping[str, Floats]:
-    """Return each agent's share of the decision: its votes, or what was learned to make of them."""
+    """Return each agent's share of the decision: its votes, or what the learned combination makes of them."""
     scores = {name: each.scores for name, each in found.items()}
-    if run.settings.label_only and learned is not None:  # what was learned has a share for the initiator
+    if run.settings.label_only and learned is not None:  # the combination has a share for the initiator
         scores = {run.settings.initiator: np.zeros((len(rows), len(run.settings.classes)))} | scores
     if learned is None or not scores:
         return run.settings.plan.make_method().combine(scores, {name: each.weight for name, each in found.items()})
@@ -266,7 +272,7 @@ def _shares(
 
 
 def votes_from(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
-    """Ask an agent for its votes; one that has started anew in the middle is asked again, from the beginning."""
+    """Ask an agent for its votes. If it was started anew in the middle, ask again from the beginning."""
     for _ in range(STARTS_ANEW):
         try:
             return _ask_votes(run, agent, ids, rows)
@@ -304,7 +310,7 @@ def ask_matched(run: OpenRun, agent: str, held: Bools, start: int, stop: int) ->
     held : ndarray of bool
         Which of all matched samples it holds.
     start, stop : int
-        From which of them on, and up to which.
+        Votes are asked for from sample ``start`` on, up to but without sample ``stop``.
     """
     n_classes = len(run.settings.classes)
     result, method = run.folder.result() or {}, run.settings.plan.make_method()
@@ -336,7 +342,7 @@ def own_votes(run: OpenRun, rows: Rows) -> AgentVotes:
 
 
 def _matched(run: OpenRun, agent: str, ids: Ids) -> Bools:
-    """Settle with an agent which samples are meant, and return which of them it holds."""
+    """Match samples with a helper for prediction, and return which of them it holds."""
     matching = Matching(run, agent, ids, "predict", Minimum(0, 0.0))
     held = matching.find()
     matching.settle(np.ones(len(ids), dtype=bool))

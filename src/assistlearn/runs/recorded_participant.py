@@ -15,7 +15,7 @@ from assistlearn.storage.file_digests import REMEDY, digest_of
 
 
 def believed(answer: Answer, round: int) -> str:
-    """Return no reason to doubt any answer."""
+    """Return an empty reason for doubt: every answer is believed."""
     return ""
 
 
@@ -31,10 +31,10 @@ class RecordedParticipant:
     may_leave : bool
         Whether the run goes on without it when it cannot be reached.
     received : collection of str, optional
-        The digests of the agent's answers, as the ledger has them; without any, what is kept is not compared.
+        The digests of the agent's answers, as the ledger has them; if there are none, kept answers are not compared.
     doubt : callable, optional
-        Returns why an answer of some round is not believed, so that the run goes on without the agent; nothing where
-        it is.
+        Returns why an answer in a round is not believed, or an empty text if it is believed. The run goes on without
+        an agent that is not believed.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class RecordedParticipant:
         return answer
 
     def hear(self, contribution: Contribution, answer: Answer, step: float) -> None:
-        """Let the agent hear of it with its next turn."""
+        """Keep the news of a contribution for the agent's next turn."""
         self._participant.hear(contribution, answer, step)
 
     def _replay(self, turn: Turn, past: bytes) -> Answer:

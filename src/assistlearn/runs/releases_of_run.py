@@ -1,4 +1,4 @@
-"""What the agents of a run have released to each other about samples, as the initiator's folder has it."""
+"""What the agents of a run have released to each other about samples, according to the initiator's folder."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from assistlearn.runs.settings import RunSettings
 def releases_of_run(folder: RunFolder) -> dict[str, list[ReleasedBits]]:
     """Return what each agent has released, by kind.
 
-    What the initiator releases are the labels and, where helpers hear of its models, its own rewards or scores.
+    The initiator releases the labels and, where helpers hear of its models, its own rewards or scores.
 
     Parameters
     ----------
     folder : RunFolder
-        Of the run, finished or not.
+        The folder of the run, finished or not.
     """
     settings = folder.settings()
     n_classes = len(settings.classes)
@@ -42,12 +42,12 @@ def releases_of_run(folder: RunFolder) -> dict[str, list[ReleasedBits]]:
 
 
 def _leaves(agent: str, settings: RunSettings) -> bool:
-    """Whether the answer of an agent goes to others; the initiator's own stays in the house where all boost alone."""
+    """Return whether an agent's answer goes to others; the initiator's own does not where all agents boost alone."""
     return agent != settings.initiator or settings.plan.make_method().shares_state
 
 
 def _labels(folder: RunFolder) -> Iterator[ReleasedBits]:
-    """Yield the labels, once they were told: to every helper the same."""
+    """Yield the release of the labels, if they were told; every helper is told the same."""
     samples = folder.samples()
     told = [
         recorded.event.bytes

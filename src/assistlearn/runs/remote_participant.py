@@ -36,10 +36,10 @@ class ToldTask:
 
 
 class RemoteParticipant:
-    """An agent at the other end of a correspondence.
+    """An agent that is asked through a correspondent.
 
-    It keeps the news that the agent has not heard yet, and sends them with its next turn. An agent that has lost what
-    it knew is sent all news since, with their rewards from the run's folder.
+    This object keeps the news that the agent has not heard yet, and sends them with its next turn. An agent that has
+    lost what it knew is sent all news since then, with their rewards from the run's folder.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class RemoteParticipant:
     check : callable, optional
         Raises ``ProtocolError`` for an answer that does not fit what is known; by default nothing more is known.
     again : mapping of int to TurnAgain, optional
-        By their rounds, the turns of an earlier run that are taken again.
+        The turns of an earlier run that are taken again, by their rounds.
     """
 
     def __init__(
@@ -82,9 +82,9 @@ class RemoteParticipant:
         self._told: list[m.News] = []
 
     def ask(self, turn: Turn) -> tuple[Answer, bytes]:
-        """Tell the agent what it has not heard, let it take its turn, and check what it says.
+        """Send the agent the news that it has not heard, ask it to take its turn, and check its answer.
 
-        Return its answer, and the bytes that this came in.
+        Return the answer, and the bytes of its message.
         """
         reply = self._correspondent.ask_any(self._request(turn, self._since, [] if turn.apart else self._unheard))
         if isinstance(reply.message, m.Problem) and reply.message.kind == "behind":
@@ -95,9 +95,9 @@ class RemoteParticipant:
         return self.replay(turn, reply), reply.content
 
     def replay(self, turn: Turn, reply: Encoded) -> Answer:
-        """Return the answer that a message holds, once it is checked; the agent knows everything up to here.
+        """Check the answer in a message and return it; from now on, the agent counts as having heard all news.
 
-        An agent that does not take the turn, as too few people count, sits it out, and has not heard the news.
+        An agent that does not take the turn, because too few people count, sits it out. It has not heard the news.
         """
         taken = reply.message
         if isinstance(taken, m.Problem) and taken.kind == "sits-out":
@@ -129,7 +129,7 @@ class RemoteParticipant:
         self._unheard.append(m.News(contribution.turn, contribution.round, step, packed))
 
     def read(self, turn: Turn, reply: m.TurnTaken) -> Answer:
-        """Return what a reply says, once every part of it is checked."""
+        """Check every part of a reply, and return the answer in it."""
         try:
             answer = self._checked(reply)
             self._check(turn, answer)
@@ -154,7 +154,7 @@ class RemoteParticipant:
         return Answer(reward, verdict, holdout, packed=reply.reward)
 
     def _whole(self, round: int, taken: m.TurnTaken) -> m.TurnTaken:
-        """Return an answer about all samples: of a turn that is taken again, only what is new was sent."""
+        """Return an answer about all samples. Of a turn that is taken again, only the new part was sent."""
         return self._again[round].whole(taken) if round in self._again else taken
 
     def _request(self, turn: Turn, since: int, news: list[m.News]) -> m.TakeTurn:
@@ -174,7 +174,7 @@ class RemoteParticipant:
                 )
 
     def _reward_of(self, turn: int) -> PackedReward:
-        """Return the reward of a turn, whoever's it was, on all samples."""
+        """Return the reward of a turn of any agent, on all samples."""
         content = self._answers(turn)
         taken = None if content is None else kept_now(content)
         if not isinstance(taken, m.TurnTaken):

@@ -10,7 +10,7 @@ from assistlearn.runs.folder import RunFolder
 
 @dataclass(frozen=True)
 class RoundPrice:
-    """A round: what the combination lost after it, on samples that it had not seen, and what was spent by then.
+    """A round: the loss of the combination after it, on samples that it had not seen, and the bits spent by then.
 
     Attributes
     ----------
@@ -19,7 +19,8 @@ class RoundPrice:
     loss, error : float
         The mean log loss, and its standard error.
     bits : float
-        Sent and received with all helpers until then, matching of ids excepted, per training sample.
+        Bits per training sample that were sent to all helpers and received from them by then, without the matching of
+        ids.
     """
 
     round: int
@@ -29,12 +30,12 @@ class RoundPrice:
 
 
 def round_prices(folder: RunFolder, n_samples: int) -> list[RoundPrice]:
-    """Return the price of every round of a run with a learned combination, from its log; else nothing.
+    """Return the price of every round of a run with a learned combination, from its log; an empty list for other runs.
 
     Parameters
     ----------
     folder : RunFolder
-        Of the run.
+        The folder of the run.
     n_samples : int
         How many samples it was trained on.
     """

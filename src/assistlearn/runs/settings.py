@@ -43,7 +43,7 @@ class RunSettings:
     classes : list
         The names of the classes, in the order of the labels' values.
     fingerprint : str
-        Of the initiator's table, to notice a change between runs.
+        The fingerprint of the initiator's table, to notice a change between runs.
     files : dict of str to str
         The agents' files that are on this machine; the initiator's always is.
     plan : Plan
@@ -51,7 +51,7 @@ class RunSettings:
     reach : str
         How the agents are reached: a name in :mod:`assistlearn.reach`.
     places : dict
-        What that way needs to know, beside the files.
+        Further facts about the run, such as what is needed to reach the agents beside the files.
     label_only : bool
         Whether the initiator has labels alone, and takes no turns.
     """
@@ -78,13 +78,13 @@ class RunSettings:
         return self.helpers if self.label_only else self.agents
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, on one level."""
+        """Return the settings as plain values, in one flat dictionary."""
         facts = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("plan", "places")}
         return facts | self.plan.of_runs() | self.places | {"format": FORMAT}
 
     @classmethod
     def from_dict(cls, facts: dict[str, Any], source: str) -> RunSettings:
-        """Return what :meth:`to_dict` gave; ``source`` is where it stands, for error messages."""
+        """Return the settings from what :meth:`to_dict` gave; ``source`` names their file in error messages."""
         if facts.get("format") != FORMAT:
             raise RunError(f"{source} has format {facts.get('format')}; this release reads format {FORMAT}.")
         own = {each.name for each in fields(cls)} - {"plan", "places"}
@@ -102,5 +102,5 @@ class RunSettings:
 
 
 def _reach_of_old(places: dict[str, Any]) -> str:
-    """Return how the agents of a run are reached that was written before it said so."""
+    """Return how the agents are reached in a run of an older release, which did not write it down."""
     return "flare" if places.get("kits") else "processes"

@@ -26,7 +26,7 @@ from assistlearn.session.holdout import split
 from assistlearn.session.holdout_votes import HoldoutVotes
 
 NEW, TRAINED_ON, HELD_OUT = 0, 1, 2
-"""What a sample was in an earlier run. Whoever was trained on is never held out: the report would flatter."""
+"""What a sample was in an earlier run. One that was trained on is never held out: the report would be too good."""
 
 Positions = NDArray[np.intp]
 Values = TypeVar("Values", Codes, Floats | None)
@@ -39,22 +39,22 @@ class SetUp:
     Attributes
     ----------
     methods : mapping of str to Method
-        How each agent's models are rewarded and weighed; where labels stay with the initiator, its own agent goes by
+        How each agent's models are rewarded and weighed; where labels stay with the initiator, its own agent uses
         finer scores.
     codes : mapping of str to ndarray of shape (n_training,)
         The class codes of the samples to train on, as each agent is told them.
     training : ndarray of int, or None
         The positions of the samples to train on; None for all.
     aside : ndarray of int, or None
-        Those of the hold-out samples; None where there are none.
+        The positions of the hold-out samples; None where there are none.
     n_training : int
         How many samples are trained on.
     states : mapping of str to RunState
         Each agent's state before the first turn.
     holdout : HoldOut or None
-        What the hold-out samples will tell.
+        The hold-out samples, which show how good a result is.
     seeds : mapping of str to int
-        For chance in each agent's preparation.
+        The seed for chance in each agent's preparation.
     weights : ndarray or None
         The initial weights of the samples to train on; None where all are equal.
     prior : ndarray of shape (n_classes,) or None
@@ -74,7 +74,7 @@ class SetUp:
     prior: Floats | None = None
 
     def combining(self, plan: Plan, agents: Sequence[str], codes: Codes, n_classes: int, own: Any) -> Combining | None:
-        """Return what learns the combination, where the plan wants one.
+        """Return the object that learns the combination; None where the plan adds votes up.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class SetUp:
     def evaluating(
         self, plan: Plan, agents: Sequence[str], alone: Callable[[int], HoldoutVotes], order: Codes | None = None
     ) -> Evaluating | None:
-        """Return how the result is judged, where there are hold-out samples.
+        """Return the object that judges the result; None where there are no hold-out samples.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class SetUp:
         return Evaluating(self.holdout, agents, alone, plan.seed, order, leave_out, plan.calibrates)
 
     def calibrating(self, plan: Plan, codes: Codes, n_classes: int) -> Calibrating | None:
-        """Return what the probabilities are calibrated by; None where they are not. ``codes`` are of all samples."""
+        """Return the object that calibrates probabilities; None where none is needed. ``codes`` are of all samples."""
         if not plan.calibrates:
             return None
         if self.holdout is not None:
@@ -152,9 +152,9 @@ def set_up(
     agents : sequence of str
         Their names, the initiator first.
     labels : ndarray of shape (n_samples,)
-        The position of each sample's class in the order of the classes: it is these that hold-out samples are drawn by.
+        The position of each sample's class in the order of the classes. Hold-out samples are drawn by these.
     codes : ndarray of shape (n_samples,)
-        The class codes of the run; the same, or under a secret permutation.
+        The class codes of the run: the labels themselves, or under a secret permutation.
     n_classes : int
         The number of classes.
     weights : ndarray of shape (n_samples,), optional
@@ -163,9 +163,9 @@ def set_up(
         The class codes that helpers are told, where the true ones stay with the initiator. Those of hold-out samples
         are not looked at: nobody is told them.
     own : ndarray of shape (n_samples, n_columns), optional
-        The initiator's own columns as numbers, where a combination may look at them.
+        The initiator's own columns as numbers, where a combination may use them.
     holdout_words : sequence of int, optional
-        Secret numbers from which is drawn who is held out; by default the seed of the plan decides it.
+        Secret numbers from which the hold-out samples are drawn; by default they are drawn from the seed of the plan.
     label_only : bool, default=False
         Whether the initiator has labels alone, and takes no turns.
     roles : ndarray of shape (n_samples,), optional
@@ -195,7 +195,7 @@ def set_up(
 
 
 def _prior(labels: Codes, codes: Codes, n_classes: int, training: Positions | None, weights: Floats | None) -> Floats:
-    """Return the share of each class code among the samples to train on, the same whatever order the codes are in."""
+    """Return the share of each class code among the samples to train on; the order of the codes changes no share."""
     out = np.zeros(n_classes)
     code_of = np.zeros(n_classes, dtype=np.intp)
     code_of[labels] = codes
@@ -212,7 +212,7 @@ def _holdout(
     own: Floats | None,
     prior: Floats | None,
 ) -> HoldOut:
-    """Return what the hold-out samples will tell; it is by their own weights, whatever the plan weighs classes by."""
+    """Return the hold-out samples. They count by their own weights, not by the plan's weights of classes."""
     theirs = None if weights is None else weights[aside]
     if theirs is not None and not theirs.sum() > 0.0:
         raise SettingsError(
@@ -252,7 +252,7 @@ def _starting_weights(plan: Plan, labels: Codes, n_classes: int, weights: Floats
 def _states(
     methods: Mapping[str, Method], n_training: int, n_classes: int, weights: Floats | None
 ) -> dict[str, RunState]:
-    """Return each agent's state; where labels stay with the initiator, so do the weights, which may tell of them."""
+    """Return each agent's first state. Weights stay with the initiator where labels do: they may reveal labels."""
     initiator, *helpers = methods
     if not methods[initiator].keeps_labels:
         return methods[initiator].states([*methods], n_training, n_classes, weights)
@@ -266,7 +266,7 @@ def _at(values: Values, training: Positions | None) -> Values:
 
 
 def check_holdout(plan: Plan, labels: Codes, roles: Codes | None = None) -> None:
-    """Refuse a share so small that it holds out nothing; asked before a run begins."""
+    """Refuse a share that is so small that it holds out nothing. This is checked before a run begins."""
     if plan.holdout is not None and split_of(plan, labels, roles=roles)[1] is None:
         which = (
             "" if roles is None else f", of whom {int(np.count_nonzero(roles == TRAINED_ON)):,} were trained on before,"
@@ -282,13 +282,13 @@ def split_of(
 ) -> tuple[Positions, Positions] | tuple[None, None]:
     """Return the positions of the samples to train on, and of the hold-out samples; None and None without any.
 
-    Where a run goes on from an earlier one, whoever was held out there still is, and nobody who was trained on comes to
-    be: the share is drawn from the new people alone (``roles``).
+    Where a run goes on from an earlier one (``roles``), people who were held out stay held out, and people who were
+    trained on are never held out. The share is drawn from the new people alone.
     """
     if plan.holdout is None:
         return None, None
     if plan.make_method().keeps_labels:
-        labels = np.zeros_like(labels)  # who is held out must not tell of the labels
+        labels = np.zeros_like(labels)  # who is held out must not reveal labels
     rng = np.random.RandomState([*words] or [plan.seed, 2])
     if roles is None:
         training, aside = split(labels, plan.holdout, rng)
@@ -298,4 +298,4 @@ def split_of(
         if len(new):
             chosen[new[split(labels[new], plan.holdout, rng)[1]]] = True
         training, aside = np.flatnonzero(~chosen), np.flatnonzero(chosen)
-    return (training, aside) if len(aside) else (None, None)  # a run that was begun so goes on so
+    return (training, aside) if len(aside) else (None, None)  # a run that began without any goes on without

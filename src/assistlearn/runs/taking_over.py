@@ -1,4 +1,4 @@
-"""Taking over an earlier run into the folder of one that goes on from it, once it is clear that this can be done."""
+"""Going on from an earlier run: check that this is possible, and copy what is needed into the new folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from assistlearn.service.store import RunStore, run_folder
 ANEW = "Start a new run without --from."
 
 SAME_TERMS = ("method", "loss", "score_bits")
-"""The settings that decide what an answer means: a run that goes on has those of the earlier one."""
+"""The settings that decide what an answer means. A run that goes on must have those of the earlier one."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +41,16 @@ class OwnSide:
 
 
 def check_can_go_on(earlier: RunFolder, initiator: str, classes: Sequence[Any], plan: Plan) -> RunSettings:
-    """Refuse a run that cannot be gone on from; return its settings.
+    """Return the settings of an earlier run; refuse a run from which no other can go on.
 
     Parameters
     ----------
     earlier : RunFolder
-        The run.
+        The earlier run.
     initiator : str
         Who wants to go on from it.
     classes : sequence
-        Those in the initiator's table now.
+        The classes in the initiator's table now.
     plan : Plan
         How the new run trains.
     """
@@ -81,7 +81,7 @@ def check_same_terms(earlier: RunSettings, given: Mapping[str, Any]) -> None:
     Parameters
     ----------
     earlier : RunSettings
-        Those of the run that is gone on from.
+        The settings of the earlier run.
     given : mapping
         Settings of the new run, by name; some or all.
     """
@@ -96,7 +96,7 @@ def check_same_terms(earlier: RunSettings, given: Mapping[str, Any]) -> None:
 
 
 def take_over(new: RunFolder, earlier: RunFolder, own: OwnSide) -> None:
-    """Copy what the new run needs of an earlier one into its folder."""
+    """Copy what the new run needs of an earlier one into the new run's folder."""
     settings, result, rows = earlier.settings(), earlier.result(), earlier.samples()
     begin = RunStore(run_folder(own.home, settings.run)).task()
     task = None if begin is None else kept_now(begin)

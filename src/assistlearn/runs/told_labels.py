@@ -48,7 +48,7 @@ def told_labels(run: OpenRun, rows: Rows) -> Codes | None:
 
 
 def _check_ledger(run: OpenRun, ledger: LabelLedger) -> None:
-    """Raise where the ledger is gone, but not the runs in which labels were told that stand in it."""
+    """Raise an error if the ledger is missing, but there are still runs that must have written to it."""
     if ledger.exists:
         return
     home = run.holdings.home

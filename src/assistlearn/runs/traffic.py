@@ -1,4 +1,4 @@
-"""How many bytes a run has sent and received, as the initiator's ledger has them."""
+"""How many bytes a run has sent and received, according to the initiator's ledger."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assistlearn.runs.open_run import OpenRun
 def traffic_of(run: OpenRun, events: Sequence[Event]) -> dict[str, Any]:
     """Return the bytes of the run's messages with each helper, by type.
 
-    With it: how many turns the helper took, and of how many other models it heard by then.
+    Each helper also has the number of turns that it took, and of how many other models it had heard by its last turn.
     """
     turns = [event for event in events if isinstance(event, TurnFinished)]
     plan = run.settings.plan
@@ -34,7 +34,7 @@ def traffic_of(run: OpenRun, events: Sequence[Event]) -> dict[str, Any]:
 
 
 def received_answers(run: OpenRun) -> dict[str, set[str]]:
-    """Return the digests of each helper's answers to turns, as the ledger has them; only a run that goes on asks."""
+    """Return the digests of each agent's answers to turns in the ledger; none before the first turn is kept."""
     answers = {type_of(TurnTaken), type_of(Problem)}  # an agent may say why it sits a turn out
     digests: dict[str, set[str]] = {name: set() for name in run.settings.agents}
     for entry in entries_of(run.ledger_path, run.name) if run.folder.n_turns else ():

@@ -1,4 +1,4 @@
-"""Training a run: align, set up, run the session from wherever it was left, end, and write the result."""
+"""Training a run: align, set up, run the session from where it was interrupted, end, and write the result."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ from assistlearn.runs.versions_here import versions
 from assistlearn.session import Session
 
 SINCE_VECTORS, SINCE_APART = 3, 4
-"""The versions of the protocol from which on a soft reward of more than two classes has a score for each of them, and
-agents learn apart in the first round where a combination is learned."""
+"""Versions of the protocol. From the first one on, a soft reward with more than two classes has a score for each class.
+From the second one on, agents learn apart in the first round where a combination is learned."""
 
 OF_THE_SESSION = (
     TurnFinished,
@@ -63,7 +63,7 @@ OF_THE_SESSION = (
 
 
 def train(run: OpenRun) -> Iterator[Event]:
-    """Train from wherever the run was left, yielding what happens; every fact is in the run's log by then."""
+    """Train from where the run was interrupted, and yield its events; each is in the run's log before it is yielded."""
     rows = align(run)
     labels = run.table.labels[rows]
     codes = np.asarray(run.folder.permutation())[labels]
@@ -127,7 +127,7 @@ def _participants(
 
 
 def _own_agent(run: OpenRun) -> Agent:
-    """Return a fresh agent of the initiator's learner, as the run has it."""
+    """Return a fresh agent with the initiator's learner and the settings of the run."""
     plan = run.settings.plan.at_home()
     return Agent(
         run.settings.initiator,
@@ -166,8 +166,8 @@ def _check_release(run: OpenRun, n_classes: int) -> None:
 def _begin(run: OpenRun, n_samples: int, n_classes: int, made: SetUp) -> None:
     """Send every agent the task; one that has it already answers the same again.
 
-    Labels and weights of hold-out samples are not part of it. Where the true labels stay with the initiator, so do all
-    weights, which may tell of them.
+    Labels and weights of hold-out samples are not part of it. Where the true labels stay with the initiator, all
+    weights do, too: they may reveal labels.
     """
     plan = run.settings.plan
     mask = np.zeros(n_samples, dtype=bool)
@@ -192,9 +192,9 @@ def _begin(run: OpenRun, n_samples: int, n_classes: int, made: SetUp) -> None:
 
 
 def _follow(run: OpenRun, session: Session, n_training: int, logged: Sequence[Event]) -> Iterator[Event]:
-    """Write events down and pass them on; at the end tell the agents and write the result.
+    """Write events to the log and yield them; at the end, tell the agents and write the result.
 
-    What is in the log already, from before an interruption, is told but not written again.
+    Events that are in the log already, from before an interruption, are not written again.
     """
     known = sum(isinstance(event, OF_THE_SESSION) for event in logged)
     seen: list[Event] = []

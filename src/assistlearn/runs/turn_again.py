@@ -1,4 +1,4 @@
-"""A turn of an earlier run that is taken again, as the initiator has it."""
+"""A turn of an earlier run that is taken again, as the initiator knows it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TurnAgain:
     number : int
         Which turn of the earlier run it was.
     known : KnownBefore
-        Of whom it spoke.
+        The samples about which it spoke.
     answer : callable
         Returns what was answered then, about all samples.
     """
@@ -28,5 +28,5 @@ class TurnAgain:
     answer: Callable[[], m.TurnTaken]
 
     def whole(self, part: m.TurnTaken) -> m.TurnTaken:
-        """Return the answer about all samples, from what was sent of it."""
+        """Return the answer about all samples, from the part that was sent."""
         return self.known.whole(part, self.answer())

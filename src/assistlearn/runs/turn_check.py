@@ -1,4 +1,4 @@
-"""What the initiator works out for itself of an answer to a turn, so that a helper cannot say what does not fit."""
+"""The initiator's check of an answer to a turn: it computes itself what a helper can have said."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assistlearn.session.doubt import Doubt, doubt_of
 
 
 def turn_checks(run: OpenRun, made: SetUp, n_samples: int) -> dict[str, Callable[[Turn, Answer], None]]:
-    """Return what checks each agent's answers in a run of so many samples; the initiator's own are believed."""
+    """Return the check of each agent's answers in a run of ``n_samples`` samples; the initiator's own are believed."""
     masks = run.folder.held(n_samples)
     checks: dict[str, Callable[[Turn, Answer], None]] = {run.settings.initiator: lambda turn, answer: None}
     trusting = run.settings.plan.honest_reward == "auto"  # what helpers are told
@@ -34,7 +34,7 @@ def turn_checks(run: OpenRun, made: SetUp, n_samples: int) -> dict[str, Callable
 
 
 def doubts_of(run: OpenRun, made: SetUp, n_samples: int) -> dict[str, Doubt]:
-    """Return how each helper's answers are compared with the hold-out samples, where that can be done."""
+    """Return, for each helper, how its answers are compared with the hold-out samples, where this is possible."""
     masks = run.folder.held(n_samples)
     if made.holdout is None or made.training is None:
         return {}
@@ -59,12 +59,12 @@ class TurnCheck:
     method : Method
         How models are judged.
     state : RunState
-        The initiator's own state of the run, which is that before the turn whenever an answer is checked; an agent
-        that takes its turn apart knows that before the first one.
+        The initiator's own state of the run. When an answer is checked, it is the state before that turn. An agent that
+        takes its turn apart knows only the state before the first turn.
     seen : Standpoint
         What is known of the helper: which training samples it holds, and whether it may cut its model weight.
     holdout_held : ndarray of bool, optional
-        Which hold-out samples it holds; None where that is not known, or all.
+        Which hold-out samples it holds; None where that is not known, or nothing is held out.
     """
 
     method: Method
@@ -73,7 +73,7 @@ class TurnCheck:
     holdout_held: Bools | None = None
 
     def __call__(self, turn: Turn, answer: Answer) -> None:
-        """Raise ``ProtocolError`` for an answer that cannot be."""
+        """Raise ``ProtocolError`` for an answer that is not possible."""
         self._check_silence(answer.reward)
         _, loudest = self.method.vote_range(self.state.n_classes)
         if isinstance(answer.reward, SoftReward):

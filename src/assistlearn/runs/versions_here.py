@@ -1,4 +1,4 @@
-"""Which releases are at work here."""
+"""The versions of this program and of the libraries that it uses here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assistlearn.release import __version__
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what figures depend on, by name.
+    """Return the versions of the software that results depend on, by name.
 
     >>> list(versions())
     ['assistlearn', 'Python', 'numpy', 'scikit-learn']

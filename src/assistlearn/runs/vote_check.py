@@ -1,4 +1,4 @@
-"""What the initiator knows of an agent's votes before it sees them: whose they are, and how loud they can be."""
+"""What the initiator knows about an agent's votes before it sees them: on which samples, and how loud they can be."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class VoteCheck:
     Attributes
     ----------
     agent : str
-        Whose.
+        The agent's name.
     weight : float
         The sum of the weights of its models in the result.
     least, most : float
@@ -59,7 +59,7 @@ class VoteCheck:
             )
 
     def scale(self, said: float, bits: int, agreed: SoftReward) -> None:
-        """Refuse levels that are worth something else than the weight of the models makes them, or of other bits."""
+        """Refuse votes whose bits, or the worth of a level, are not those that follow from the weight of the models."""
         if bits != agreed.bits or not math.isclose(said, agreed.scale, rel_tol=10 * TOLERANCE):
             raise ProtocolError(
                 f"Agent {self.agent!r} tells votes in {bits} bits and levels of {said:.6g}; of its models' weight "
@@ -75,7 +75,7 @@ class VoteCheck:
             )
 
     def scores(self, said: Floats, step: float = 0.0) -> None:
-        """Refuse votes that are louder than all models together; they are rounded to whole levels of so much."""
+        """Refuse votes that are louder than all models together; ``step`` allows for rounding to levels."""
         slack = TOLERANCE * max(self.weight, 1.0) + step
         low, high = float(said.min(initial=0.0)), float(said.max(initial=0.0))
         if high > self.weight * self.most + slack or low < self.weight * self.least - slack:
