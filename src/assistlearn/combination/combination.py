@@ -23,30 +23,31 @@ class Combination:
     Attributes
     ----------
     kind : str
-        What it is: ``"sum"``, ``"linear"``, ``"boosted"``, ``"stack"``, ``"offset"``, or one of ``"alone"``,
+        The way to combine: ``"sum"``, ``"linear"``, ``"boosted"``, ``"stack"``, ``"offset"``, or one of ``"alone"``,
         ``"linear alone"`` and ``"offset alone"``, which listen to the initiator only.
     loss, error : float
-        Its mean log loss over samples that it was not fitted to, by cross-validation, and the standard error of that.
+        Its mean log loss over samples that it was not fitted to, by cross-validation, and the standard error of that
+        mean.
     losses : mapping of str to float
         The same loss of every kind that was tried.
     skipped : str
         Why trees were not tried; empty where they were, or where nobody asked for them.
     agents : tuple of str
-        All agents whose scores there were, also those that it does not listen to.
+        All agents that gave scores, also those that it does not listen to.
     initiator : str
-        Whose combination it is.
+        The agent that the combination belongs to.
     n_classes : int
         The number of classes.
     model : Linear or TreeCombination
-        What the scores pass through.
+        The model for samples that all agents speak about.
     absences : tuple of Linear
-        What they pass through where some agents are missing or abstain: each is for a set of agents.
+        The models for samples where some agents are missing or abstain, each for one set of agents.
     otherwise : Linear
-        What they pass through for any other set of agents.
+        The model for any other set of agents.
     trees_otherwise : TreeCombination or None
-        What they pass through in place of these where the model is boosted, as long as the initiator is there.
+        Where the model is boosted: the trees that replace ``absences`` and ``otherwise`` if the initiator is there.
     own_trees : OwnTrees or None
-        What the initiator adds to that from its own scores and columns, whoever else is there.
+        Trees over the initiator's own scores and columns. What they say is added to its share, with any set of helpers.
     """
 
     kind: str
@@ -69,16 +70,16 @@ class Combination:
         Parameters
         ----------
         scores : mapping of agent to array of shape (n, K)
-            Each agent's model weights times its votes, summed over its kept models. An agent may be missing, and a row
-            of zeros is one where it abstains: it has no share there.
+            Each agent's model weights times its votes, summed over its kept models. An agent may be missing. A row of
+            zeros means that the agent abstains: it has no share there.
         own : array of shape (n, p), optional
             The initiator's own columns, where it has learned from them.
 
         Returns
         -------
         dict of agent to array of shape (n, K)
-            Every row sums to zero. What belongs to no agent's scores (a bias) is in the initiator's share; where it is
-            missing, in the first agent's.
+            Every row sums to zero. A bias, which comes from no agent's scores, is in the initiator's share. Where the
+            initiator is missing, it is in the first agent's.
         """
         n = self._check(scores)
         own = self._own(own, n) if self.initiator in scores else None
@@ -98,7 +99,7 @@ class Combination:
     def _shares(
         self, present: tuple[str, ...], rows: NDArray[np.intp], scores: Mapping[str, Floats], own: Floats | None
     ) -> dict[str, Floats]:
-        """Return the shares of those who are present for these samples, and of who gets the bias."""
+        """Return the shares of the agents that are present for these samples, and of the agent that gets the bias."""
         model = self.model_for(present, with_trees=own is not None)
         said = {agent: scores[agent][rows] for agent in present}
         if isinstance(model, TreeCombination) and own is not None:
@@ -117,7 +118,7 @@ class Combination:
         return next((each for each in models if {*each.agents} == {*present}), self.otherwise)
 
     def probabilities(self, total: Floats) -> Floats:
-        """Return the class probabilities that a decision stands for."""
+        """Return the class probabilities of a decision."""
         return votes.probabilities(total)
 
     def _check(self, scores: Mapping[str, Floats]) -> int:

@@ -13,7 +13,7 @@ from assistlearn.core.votes import Codes
 
 N_FOLDS = 3
 MOST_SAMPLES = 20_000
-"""On more samples than these, everything is chosen on a random part of them, and fitted to all."""
+"""With more samples, choices are made on a random part of this size, and what is chosen is fitted to all."""
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,16 @@ class Tried:
 
     @property
     def loss(self) -> float:
-        """The mean."""
+        """The weighted mean of the losses."""
         return float(self.weights @ self.losses)
 
     @property
     def error(self) -> float:
-        """The standard error of the mean."""
+        """The standard error of the mean loss."""
         return mean_and_error(self.losses, self.weights)[1]
 
     def is_better_than(self, other: Tried, errors: float = 1.0) -> bool:
-        """Whether it is better by more than so many standard errors of the difference on the same samples."""
+        """Whether its mean loss is lower by more than ``errors`` standard errors of the difference between both."""
         gain, error = mean_and_error(other.losses - self.losses, self.weights)
         return gain > errors * error
 

@@ -1,4 +1,4 @@
-"""Evidence: what the initiator has to learn from, the agents' honest scores and the true classes."""
+"""Evidence: the agents' honest scores and the true classes, from which the initiator learns a combination."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Evidence:
 
     @property
     def heard(self) -> tuple[str, ...]:
-        """The agents that said anything at all; the initiator, where nobody did."""
+        """The agents with any score other than zero; the initiator alone, where no agent has one."""
         said = tuple(agent for agent, scores in zip(self.agents, self.scores, strict=True) if scores.any())
         return said or (self.initiator,)
 
@@ -76,7 +76,7 @@ def evidence(
     weights: Floats | None = None,
     own: Floats | None = None,
 ) -> Evidence:
-    """Return checked evidence.
+    """Check scores, class codes, sample weights and own columns, and return them as evidence.
 
     >>> found = evidence({"a": np.array([[1.0, -1.0], [0.0, 0.0]])}, np.array([0, 1]), "a")
     >>> found.weights, found.own.shape

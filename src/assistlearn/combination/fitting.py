@@ -1,4 +1,4 @@
-"""Learning a combination: every suitable way is tried on folds, and the best is taken."""
+"""Learn a combination: every suitable way is tried on folds, and the best one is fitted."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def fit(
 ) -> Combination:
     """Return the combination of these agents' honest scores.
 
-    Choices are made by the log loss of three stratified folds. Where there are more than
-    :data:`~assistlearn.combination.cross_validation.MOST_SAMPLES` samples they are made on a random part of so many,
-    and what is chosen is fitted to all.
+    Choices are made by the log loss on three stratified folds. With more than
+    :data:`~assistlearn.combination.cross_validation.MOST_SAMPLES` samples, they are made on a random part of that size.
+    What is chosen is fitted to all samples.
 
     Parameters
     ----------
     kind : {"sum", "learned", "auto", "stack", "offset", "private"}
         ``"sum"``: the votes are added up. ``"learned"``: the linear combination, or the boosted one where it is better
-        by more than one standard error. ``"auto"``: these, the plain sum, and the initiator alone, whichever loses
-        least. The others are for helpers that have not seen the true labels
+        by more than one standard error. ``"auto"``: the one of these, the plain sum and the initiator alone that has
+        the lowest loss. The others are for helpers that have not seen the true labels
         (:mod:`assistlearn.combination.private_fitting`).
     scores : mapping of agent to array of shape (n, K)
         Each agent's model weights times its honest votes, summed over its kept models.
@@ -53,10 +53,10 @@ def fit(
     own : array of shape (n, p), optional
         The initiator's own columns, as numbers; NaN where one is missing. Only trees look at them.
     seed : int, default=0
-        Where the folds, and the part of many samples, are drawn from.
+        For all that is drawn at random: the folds, the part of many samples, and the helpers that are left out.
     quick : bool, default=False
-        Whether it is only to be known how good a linear combination is: no trees are tried then, and nothing is
-        fitted for samples that agents are missing from.
+        Whether the caller only wants to know how good a combination without trees is. If so, no trees are tried, and
+        nothing is fitted for samples that some agents do not hold.
     """
     if kind not in KINDS:
         raise SettingsError(f"A combination is one of {', '.join(KINDS)}, and not {kind!r}.")
@@ -83,7 +83,7 @@ def fit(
 
 
 def _ways(kind: str, choosing: Choosing) -> tuple[dict[str, Made], str]:
-    """Return the ways that are tried, by name, and why trees are not."""
+    """Return the ways that are tried, by name, and the reason why trees are not, if there is one."""
     told, (known, part) = choosing.told, choosing.known()
     made = {"sum": summed(told, told.rows(choosing.chosen_on))}
     skipped = ""
@@ -103,7 +103,7 @@ def _ways(kind: str, choosing: Choosing) -> tuple[dict[str, Made], str]:
 
 
 def _choice(kind: str, tried: Mapping[str, Tried]) -> str:
-    """Return which of the ways is taken."""
+    """Return the name of the way to use."""
     if kind == "sum":
         return "sum"
     best = "linear"

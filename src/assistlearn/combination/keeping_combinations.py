@@ -1,4 +1,4 @@
-"""A combination as bytes, without pickle: sizes and numbers are checked, trees audited, and only then is it built."""
+"""Write a combination as bytes, without pickle, and read it: it is built after sizes, numbers and trees are checked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from assistlearn.learners.models_on_disk import loads_trusted
 from assistlearn.learners.residual_trees import ResidualTrees
 
 FORMAT, FORMAT_WITHOUT_OWN_TREES = 2, 1
-"""Raised with every change of what follows; readers of older ones are kept.
+"""The number of the format. It is raised with every change of the structures below; older formats can still be read.
 
 Format 2 has the initiator's own trees. A combination without any is still written in format 1.
 """
@@ -31,7 +31,7 @@ NUMBER = "<f8"
 
 
 class KeptLinear(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="linear"):
-    """A linear model: its numbers are little-endian doubles."""
+    """A linear model. Its numbers are little-endian doubles."""
 
     agents: list[str]
     weights: bytes
@@ -39,7 +39,7 @@ class KeptLinear(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="l
 
 
 class KeptTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="boosted"):
-    """A boosted model: its trees are those of a skops file."""
+    """A boosted model. Its trees are the bytes of a skops file."""
 
     agents: list[str]
     n_own: int
@@ -47,14 +47,14 @@ class KeptTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="bo
 
 
 class KeptOwnTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the initiator adds: its trees are those of a skops file."""
+    """The initiator's own trees, as the bytes of a skops file."""
 
     n_own: int
     trees: bytes
 
 
 class KeptCombination(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """All that a combination is."""
+    """Everything that a combination consists of, in a form that can be written."""
 
     format: int
     kind: str
@@ -73,7 +73,7 @@ class KeptCombination(msgspec.Struct, frozen=True, forbid_unknown_fields=True, o
 
 
 def to_bytes(combination: Combination) -> bytes:
-    """Return a combination as bytes: a digest, and what it is a digest of."""
+    """Return a combination as bytes: first a digest, then the content that the digest was computed from."""
     model, trees, own_trees = combination.model, combination.trees_otherwise, combination.own_trees
     kept = KeptCombination(
         format=FORMAT_WITHOUT_OWN_TREES if own_trees is None else FORMAT,
@@ -98,8 +98,8 @@ def to_bytes(combination: Combination) -> bytes:
 def from_bytes(data: bytes, source: str = "The combination") -> Combination:
     """Return a combination from :func:`to_bytes`' bytes; ``source`` is what errors call them.
 
-    The digest finds what was damaged. Whoever can write the bytes can write a digest, too; so nothing is believed
-    because of it.
+    The digest only shows damage. Whoever can write the bytes can write a matching digest, too. So everything is checked
+    even where the digest is right.
     """
     content = data[N_DIGEST:]
     if len(data) <= N_DIGEST or hashlib.sha256(content).digest() != data[:N_DIGEST]:
@@ -142,7 +142,7 @@ def _check_facts(kept: KeptCombination, source: str) -> None:
 
 
 def _check_models(kept: KeptCombination, source: str) -> None:
-    """Refuse models for other agents, and boosted ones that do not go together."""
+    """Refuse models for unknown agents, and boosted models that do not match each other."""
     trees = kept.trees_otherwise
     for each in (kept.model, *kept.absences, kept.otherwise, *([] if trees is None else [trees])):
         if len({*each.agents}) != len(each.agents) or not {*each.agents} <= {*kept.agents}:

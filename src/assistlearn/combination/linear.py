@@ -19,21 +19,21 @@ from assistlearn.core import votes
 from assistlearn.core.ignorance import Floats
 
 PLAIN_SUM = math.inf
-"""The penalty under which nothing is learned."""
+"""The penalty under which nothing is learned: the votes are added up."""
 
 
 @dataclass(frozen=True)
 class Linear:
-    """What each agent's scores pass through.
+    """A linear combination: a matrix for each agent, and a bias.
 
     Attributes
     ----------
     agents : tuple of str
         The agents that it listens to.
     weights : array of shape (number of agents, K, K); (number of agents, 1, 1) for two classes
-        What is added to each agent's scores, per unit of them.
+        The matrix of each agent. The agent's scores times this matrix are added to its scores.
     bias : array of shape (K,); (1,) for two classes
-        What is added for every sample. It sums to zero.
+        Added to the decision for every sample. It sums to zero over the classes.
     """
 
     agents: tuple[str, ...]
@@ -41,7 +41,7 @@ class Linear:
     bias: Floats
 
     def shares(self, scores: Mapping[str, Floats]) -> dict[str, Floats]:
-        """Return each agent's share, without the bias; nothing of an agent that is not listened to."""
+        """Return each agent's share, without the bias; zeros for an agent that this combination does not listen to."""
         return {agent: self._share(agent, said) for agent, said in scores.items()}
 
     def _share(self, agent: str, said: Floats) -> Floats:
@@ -49,19 +49,19 @@ class Linear:
             return np.zeros_like(said)
         weights = self.weights[self.agents.index(agent)]
         if not weights.any():
-            return said  # as it is, to the bit
+            return said  # the very same numbers
         columns = outputs(said)
         return whole(columns + columns @ weights)
 
 
 def plain_sum(agents: tuple[str, ...], n_classes: int) -> Linear:
-    """Return the combination that adds up the votes of these agents as they are."""
+    """Return the combination that adds up the votes of these agents without changing them."""
     n_outputs = n_classes if n_classes > 2 else 1
     return Linear(agents, np.zeros((len(agents), n_outputs, n_outputs)), np.zeros(n_outputs))
 
 
 def prior(evidence: Evidence) -> Linear:
-    """Return the combination that ignores all scores: its decision is how often each class occurs."""
+    """Return the combination that ignores all scores: its decision follows from how often each class occurs."""
     counts = np.bincount(evidence.codes, evidence.weights, minlength=evidence.n_classes)
     often = (counts * len(evidence.codes) + 1.0) / (len(evidence.codes) + evidence.n_classes)
     n_outputs = evidence.n_classes if evidence.n_classes > 2 else 1
@@ -94,7 +94,7 @@ def samples_of(evidence: Evidence, unit: float) -> Samples:
 
 
 def fit_linear(evidence: Evidence, penalty: float, tolerance: float = 1e-8) -> Linear:
-    """Return the linear combination under a penalty; :data:`PLAIN_SUM` is a penalty, too."""
+    """Return the linear combination under a penalty; with :data:`PLAIN_SUM`, the plain sum."""
     if math.isinf(penalty):
         return plain_sum(evidence.agents, evidence.n_classes)
     unit = size(evidence)
@@ -102,7 +102,7 @@ def fit_linear(evidence: Evidence, penalty: float, tolerance: float = 1e-8) -> L
 
 
 def linear_of(agents: tuple[str, ...], parameters: Floats, unit: float) -> Linear:
-    """Return the linear combination that parameters of inputs in this unit stand for, centred over the classes."""
+    """Return the linear combination with these parameters of inputs in this unit, centred over the classes."""
     n_outputs = parameters.shape[1]
     if n_outputs > 1:
         parameters = parameters - parameters.mean(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""What a combination is made of, once it is known which way was the best."""
+"""Make the models of a combination, once it is known which way to combine is the best."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from assistlearn.combination.weighted_sum import fit_weighted_sum
 
 @dataclass(frozen=True)
 class Choosing:
-    """What is to be combined, what choices are made on, and in which folds.
+    """The evidence to combine, the samples that choices are made on, and their folds.
 
-    With ``quick``, no trees are tried, and nothing is fitted for samples that agents are missing from.
+    With ``quick``, no trees are tried, and nothing is fitted for samples that some agents do not hold.
     """
 
     told: Evidence
@@ -39,18 +39,18 @@ class Choosing:
     quick: bool
 
     def known(self) -> tuple[Evidence, Evidence]:
-        """Return what those said who said anything, and the part of it that choices are made on."""
+        """Return the evidence of all agents that said anything, and the part of it that choices are made on."""
         known = self.told.of(self.told.heard)
         return known, known.rows(self.chosen_on)
 
     def alone(self) -> tuple[Evidence, Evidence]:
-        """Return the same of the initiator alone."""
+        """Return the evidence of the initiator alone, and the part of it that choices are made on."""
         alone = self.told.of((self.told.initiator,))
         return alone, alone.rows(self.chosen_on)
 
 
 class Models(NamedTuple):
-    """The model for samples that all agents hold, those for some other sets of agents, and one for all other sets."""
+    """The models of a combination; :class:`~assistlearn.combination.combination.Combination` explains the fields."""
 
     model: Linear | TreeCombination
     absences: tuple[Linear, ...]
@@ -60,18 +60,18 @@ class Models(NamedTuple):
 
 
 Made: TypeAlias = tuple[Tried, Callable[[], Models]]
-"""What one way to combine loses, and how its models are made."""
+"""The losses of one way to combine, and a function that makes its models."""
 
 
 def summed(known: Evidence, part: Evidence) -> Made:
-    """Return the plain sum, and what it loses."""
+    """Return the losses of the plain sum, and a function that makes its models."""
     lost = losses(outputs(part.scores).sum(axis=0), part.codes)
     model = plain_sum(known.agents, known.n_classes)
     return Tried(lost, part.weights), lambda: Models(model, (), model)
 
 
 def linear(known: Evidence, part: Evidence, penalty: float, seed: int, quick: bool = False) -> Models:
-    """Return linear models; where the best is the plain sum, that serves absences, too."""
+    """Return linear models; where the plain sum is the best, it is also used for samples that some agents lack."""
     model = fit_linear(known, penalty)
     if quick or penalty == PLAIN_SUM:
         return Models(model, (), model)
@@ -79,7 +79,7 @@ def linear(known: Evidence, part: Evidence, penalty: float, seed: int, quick: bo
 
 
 def boosted(known: Evidence, part: Evidence, n_iterations: int, penalty: float, seed: int) -> Models:
-    """Return boosted models, and linear ones for where the initiator is not there."""
+    """Return boosted models, and linear ones in case the initiator is missing."""
     rest = linear(known, part, penalty, seed)
     return Models(
         fit_boosted(known, n_iterations),
@@ -90,7 +90,7 @@ def boosted(known: Evidence, part: Evidence, n_iterations: int, penalty: float, 
 
 
 def offset(known: Evidence, part: Evidence, n_trees: int, seed: int, quick: bool = False) -> Models:
-    """Return weighted sums, and the trees that go on from the first; fewer agents leave the trees as they are."""
+    """Return weighted sums, and trees that start from the sum of all agents and serve every set of agents."""
     model = fit_weighted_sum(known)
     trees = fit_own_trees(known, model, n_trees) if n_trees else None
     if quick:

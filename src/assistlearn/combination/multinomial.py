@@ -1,9 +1,9 @@
 r"""A multinomial logistic model with an offset, fitted by L-BFGS.
 
 The decision for sample :math:`i` is :math:`f_i = o_i + x_i W + b`, and its probabilities are those that
-:func:`assistlearn.core.votes.probabilities` reads from a decision, the softmax of :math:`\frac{K-1}{K} f`. Lowered is
-the weighted mean of the log loss plus :math:`\frac{\lambda}{2} \|W\|^2`. With two classes the decision is one number,
-that of class 1; that of class 0 is its negative.
+:func:`assistlearn.core.votes.probabilities` reads from a decision, the softmax of :math:`\frac{K-1}{K} f`. The fit
+minimises the weighted mean of the log loss plus :math:`\frac{\lambda}{2} \|W\|^2`. With two classes the decision is one
+number, that of class 1; that of class 0 is its negative.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 
 PENALTY_OF_BIAS = 1e-6
-"""On the bias: so small that it matters only for a class that no sample has."""
+"""The penalty on the bias. It is so small that it matters only for a class that no sample has."""
 
 
 class Samples(NamedTuple):
@@ -48,7 +48,7 @@ def losses(decision: Floats, codes: Codes) -> Floats:
 
 
 def losses_and_slopes(decision: Floats, codes: Codes) -> tuple[Floats, Floats]:
-    """Return the log loss of each sample, and its derivatives by the decision."""
+    """Return the log loss of each sample, and its derivatives with respect to the decision."""
     n_outputs = decision.shape[1]
     if n_outputs == 1:
         towards = np.where(codes == 1, 1.0, -1.0)
@@ -71,7 +71,7 @@ def losses_and_slopes(decision: Floats, codes: Codes) -> tuple[Floats, Floats]:
 
 
 def objective(parameters: Floats, samples: Samples, penalty: float) -> tuple[float, Floats]:
-    """Return the penalised mean loss, and its gradient: of weights and bias (last row) together."""
+    """Return the penalised mean loss, and its gradient with respect to the weights and the bias (last row)."""
     lost, slopes = losses_and_slopes(samples.offset + samples.inputs @ parameters, samples.codes)
     slopes *= samples.weights[:, None]
     shrunk = parameters * _penalties(parameters, penalty)[:, None]
@@ -83,10 +83,10 @@ def objective(parameters: Floats, samples: Samples, penalty: float) -> tuple[flo
 def fit_multinomial(
     samples: Samples, penalty: float, start: Floats | None = None, tolerance: float = 1e-8, most_steps: int = 500
 ) -> Floats:
-    """Return the parameters, those of the inputs and in the last row the bias.
+    """Return the parameters: a row for each input, and the bias in the last row.
 
-    The search goes on in coordinates in which an upper bound of the Hessian (Böhning's) is the identity; so it needs
-    some ten steps where the inputs are much alike, as scores of agents are, and not hundreds.
+    The search uses coordinates in which an upper bound of the Hessian (Böhning's) is the identity. Where the inputs are
+    much alike, as scores of agents are, it then needs about ten steps in place of hundreds.
     """
     n_inputs, n_outputs = samples.inputs.shape[1], samples.offset.shape[1]
     start = np.zeros((n_inputs, n_outputs)) if start is None else start

@@ -19,7 +19,7 @@ class OwnColumns:
     Attributes
     ----------
     positions : tuple of int
-        Where they stand.
+        Their positions in the table, counted from 0.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def _is_number(column: Any) -> bool:
 
 
 def _as_floats(column: Any) -> Floats:
-    if hasattr(column, "isna"):  # pandas has its own word for what is missing
+    if hasattr(column, "isna"):  # pandas marks missing values in its own way
         out: Floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
         return out
     values: NDArray[Any] = column if isinstance(column, np.ndarray) else column.to_numpy()

@@ -1,7 +1,7 @@
-"""Trees over what the initiator has of its own, which go on from a weighted sum of the agents' scores.
+"""Trees over the initiator's own scores and columns, which start from a weighted sum of the agents' scores.
 
-The weighted sum is where they start. They look at the initiator's own scores and columns, and never at a helper's
-scores: with many classes these would tell the helper's row, whatever they say about the labels.
+They never look at a helper's scores. With many classes, a helper's scores would show which row of its table they belong
+to, even if they said nothing about the labels.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from assistlearn.learners.residual_boosting import newton_steps
 STEP = 0.1
 """The share of Newton's step that is taken."""
 MOST_TREES, PATIENCE = 60, 5
-"""So many trees are tried, and no more after so many without a lower loss."""
+"""The most trees that are tried, and after how many trees without a lower loss the search stops."""
 DEPTH, LEAF = 3, 10
 LARGEST = 1e38
-"""Larger numbers have no place in a tree."""
+"""Larger numbers are cut to this one, because trees calculate in single precision."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class OwnTrees:
     n_classes, n_own : int
         The number of classes, and of the initiator's own columns.
     trees : list of DecisionTreeRegressor
-        With an output for every class: what a leaf adds to the logarithm of its probability.
+        With an output for every class: what a leaf adds to the logarithm of the class's probability.
     """
 
     n_classes: int
@@ -48,7 +48,7 @@ class OwnTrees:
     trees: list[DecisionTreeRegressor]
 
     def share(self, scores: Floats, own: Floats) -> Floats:
-        """Return what they add to the decision, n x K, from the initiator's scores and columns; rows sum to zero."""
+        """Return what the trees add to the decision for these scores and columns, n x K; every row sums to zero."""
         out = np.zeros((len(own), self.n_classes))
         if len(own):
             table = inputs_of(scores, own)
@@ -58,12 +58,12 @@ class OwnTrees:
 
 
 def inputs_of(scores: Floats, own: Floats) -> Floats:
-    """Return what trees look at: the initiator's scores, and its columns after them."""
+    """Return the inputs of the trees: the initiator's scores, and its columns after them."""
     return np.concatenate([outputs(scores), np.clip(own, -LARGEST, LARGEST)], axis=1)
 
 
 def in_votes(logarithms: Floats) -> Floats:
-    """Return numbers that are added to logarithms of probabilities in the units of a vote: centred, times K/(K-1).
+    """Convert changes of log-probabilities to the unit of a vote: centre them, and multiply them by K/(K-1).
 
     >>> in_votes(np.array([[1.0, 0.0]]))
     array([[ 1., -1.]])
@@ -74,15 +74,15 @@ def in_votes(logarithms: Floats) -> Floats:
 
 
 def fit_own_trees(evidence: Evidence, start: Linear, n_trees: int) -> OwnTrees:
-    """Return so many trees, grown from a weighted sum on."""
+    """Return ``n_trees`` trees, which start from a weighted sum."""
     grown = [tree for tree, _ in islice(_grow(evidence, start), n_trees)]
     return OwnTrees(evidence.n_classes, evidence.own.shape[1], grown)
 
 
 def choose_trees(evidence: Evidence, folds: NDArray[np.intp]) -> tuple[int, Tried]:
-    """Return how many trees lose least on samples that they were not fitted to, and what is lost with them.
+    """Return the number of trees with the lowest loss on samples that they were not fitted to, and their losses.
 
-    There are none where the weighted sum alone is no worse by one standard error.
+    The number is 0 unless the trees are better than the weighted sum alone by more than one standard error.
     """
     parts = [_WithoutFold(evidence, folds == fold) for fold in np.unique(folds)]
     tried: list[Tried] = []
@@ -99,7 +99,7 @@ def choose_trees(evidence: Evidence, folds: NDArray[np.intp]) -> tuple[int, Trie
 
 
 class _WithoutFold:
-    """What is grown without a fold, and what it says about that fold."""
+    """Trees that are grown without one fold, and their losses on that fold."""
 
     def __init__(self, evidence: Evidence, held: NDArray[np.bool_]) -> None:
         self.held = held
@@ -135,7 +135,7 @@ def _grow(evidence: Evidence, start: Linear) -> Iterator[tuple[DecisionTreeRegre
 
 
 def _inputs(evidence: Evidence) -> Floats:
-    """Return what trees look at; the initiator's scores are zero where nothing of it is heard."""
+    """Return the inputs of the trees; the initiator's scores are zero where the evidence has none of it."""
     said = dict(zip(evidence.agents, evidence.scores, strict=True))
     return inputs_of(said.get(evidence.initiator, np.zeros(evidence.scores.shape[1:])), evidence.own)
 

@@ -1,4 +1,4 @@
-"""How strong the penalty of a linear combination should be: a path, walked in all folds at once."""
+"""Choose the penalty of a linear combination: penalties are tried one after the other, each in all folds."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from assistlearn.core.ignorance import Floats
 PATH = (0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
 """Penalties, tried one after the other until the loss has risen twice."""
 STRONGER = (0.3, 1.0, 3.0, 10.0)
-"""Tried where the first of the path is the best of it."""
+"""Stronger penalties, which are tried only where the first one of :data:`PATH` is its best."""
 TOLERANCE = 1e-4
-"""Where a fit in a fold stops: a relative change of the loss far below what can be told between two penalties."""
+"""A fit in a fold stops at this relative change of the loss, far less than what makes a penalty better than another."""
 
 
 class _Path:
-    """Fits in all folds, each from where the last one ended."""
+    """Fits in all folds. Each fit starts from the parameters that the penalty before it gave."""
 
     def __init__(self, samples: Samples, folds: NDArray[np.intp]) -> None:
         self._samples = samples
@@ -43,7 +43,7 @@ class _Path:
 
 
 def choose_penalty(evidence: Evidence, folds: NDArray[np.intp]) -> tuple[float, Tried]:
-    """Return the penalty with the least cross-validated log loss, and what was lost with it.
+    """Return the penalty with the lowest cross-validated log loss, and its losses.
 
     The plain sum, which is the strongest penalty of all, is among the candidates.
     """

@@ -1,13 +1,14 @@
 """Ways to combine scores of helpers that have not seen the true labels.
 
-*Stack*: trees over the helpers' scores, the initiator's own and its columns. It is for two classes. With many classes K
-scores of a helper tell its row, and trees gain by that even where the scores were fitted to mere chance.
+*Stack*: trees over the helpers' scores, the initiator's own and its columns. It is for two classes. With many classes,
+the K scores of a helper show which row of its table they belong to. Trees would gain by that even if the scores were
+fitted to pure chance.
 
 *Offset*: trees over the initiator's own scores and columns alone, which start from the weighted sum of all scores. It
 is for more than two classes.
 
-*Private* takes the one that the number of classes calls for (or, with two, a linear combination where trees are not
-better by more than one standard error), unless the initiator alone loses less.
+*Private*: the one of both that suits the number of classes. With two classes, it is a linear combination unless trees
+are better by more than one standard error. Where the initiator alone has a lower loss, no helper is listened to.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ PRIVATE_KINDS = ("stack", "offset", "private")
 
 
 def private_ways(kind: str, choosing: Choosing) -> tuple[dict[str, Made], str]:
-    """Return the ways that are tried, by name, and why trees are not."""
+    """Return the ways that are tried, by name, and the reason why trees are not, if there is one."""
     stacked = kind == "stack" or (kind == "private" and choosing.told.n_classes == 2)
     made, skipped = _stack(choosing) if stacked else _offset(choosing)
     if kind == "private":
@@ -35,7 +36,7 @@ def private_ways(kind: str, choosing: Choosing) -> tuple[dict[str, Made], str]:
 
 
 def private_choice(kind: str, tried: Mapping[str, Tried]) -> str:
-    """Return which of the ways is taken."""
+    """Return the name of the way to use."""
     best = next(name for name in ("stack", "offset", "linear") if name in tried)
     if kind != "private":
         return best

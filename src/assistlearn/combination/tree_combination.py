@@ -1,7 +1,7 @@
 """A boosted combination: small trees over the agents' scores and the initiator's own columns.
 
-It finds what no sum can say: that one agent is to be believed where another is unsure, or where a column of the
-initiator's is high.
+It can express what a sum cannot: that one agent deserves more trust where another is unsure, or where a column of the
+initiator is high.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from assistlearn.core.votes import Codes
 from assistlearn.learners.coarse import coarsened
 
 MOST_ITERATIONS, CHUNK, PATIENCE = 100, 20, 10
-"""Trees are grown so many iterations at a time, and no more after so many without a lower loss."""
+"""The most iterations, how many are grown at a time, and after how many without a lower loss growing stops."""
 LEAST_ITERATIONS, HOPELESS = 40, 3.0
-"""After so many iterations, trees that lose more than their rival by so many standard errors are given up."""
+"""From this many iterations on, growing stops where the rival is better by more than this many standard errors."""
 MOST_CLASSES = 30
 MOST_TREE_SAMPLES = 2_000_000
-"""Samples times classes: as many trees as there are classes are grown in every iteration."""
+"""The largest product of samples and classes: every iteration grows a tree for each class."""
 MOST_INPUTS = 3_000
-"""Scores and own columns, times classes: every tree looks at all of them."""
+"""The largest product of inputs (scores and own columns) and classes: every tree looks at all inputs."""
 LEAST_SAMPLES = 60
-"""Fewer leave trees with leaves of ten samples nothing to split, in a fold."""
+"""The fewest samples. With fewer, trees with leaves of ten samples find nothing to split in a fold."""
 LEAST = 1e-9
-"""The least probability that a class has, also one that no sample of a fold has."""
+"""The least probability of a class, also of one that no sample of a fold has."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class TreeCombination:
     trees: HistGradientBoostingClassifier
 
     def shares(self, scores: Mapping[str, Floats], own: Floats) -> dict[str, Floats]:
-        """Return each agent's share: what the decision changes by as the agents come in, one after the other.
+        """Return each agent's share: how the decision changes when its scores are added, one agent after the other.
 
-        The initiator comes first, with its own columns and with what the trees say of nobody's scores. An agent that is
-        not in ``scores`` stays neutral: its scores are zero.
+        The initiator comes first. Its share includes its own columns, and what the trees decide without any scores. An
+        agent that is not in ``scores`` is neutral: its scores count as zero.
         """
         present = {agent: scores[agent] for agent in (self.initiator,) if agent in scores}
         before = self._decision(present, own)
@@ -99,10 +99,10 @@ def why_not_boosted(evidence: Evidence) -> str:
 
 
 def choose_iterations(evidence: Evidence, folds: NDArray[np.intp], rival: Tried) -> tuple[int, Tried]:
-    """Return the number of iterations with the least cross-validated log loss, and what was lost with it.
+    """Return the number of iterations with the lowest cross-validated log loss, and its losses.
 
-    Trees are grown :data:`CHUNK` iterations at a time, no longer than the loss goes on falling, and only as long as
-    they have a chance against a rival.
+    Trees are grown :data:`CHUNK` iterations at a time. Growing stops when the loss no longer falls, or when the trees
+    have no chance against a rival.
     """
     inputs = _inputs(evidence.scores, evidence.own)
     models = [(folds == fold, _trees()) for fold in np.unique(folds)]
@@ -123,7 +123,7 @@ def choose_iterations(evidence: Evidence, folds: NDArray[np.intp], rival: Tried)
 
 
 def fit_boosted(evidence: Evidence, n_iterations: int) -> TreeCombination:
-    """Return the boosted combination after so many iterations."""
+    """Return the boosted combination after ``n_iterations`` iterations."""
     trees = _trees().set_params(max_iter=n_iterations, warm_start=False)
     _grow(trees, _inputs(evidence.scores, evidence.own), evidence.codes, evidence.weights)
     return TreeCombination(evidence.agents, evidence.initiator, evidence.n_classes, evidence.own.shape[1], trees)
@@ -142,7 +142,7 @@ def _trees() -> HistGradientBoostingClassifier:
 
 
 def _grow(trees: HistGradientBoostingClassifier, inputs: Floats, codes: Codes, weights: Floats) -> None:
-    """Fit trees; weights get the mean one, as the penalty expects, and are left out where all are equal (fast)."""
+    """Fit trees under weights with a mean of one, as the penalty expects; equal weights are left out, to be faster."""
     even = bool((weights == weights[0]).all())
     if even:
         trees.fit(inputs, codes)
@@ -151,7 +151,7 @@ def _grow(trees: HistGradientBoostingClassifier, inputs: Floats, codes: Codes, w
 
 
 def _staged_losses(trees: Any, inputs: Floats, codes: Codes, before: int, n_classes: int) -> Floats:
-    """Return the log loss of each sample after each iteration that comes after the first ones."""
+    """Return the log loss of each sample after each iteration, without the first ``before`` iterations."""
     stages = islice(trees.staged_predict_proba(inputs), before, None)
     at = np.arange(len(codes)), codes
     return np.array([-np.log(_all_classes(said, trees.classes_, n_classes)[at]) for said in stages])

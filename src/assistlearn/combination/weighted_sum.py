@@ -2,9 +2,9 @@ r"""A weighted sum of the agents' scores: one weight for each agent, and a bias.
 
 .. math:: f = \sum_m a_m S_m + b
 
-It is a linear combination (:mod:`assistlearn.combination.linear`) whose matrices are multiples of the identity. A whole
-matrix could read an agent's columns out of its K scores, and gain by scores that say nothing about the labels. One
-weight cannot: what scores that were fitted to mere chance add is next to nothing.
+It is a linear combination (:mod:`assistlearn.combination.linear`) whose matrices are multiples of the identity. A full
+matrix could read an agent's columns out of its K scores, and gain even by scores that say nothing about the labels. One
+weight cannot: scores that were fitted to pure chance add next to nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def fit_weighted_sum(evidence: Evidence) -> Linear:
 
 
 def decision_of(model: Linear, evidence: Evidence) -> Floats:
-    """Return what a linear combination makes of the scores of its agents, n x K."""
+    """Return the decision of a linear combination of the evidence, n x K."""
     said = dict(zip(evidence.agents, evidence.scores, strict=True))
     shares = model.shares({agent: said[agent] for agent in model.agents})
     start = np.broadcast_to(whole(model.bias[np.newaxis]), evidence.scores.shape[1:])
@@ -50,7 +50,7 @@ def decision_of(model: Linear, evidence: Evidence) -> Floats:
 
 
 def try_weighted_sum(evidence: Evidence, folds: NDArray[np.intp]) -> Tried:
-    """Return what the weighted sum loses on each sample that it was not fitted to."""
+    """Return the losses of the weighted sum on samples that it was not fitted to."""
     lost = np.empty(len(evidence.codes))
     for fold in np.unique(folds):
         held = folds == fold

@@ -37,7 +37,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for when it is asked for: whoever reads a run's result does not wait for scikit-learn."""
+    """Import a name only when it is used, so that reading a run's result does not wait for scikit-learn."""
     if name in _HOMES:
         return getattr(import_module(f"assistlearn.learners.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'assistlearn.learners' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""A bagged model: trees that each have drawn their samples, made by an agent in one turn, and that vote as one.
+"""A bagged model: trees that an agent made in one turn, each from samples drawn at random, and that vote as one.
 
 A fully grown tree memorises its samples, so there is nothing left to boost. But many such trees, each fitted to another
 draw of the samples, are far better than one. What a tree says about samples outside its draw is honest at no cost.
@@ -24,7 +24,7 @@ from assistlearn.learners.seeding import TurnSeeds
 
 @dataclass(frozen=True)
 class Bagged:
-    """Models that say their mean probabilities.
+    """Models that answer with the mean of their probabilities.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Bagged:
         return codes
 
     def check_kept(self, source: str) -> None:
-        """Refuse parts that no learner has made; the models themselves are looked into one by one."""
+        """Refuse parts that no learner has made. The audit checks the models themselves, one by one."""
         if not isinstance(self.models, list) or not self.models or type(self.n_classes) is not int:
             raise UntrustedFileError(f"{source}: a bagged model does not have a list of models.")
         for model in self.models:
@@ -76,9 +76,10 @@ class Bagged:
 
 
 def bag(learner: Fits, codes: Codes, turn: Private, n_models: int) -> tuple[list[Model], Said]:
-    """Return models of samples drawn by chance under the ignorance, and what they say about those they have not drawn.
+    """Return models fitted to samples drawn at random, and what they say about the samples that they have not drawn.
 
-    About a sample that all have drawn there is nothing honest to say: all classes are equally likely.
+    A drawn sample counts by its ignorance. There is no honest answer for a sample that all models have drawn: all
+    classes are then equally likely.
 
     Parameters
     ----------
@@ -87,9 +88,9 @@ def bag(learner: Fits, codes: Codes, turn: Private, n_models: int) -> tuple[list
     codes : ndarray of shape (n_samples,)
         The class codes of the samples that the agent holds.
     turn : Private
-        Their state, and the seed.
+        The state of these samples, and the seed.
     n_models : int
-        How many.
+        How many models to fit. A draw with a single class gives none.
     """
     ignorance, n_classes, seeds = turn.state.ignorance(), turn.state.n_classes, TurnSeeds(turn.seed)
     models: list[Model] = []

@@ -14,7 +14,7 @@ from assistlearn.core.votes import Codes
 from assistlearn.learners.trees import FORESTS
 
 MOST_UNKNOWN = 0.05
-"""The share of samples in every bag up to which a forest answers by its bags: it abstains on them."""
+"""The largest share of samples in every bag with which a forest still answers by its bags. It abstains on them."""
 
 
 def has_bags(estimator: Any) -> bool:

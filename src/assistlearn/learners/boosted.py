@@ -20,16 +20,16 @@ from assistlearn.learners.model import Model
 class Boosted:
     """The weighted models of one turn, behind the same transformers.
 
-    Together they say their mean vote, not the sum. The weight of the turn is found later, when it is judged. The sum of
-    many votes would be surer than any model may be (:data:`assistlearn.core.confidence.LEAST`), and that would cut off
-    what the models say about all other classes.
+    Together they say the mean of their votes, not the sum. The weight of the turn is found later, when the turn is
+    judged. The sum of many votes would be surer than a model may be (:data:`assistlearn.core.confidence.LEAST`), and
+    that would cut off what the models say about all other classes.
 
     Attributes
     ----------
     models : list of Model
         Without transformers of their own.
     weights : list of float
-        Of their votes.
+        The weights of their votes.
     n_classes : int
         The number of classes, all of which it gives probabilities for.
 
@@ -62,7 +62,7 @@ class Boosted:
         return total
 
     def predict_proba(self, rows: Any, **options: Any) -> Floats:
-        """Return the probabilities that the mean vote stands for."""
+        """Return the probabilities of the mean vote."""
         return mean_probabilities(self.votes(rows, **options), self.weights)
 
     def predict(self, rows: Any, **options: Any) -> NDArray[np.intp]:
@@ -71,9 +71,9 @@ class Boosted:
         return codes
 
     def check_kept(self, source: str) -> None:
-        """Refuse parts that no learner has made; the models themselves are looked into one by one.
+        """Refuse parts that no learner has made. The audit checks the models themselves, one by one.
 
-        It is called for one that was read from a file (:mod:`assistlearn.learners.model_audit`).
+        It is called for a boosted model that was read from a file (:mod:`assistlearn.learners.model_audit`).
         """
         whole = isinstance(self.models, list) and isinstance(self.weights, list) and type(self.n_classes) is int
         if not whole or not self.models or len(self.models) != len(self.weights) or self.n_classes < 2:
@@ -88,7 +88,7 @@ class Boosted:
 
 
 def mean_probabilities(votes: Floats, weights: Sequence[float]) -> Floats:
-    """Return the probabilities that weighted votes stand for on average, from their sum.
+    """Return the probabilities of the mean vote, given the weighted sum of the votes.
 
     >>> mean_probabilities(np.array([[2.0, -2.0]]), [0.5, 1.5]).round(3)
     array([[0.731, 0.269]])

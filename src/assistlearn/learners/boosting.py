@@ -1,7 +1,7 @@
 """Boosting in private: what an agent does by itself inside a turn, before it answers.
 
-It takes a copy of the state of the samples that it learns from, and boosts in it as a session with no other agent
-would: fit under the ignorance, judge the answers for the samples that the model has seen, take the model into account.
+The agent copies the state of the samples that it learns from. In the copy, it boosts as a session with no other agent
+would: it fits a model under the ignorance, judges its answers for the samples that it has seen, and updates the state.
 The others only hear the one answer that the models give together.
 """
 
@@ -24,11 +24,11 @@ from assistlearn.learners.seeding import TurnSeeds
 from assistlearn.methods.method import Method
 
 PATIENCE = 2
-"""So many models in a row that bring no further gain on an unseen fold are enough, and half as many as are best."""
+"""Boosting stops after this many models in a row without further gain on an unseen fold, plus half the best number."""
 
 
 class Fits(Protocol):
-    """What boosting needs of a learner, which is prepared."""
+    """What boosting needs from a learner. The learner must be prepared."""
 
     def fit_only(self, ignorance: Floats, seed: int, when: str, n_classes: int | None = None) -> Model:
         """Return a model fitted under this ignorance."""
@@ -46,11 +46,11 @@ class Private:
     Attributes
     ----------
     state : RunState
-        That of the samples that the agent holds; never changed.
+        The state of the samples that the agent holds. It is never changed.
     method : Method
-        What rewards and judges.
+        The method of the run, which rewards and judges the models.
     seed : int
-        The turn's.
+        The seed of the turn.
     when : str
         The turn in words, for error messages.
     """
@@ -76,7 +76,7 @@ class Step:
 
 @dataclass
 class Together:
-    """What models say together about one set of samples (:class:`~.boosted.Boosted`), or what one says by itself."""
+    """What models say together about one set of samples (:class:`~.boosted.Boosted`); a single model speaks alone."""
 
     n_classes: int
     steps: list[Step] = field(default_factory=list)
@@ -84,18 +84,18 @@ class Together:
     _first: Any = None
 
     def add(self, step: Step, said: Said) -> None:
-        """Take one more model, and what it says about the samples."""
+        """Add one more model, and what it says about the samples."""
         if not self.steps:
             self._votes, self._first = np.zeros((len(said), self.n_classes)), said
         add_answers(self._votes, said, step.weight)
         self.steps.append(step)
 
     def said(self) -> Said:
-        """Return what they say so far."""
+        """Return what the models so far say together."""
         return self._first if len(self.steps) == 1 else mean_probabilities(self._votes, self._weights())
 
     def model(self, front: Any) -> Model:
-        """Return them as the one model of the turn."""
+        """Return the models as the one model of the turn."""
         first = self.steps[0].model
         if len(self.steps) == 1:
             return Model(front, first.estimator, first.n_classes)
@@ -107,9 +107,9 @@ class Together:
 
 
 def boost(learner: Fits, state: RunState, codes: Codes, turn: Private) -> Iterator[Step]:
-    """Yield models made one after another in a state, which is changed, until one is useless or perfect.
+    """Yield models made one after another, and update the state with each, until one is useless or perfect.
 
-    The first is yielded even if it is useless: there is always one.
+    The first model is yielded even if it is useless, so that there is always one.
     """
     seeds, method = TurnSeeds(turn.seed), turn.method.in_private()
     number = 1
@@ -122,7 +122,7 @@ def boost(learner: Fits, state: RunState, codes: Codes, turn: Private) -> Iterat
         verdict = state.judge(reward, ignorance)
         if number == 1 or not verdict.useless:
             yield Step(model, said, max(verdict.model_weight, 0.0))
-        if verdict.useless or verdict.perfect:  # no sample's ignorance would change against another's
+        if verdict.useless or verdict.perfect:  # the ignorance of the samples would stay the same
             return
         state.apply(reward, verdict.model_weight)
         number += 1
@@ -137,11 +137,11 @@ class Way:
     steps : callable
         Yields the models one after another, from a learner, a state (which it may change), class codes and a turn.
     together : callable
-        Returns what puts together what models of a number of classes say.
+        Returns, for a number of classes, an object that puts the answers of models together.
     plain : bool
-        Whether a single model is kept as it is without boosting, and no more are tried once one was best.
+        Whether a single model is made without boosting: where one model is the best number, the learner is just fitted.
     per_model : int
-        How many of its models count as one of those that an agent may make in a turn.
+        How many models made in this way count as one of the models that an agent may make in a turn.
     """
 
     steps: Callable[[Any, RunState, Codes, Private], Iterator[Any]]
@@ -151,7 +151,7 @@ class Way:
 
 
 CLASSIFIERS = Way(boost, Together, plain=True)
-"""Models of weighted labels, which say their mean vote."""
+"""Models fitted to weighted labels, which say the mean of their votes."""
 
 
 def together(way: Way, learner: Any, state: RunState, codes: Codes, turn: Private, most: int) -> Any:
@@ -163,7 +163,7 @@ def together(way: Way, learner: Any, state: RunState, codes: Codes, turn: Privat
 
 
 class Gains:
-    """How many models are best, by what they gain together on samples that they have not seen.
+    """Find the number of models with the largest gain on samples that they have not seen.
 
     >>> gains = Gains()
     >>> [gains.goes_on(gain) for gain in (0.1, 0.3, 0.2, 0.2, 0.3)], gains.best
@@ -176,7 +176,7 @@ class Gains:
         self._n = 0
 
     def goes_on(self, gain: float) -> bool:
-        """Whether another model is worth trying, given the gain so far."""
+        """Whether another model is worth trying, given the gain of the models so far."""
         self._n += 1
         if gain > self._gain:
             self.best, self._gain = self._n, gain

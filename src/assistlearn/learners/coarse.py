@@ -1,8 +1,8 @@
-"""scikit-learn's histogram boosting looks for its bins in every fit, under the weights. Make a table coarse once.
+"""Make a table coarse once, because scikit-learn's histogram boosting looks for its bins in every fit.
 
 With weights, finding the bins of a column takes hundreds of passes over it, far longer than growing the trees. A column
-with no more different values than there are bins is done with at once. So values are put into as many bins of equal
-counts beforehand, and each stands for its bin's middle.
+with no more different values than there are bins takes no time. So the values of a column are divided beforehand into
+that many bins of equal counts, and the middle of its bin replaces each value.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _Floats: TypeAlias = NDArray[np.floating[Any]]
 
 
 def coarsened(estimator: Any, table: Any) -> Any:
-    """Return an array or a data frame as coarse as histogram boosting would see it; anything else as it is.
+    """Return an array or a data frame as coarse as histogram boosting would see it; anything else unchanged.
 
     >>> table = np.linspace(0.0, 1.0, 10_000).reshape(-1, 1)
     >>> len(np.unique(coarsened(HistGradientBoostingClassifier(), table)))
@@ -50,7 +50,7 @@ def _columns_of_floats(table: Any) -> Iterator[tuple[int, _Floats]]:
 
 
 def _with_columns(table: Any, coarse: dict[int, _Floats]) -> Any:
-    """Return a table with other values in some columns; the same one where there are none."""
+    """Return a copy of a table with these coarse columns; the table itself where there are none."""
     if not coarse:
         return table
     if hasattr(table, "with_columns"):  # polars
@@ -67,7 +67,7 @@ def _with_columns(table: Any, coarse: dict[int, _Floats]) -> Any:
 
 
 def _coarse(column: _Floats, n_bins: int) -> _Floats | None:
-    """Return a column with the middles of its bins; None where it has no more values than there are bins."""
+    """Return a column with the middle of its bin for each value; None where it has no more values than bins."""
     there = np.isfinite(column)
     if len(np.unique(column[there])) <= n_bins:
         return None

@@ -22,7 +22,7 @@ NOTHING: Mapping[int, Said] = MappingProxyType({})
 
 
 def deal(codes: Codes, n_folds: int, seed: int) -> NDArray[np.intp]:
-    """Return the fold of each sample: of equal size, and every class spread evenly over them as far as it goes.
+    """Return the fold of each sample. Folds are equally large, and every class is spread over them evenly if possible.
 
     >>> folds = deal(np.array([0, 0, 0, 0, 1, 1]), 2, seed=0)
     >>> [sorted(folds[:4].tolist()), sorted(folds[4:].tolist())]
@@ -38,8 +38,9 @@ def deal(codes: Codes, n_folds: int, seed: int) -> NDArray[np.intp]:
 class Folds:
     """A learner's copies, each prepared on all folds but one.
 
-    They are kept from turn to turn, with their tables (``cv - 1`` times the agent's own in all), so that a turn costs
-    fits alone. The transformers of a pipeline are fitted inside each copy: they have not seen its fold either.
+    They are kept from turn to turn, so that a turn only costs the fits. Their tables together take ``cv - 1`` times as
+    much room as the agent's own. The transformers of a pipeline are fitted inside each copy: they have not seen its
+    fold either.
 
     Parameters
     ----------
@@ -50,9 +51,9 @@ class Folds:
     codes : ndarray of shape (n_samples,)
         Their class codes.
     honesty : Honesty
-        How many folds, and how many side by side.
+        How many folds there are, and how many are fitted side by side.
     seed : int
-        For the dealing, and for chance in the copies' preparation.
+        Decides which sample is in which fold, and chance in the preparation of the copies.
     """
 
     def __init__(self, new_learner: Callable[[], Any], table: Any, codes: Codes, honesty: Honesty, seed: int) -> None:
@@ -68,7 +69,7 @@ class Folds:
     def one(self, ignorance: Floats, seed: int, when: str, n_classes: int | None) -> tuple[int, Said]:
         """Return a fold, and what its copy answers for it.
 
-        The turn's seed decides which one: a count of the turns would be lost when the agent is started again.
+        The turn's seed decides which fold: a count of the turns would be lost when the agent is started again.
         """
         fold = seed % len(self._copies)
         self._copies[fold].prepare(self._seed)
@@ -77,9 +78,9 @@ class Folds:
     def answers(
         self, ignorance: Floats, seed: int, when: str, n_classes: int | None, known: Mapping[int, Said] = NOTHING
     ) -> Said:
-        """Return what the copies answer for their own folds: class codes, or probabilities (n x K).
+        """Return what each copy answers for the fold that it has not seen: class codes, or probabilities (n x K).
 
-        The answers for some folds may be known already.
+        ``known`` has the answers for folds that have been asked already.
         """
 
         def asked(copy: _Copy) -> Said:
@@ -88,9 +89,10 @@ class Folds:
         return self._put_together(asked, known)
 
     def boosted(self, turn: Private, most: int, way: Way = CLASSIFIERS) -> tuple[int, Said]:
-        """Return how many models serve best, at most ``most``, and what so many answer in every fold.
+        """Return the best number of models, at most ``most``, and what this number of models answers in every fold.
 
-        The copy of one fold (see :meth:`one`) goes on as long as that gains anything on it; the others follow.
+        The copy of one fold (see :meth:`one`) makes models as long as they gain anything on that fold. The other copies
+        then make the number that was best.
         """
         fold = turn.seed % len(self._copies)
         self._copies[fold].prepare(self._seed)
@@ -109,7 +111,7 @@ class Folds:
         found = Parallel(n_jobs=self._n_jobs, prefer="threads")(delayed(ask)(self._copies[fold]) for fold in asked)
         every = dict(known) | dict(zip(asked, found, strict=True))
         answered = [every[fold] for fold in range(len(self._copies))]
-        if any(said.ndim == 1 for said in answered):  # without probabilities, a constant answer is a label too
+        if any(said.ndim == 1 for said in answered):  # then constant answers must be labels, too
             answered = [said.argmax(axis=1) if said.ndim == 2 else said for said in answered]
         out: Said = np.empty((len(self._codes), *answered[0].shape[1:]), dtype=answered[0].dtype)
         for copy, said in zip(self._copies, answered, strict=True):
@@ -117,7 +119,7 @@ class Folds:
         return out
 
     def aside(self, fold: int) -> NDArray[np.intp]:
-        """Return which samples a fold holds."""
+        """Return the positions of the samples in a fold."""
         return self._copies[fold].aside
 
 
@@ -133,7 +135,7 @@ class _Copy:
         self._rows: Any = take_rows(table, train)
         self._aside_codes = codes[aside]
         self._aside_rows = take_rows(table, aside)
-        self._seen_by_front: Any = None  # a copy's transformers are fitted once, and see its fold once
+        self._seen_by_front: Any = None  # the fold's rows, transformed once
         self._learner = new_learner()
 
     def prepare(self, seed: int) -> None:
@@ -169,7 +171,7 @@ class _Copy:
         return gains.best, best
 
     def boosted(self, turn: Private, n_models: int, way: Way) -> Said:
-        """Return what so many models say about the fold."""
+        """Return what ``n_models`` models say about the fold."""
         constant = self._constant(turn.state.ignorance()[self._train], turn.state.n_classes)
         if constant is not None:
             return constant
@@ -192,7 +194,7 @@ class _Copy:
             return say(self._seen_by_front)
 
     def _constant(self, own: Floats, n_classes: int | None) -> Said | None:
-        """Return a constant answer where there is nothing to tell apart: no need to ask, and some would refuse."""
+        """Return a constant answer where only one class counts, because some learners refuse to be fitted then."""
         counting = np.unique(self._codes[own > 0.0])
         if len(counting) > 1:
             return None

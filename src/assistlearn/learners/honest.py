@@ -19,7 +19,7 @@ UNINFORMATIVE = 0.95
 """In-sample answers that are right on this share of the ignorance tell too little: ``auto`` turns to honest ones."""
 
 LEAST_TRUST = 0.25
-"""So does an agent that keeps less than this share of its advantage on samples that its model has not seen."""
+"""``auto`` also turns to honest answers where a model keeps less than this share of its advantage on unseen samples."""
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,19 @@ class Honesty:
     Attributes
     ----------
     reward : {"in-sample", "out-of-fold", "auto"}
-        On the samples that the model was fitted to; on folds that it was not fitted to; or the first until it has
-        become uninformative, and the second from then on. In-sample answers are uninformative when they are right
-        nearly everywhere (:data:`UNINFORMATIVE`), or when a model fitted to all folds but one keeps too little of its
-        advantage on that one (:data:`LEAST_TRUST`). Until then, a model's weight is cut to the share that it keeps.
+        Which answers count. "in-sample": those for the samples that the model was fitted to. "out-of-fold": those for
+        folds that it was not fitted to. "auto": the first until they have become uninformative, and the second from
+        then on. In-sample answers are uninformative when they are right nearly everywhere (:data:`UNINFORMATIVE`), or
+        when a model fitted to all folds but one keeps too little of its advantage on that one (:data:`LEAST_TRUST`).
+        Until then, a model's weight is cut to the share that it keeps.
     cv : int
-        The number of folds; an honest turn costs so many fits more, an in-sample one in "auto" one more.
+        The number of folds. An honest turn costs this many more fits, and an in-sample turn in "auto" one more.
     n_jobs : int or None, default=None
         How many folds are fitted side by side, in threads; None means one, -1 all processors.
     models : int, default=1
         How many models an agent may boost by itself in a turn, before it answers, under a method that wants
-        probabilities. In-sample, so many; otherwise as many of them as serve best on a fold that they have not seen.
+        probabilities. With in-sample rewards it makes this many. Otherwise it makes the number that is best on a fold
+        that they have not seen.
     """
 
     reward: RewardKind = "in-sample"
@@ -54,7 +56,7 @@ class Honesty:
 
 
 def uninformative(said: Said, codes: Codes, ignorance: Floats) -> bool:
-    """Whether answers are right nearly everywhere.
+    """Whether answers are right on at least :data:`UNINFORMATIVE` of the ignorance.
 
     >>> import numpy as np
     >>> uninformative(np.array([0, 1, 1]), np.array([0, 1, 1]), np.full(3, 1 / 3))

@@ -60,8 +60,8 @@ class Learner:
     Attributes
     ----------
     trust : float
-        How much of the last model's advantage is to be believed in: one, unless ``reward="auto"`` took in-sample
-        answers and samples that the model had not seen told otherwise.
+        The share of the last model's advantage that is real. It is one, unless ``reward="auto"`` used in-sample answers
+        and samples that the model had not seen showed a smaller advantage.
     bags_told : bool
         Whether the last model was a forest that answered for nearly all samples out of bag.
     """
@@ -81,9 +81,9 @@ class Learner:
         self._codes: Codes = np.empty(0, dtype=np.int64)
 
     def prepare(self, X: Any, codes: Codes, seed: int) -> None:
-        """Take the training rows and their class codes, and do what needs doing once."""
+        """Keep the training rows and their class codes, and do all work that does not depend on the ignorance."""
         front, classifier = _parts(self._estimator)
-        # Whoever prepares its table takes class codes of any type; others may expect labels of the usual one.
+        # An estimator that prepares its table accepts class codes of any type; others may expect the usual type.
         self._codes = codes if isinstance(classifier, Prepares) else codes.astype(np.intp, copy=False)
         self._raw = X if self._honesty.may_be_honest else None
         self._honest = self._honesty.reward == "out-of-fold"
@@ -102,8 +102,8 @@ class Learner:
     def fit(self, ignorance: Floats, seed: int, when: str, n_classes: int | None = None) -> tuple[Model, Said]:
         """Return a model fitted under this ignorance, and what it answers for the training rows.
 
-        With ``n_classes`` the answers are probabilities (n x K), where the estimator has them; else class codes. Honest
-        ones are those of models that have not seen a sample (:mod:`assistlearn.learners.honest`).
+        With ``n_classes`` the answers are probabilities (n x K), where the estimator has them; else class codes. An
+        honest answer is that of a model that has not seen the sample (:mod:`assistlearn.learners.honest`).
         """
         model = self.fit_only(ignorance, seed, when, n_classes)
         bagged = out_of_bag(model.estimator, model.n_classes) if self._uses_bags(model.estimator) else None
@@ -130,7 +130,7 @@ class Learner:
     def _trust_in(
         self, said: Said, bagged: Said | None, known: dict[int, Said], ignorance: Floats, n_classes: int | None
     ) -> float:
-        """Return how far in-sample answers are to be believed, by those out of bag or those of one fold."""
+        """Return the share of the in-sample advantage that answers out of bag, or those for one fold, confirm."""
         count = n_classes or max(len(np.unique(self._codes)), 2)
         if bagged is not None:
             return kept_share(bagged, said, self._codes, ignorance, count)
@@ -143,8 +143,8 @@ class Learner:
 
         Small trees are fitted to residuals (:mod:`assistlearn.learners.residual_boosting`), other learners under the
         ignorance. With in-sample rewards there are ``honesty.models`` of them, or twice as many residual trees.
-        Otherwise a fold says how many are best, and the answers are honest, also with ``reward="auto"``. All that the
-        number depends on are the state, the seed and the table: an agent that is started again chooses the same.
+        Otherwise a fold shows how many are best, and the answers are honest, also with ``reward="auto"``. The number
+        depends only on the state, the seed and the table. So an agent that is started again chooses the same number.
         """
         self.trust = 1.0
         by_heart = self._knows_by_heart(turn)
@@ -168,8 +168,8 @@ class Learner:
     def _knows_by_heart(self, turn: Private) -> bool:
         """Whether it is a tree that is right about nearly all samples that it has seen.
 
-        Such trees are bagged, not boosted, where folds may be asked. Behind transformers that were fitted to all
-        samples they are not: what trees have not drawn is not unseen there.
+        Such trees are bagged, not boosted, where answers may be honest. They are not bagged behind transformers: these
+        were fitted to all samples, so the samples that a tree has not drawn are not unseen.
         """
         if type(_parts(self._estimator)[1]) not in TREES or len(self._codes) < 2:
             return False
@@ -178,7 +178,7 @@ class Learner:
         return uninformative(self.in_sample(model, turn.when), self._codes, ignorance)
 
     def _way(self, turn: Private) -> Way:
-        """Return how it boosts: on residuals where its tree has a twin, under the ignorance where not."""
+        """Return how it boosts: on residuals where its tree has a twin, otherwise under the ignorance."""
         on_residuals = has_residuals(turn.state) and twin(_parts(self._estimator)[1]) is not None
         return RESIDUALS if on_residuals else CLASSIFIERS
 
@@ -236,7 +236,7 @@ class Learner:
         return self._folds
 
     def relabelled(self, codes: Codes) -> Learner:
-        """Return a learner that is prepared with the same rows and other class codes; this one must be honest."""
+        """Return a learner that is prepared with the same rows and other class codes; not for in-sample rewards."""
         assert self._raw is not None, "only a learner that may be honest still has its rows"
         out = Learner(self._estimator, self._owner, self._honesty)
         out.prepare(self._raw, codes, self._seed)
@@ -249,12 +249,12 @@ class Learner:
 
     @property
     def honest(self) -> bool:
-        """Whether it asks models about samples that they have not seen; with ``reward="auto"`` it may begin to."""
+        """Whether it asks models about samples that they have not seen. With ``reward="auto"`` this may become true."""
         return self._honest
 
     @property
     def boosts(self) -> bool:
-        """Whether it may make several models in a turn; a forest that draws its samples is no better for it."""
+        """Whether it may make several models in a turn. A forest that draws its samples would gain nothing by it."""
         return self._honesty.models > 1 and not has_bags(_parts(self._estimator)[1])
 
     @property
@@ -266,17 +266,17 @@ class Learner:
         return self._honest and self._honesty.reward == "auto" and has_bags(_parts(self._estimator)[1])
 
     def become_honest(self) -> None:
-        """Ask models about samples that they have not seen from now on, as before an interruption."""
+        """Start to ask models about samples that they have not seen, as the learner did before an interruption."""
         self._honest = True
 
     def release(self) -> None:
-        """Let go of the prepared table; kept models still predict."""
+        """Forget the prepared table, to free its memory; kept models can still predict."""
         self._table = self._raw = self._folds = None
         self._codes = np.empty(0, dtype=np.int64)
 
     @contextmanager
     def named(self, doing: str) -> Iterator[None]:
-        """Turn whatever the estimator raises inside into an error that names the agent and what it was doing."""
+        """Turn any exception of the estimator into an error that names the agent and what it was doing."""
         try:
             yield
         except Exception as error:

@@ -34,7 +34,7 @@ class Model:
     n_classes: int | None = None
 
     def predict(self, X: Any) -> Codes:
-        """Return the class codes it answers for these rows."""
+        """Return the class codes that it answers for these rows."""
         return _codes(self.estimator.predict(self.transform(X)))
 
     def transform(self, X: Any) -> Any:
@@ -42,7 +42,7 @@ class Model:
         return X if self.front is None else self.front.transform(X)
 
     def say(self, rows: Any, **options: Any) -> Said:
-        """Return what it votes with for rows that are transformed already: class codes, or probabilities (n x K)."""
+        """Return its answers for rows that are transformed already: class codes, or probabilities (n x K)."""
         if self.n_classes is None:
             return _codes(self.estimator.predict(rows, **options))
         return _probabilities(self.estimator, self.estimator.predict_proba(rows, **options), self.n_classes)

@@ -1,7 +1,7 @@
-"""Look into the trees of a model that was read from a file before anyone predicts with it.
+"""Check the trees of a model that was read from a file before anyone predicts with it.
 
 Prediction follows a tree's numbers without checking them: a crafted tree could send it outside its arrays, or in
-circles. The shapes and types of the arrays are checked when a tree is read; here it is what they say.
+circles. The shapes and types of the arrays are checked when a tree is read. This module checks their values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ AUDITED_TYPES = (
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.tree._tree.Tree",
 )
-"""Types that may be read because :func:`audit` looks into them."""
+"""Types that may be read because :func:`audit` checks their values."""
 
 
 def audit(model: Any, source: str) -> None:
@@ -31,11 +31,11 @@ def audit(model: Any, source: str) -> None:
 
     for part in _parts(model):
         n_columns = getattr(part, "n_features_in_", None)
-        if hasattr(part, "check_kept"):  # a model whose trees are not scikit-learn's looks into them itself
+        if hasattr(part, "check_kept"):  # a model whose trees are not scikit-learn's checks them itself
             part.check_kept(source)
         if hasattr(part, "tree_"):
             _check_tree(part.tree_, n_columns, source)
-        # A bag hands each of its models some of the columns, and the model checks them; a forest checks once for all.
+        # A bag gives each of its models some of the columns, and the model checks them. A forest checks only once.
         together = () if type(part) is BaggingClassifier else getattr(part, "estimators_", ())
         for inner in _flat(together):
             if hasattr(inner, "tree_") and getattr(inner, "n_features_in_", None) != n_columns:

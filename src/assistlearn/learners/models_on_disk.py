@@ -1,4 +1,4 @@
-"""Models on disk without pickle: read, audit, only then construct (skops).
+"""Keep models on disk without pickle (skops): check the types before a model is built, and its trees before it is used.
 
 skops imports every estimator of scikit-learn, so it is imported where the first model is read or written.
 """
@@ -31,7 +31,7 @@ HARMLESS_TYPES = (  # plain numbers and settings, which skops does not list
 
 
 def load_trusted(path: str | PathLike[str], trusted: Sequence[str], packages: Sequence[str] = ()) -> Any:
-    """Return what a skops file holds, once every type in it is trusted, and its trees are looked into.
+    """Return what a skops file holds, after checking that every type in it is trusted and that its trees are sound.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def load_trusted(path: str | PathLike[str], trusted: Sequence[str], packages: Se
     trusted : sequence of str
         Types to trust beside numpy's and scikit-learn's, by their full names.
     packages : sequence of str, default=()
-        Packages all of whose classes, but none of whose functions, are trusted.
+        Packages to trust: all of their classes, but none of their functions.
     """
     return loads_trusted(Path(path).read_bytes(), str(path), trusted, packages)
 
@@ -55,7 +55,7 @@ def loads_trusted(data: bytes, source: str, trusted: Sequence[str] = (), package
         model = io.loads(data, trusted=sorted(found))
     except UntrustedFileError:
         raise
-    except Exception as error:  # a crafted file can fail in as many ways as there are readers below
+    except Exception as error:  # a crafted file can raise any error in the libraries that read it
         raise UntrustedFileError(
             f"{source} cannot be read as a model: it was damaged, or it never was one ({error!r}). Save it again, or "
             "take it from a backup."
@@ -65,7 +65,7 @@ def loads_trusted(data: bytes, source: str, trusted: Sequence[str] = (), package
 
 
 def dump_model(model: Model, packages: Sequence[str] = ()) -> bytes:
-    """Return a model as bytes, once it is sure that :func:`load_model` with these packages will take them."""
+    """Return a model as bytes, after checking that :func:`load_model` with these packages will accept them."""
     from skops import io
 
     content: bytes = io.dumps(model)
@@ -97,13 +97,13 @@ def _refuse_unknown(found: set[str], trusted: Sequence[str], packages: Sequence[
 
 
 def _unknown(found: set[str], trusted: Sequence[str], packages: Sequence[str]) -> list[str]:
-    """Return the types that nobody has said to trust."""
+    """Return the types that are neither trusted by name nor classes of these packages."""
     named = {*trusted, *HARMLESS_TYPES, *AUDITED_TYPES}
     return sorted(name for name in found - named if not _is_class_of(name, packages))
 
 
 def _is_class_of(name: str, packages: Sequence[str]) -> bool:
-    """Whether a name is that of a class of one of these packages; only these are imported to find out."""
+    """Whether a name is that of a class of one of these packages. Only these packages are imported to find out."""
     module, _, attribute = name.rpartition(".")
     if module.partition(".")[0] not in packages:
         return False
@@ -114,7 +114,7 @@ def _is_class_of(name: str, packages: Sequence[str]) -> bool:
 
 
 def packages_of(estimator: Any) -> tuple[str, ...]:
-    """Return the packages that an estimator, the steps of a pipeline and the learners of a choice come from.
+    """Return the packages that an estimator, the steps of a pipeline and the candidates of a ``BestOf`` come from.
 
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> packages_of(DecisionTreeClassifier())

@@ -1,24 +1,25 @@
 r"""Learning from labels that were changed at random (:mod:`assistlearn.core.randomised_response`).
 
 With two classes nothing special is needed. Probabilities of changed labels put the samples in the same order as those
-of true ones, and the combination finds the scale. Left as they are, they say more in a few bits.
+of true labels, and the combination finds the scale. Without a correction, they say more in a few bits.
 
-With more classes most labels are wrong even where privacy is modest, and further passes pay. In the first, models
-answer for samples that they have not seen. What a sample's label probably was follows from these answers and the
-changed label (Bayes' rule); the likeliest one is what the next pass learns from. On a strip of the digits, three
-splits, honest answers were right at epsilon 1 in the first to the fifth pass: of forests .37, .51, .53, .55, .55, of
-logistic regressions .36, .42, .44, .46, .46, of boosted trees (two splits) .27, .37, .40, .43, .44; at epsilon 2 .70,
-.77, .77, .77, .76, and .62, .69, .71, .73, .73, and .54, .68, .70, .72, .72. Weighted copies of a sample for all its
-likely labels, and weights by how likely the likeliest one is, were no better.
+With more classes most labels are wrong even where privacy is modest, and further passes help. In the first pass, models
+answer for samples that they have not seen. These answers and the changed label show what a sample's label probably was
+(Bayes' rule). The next pass learns from the likeliest label. On a strip of the digits (three splits), these shares of
+the honest answers were right in the first to the fifth pass. At epsilon 1: forests .37, .51, .53, .55, .55; logistic
+regressions .36, .42, .44, .46, .46; boosted trees (two splits) .27, .37, .40, .43, .44. At epsilon 2: forests .70, .77,
+.77, .77, .76; logistic regressions .62, .69, .71, .73, .73; boosted trees .54, .68, .70, .72, .72. Weighted copies of a
+sample for all its likely labels, and weights by how likely the likeliest one is, were no better.
 
-Several models in a pass, each made for what the last ones lack, serve small trees (depth 3 on default credit: .767 in
-place of .757 at epsilon 1) and neither serve nor harm a logistic regression.
+Several models in a pass, each made for what the earlier ones lack, help small trees (depth 3 on default credit: .767 in
+place of .757 at epsilon 1). They make no difference to a logistic regression.
 
 No model is asked about a sample that it was fitted to. But the likeliest labels of other samples come from models that
-have seen the changed label of this one; so a little of it comes back, most with learners that memorise their
-samples. It does next to no harm: with two passes, of which the first was made inside each fold of the second, so that
-nothing came back, for twice as many fits, combinations were as accurate to within .003 with nearest neighbours, trees,
-naive Bayes and logistic regressions, and .007 more accurate with forests on two splits; with four passes within .002.
+have seen the changed label of this sample. So a little of that label comes back, most with learners that memorise their
+samples. It does next to no harm. This was measured with two passes, of which the first was made inside each fold of the
+second, so that nothing came back. That takes twice as many fits. Combinations were then as accurate to within .003 with
+nearest neighbours, trees, naive Bayes and logistic regressions, and .007 more accurate with forests on two splits. With
+four passes the difference was within .002.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ PASSES = 4
 """How often models are fitted where there are more than two classes."""
 
 LEAST_SAMPLES = 10
-"""A class that fewer samples than these probably have is left out of later passes: some learners refuse it."""
+"""A class that is the likeliest label of fewer samples is left out of later passes, because some learners refuse it."""
 
 
 def fit_to_noisy_labels(
@@ -54,22 +55,22 @@ def fit_to_noisy_labels(
     learner : Learner
         Prepared with the changed labels, and honest (``reward="out-of-fold"``).
     epsilon : float
-        By how much they were changed; infinity where they were not.
+        The epsilon with which the labels were changed; infinity where they were not.
     seed : int
         For chance in the learner.
     when : str
-        For error messages.
+        The turn in words, for error messages.
     n_classes : int
         The number of classes.
     method : Method, optional
-        Of the run. With it, a learner that may boost by itself makes several models in either pass
-        (:meth:`~.Learner.fit_boosted`); without, always one.
+        The method of the run. With it, a learner that may boost by itself makes several models in every pass
+        (:meth:`~.Learner.fit_boosted`). Without it, a learner always makes one.
 
     Returns
     -------
     model : Model
-        Which says probabilities (n x K), where the estimator has them; else class codes. With two classes they are
-        those of the changed labels, with more those of the likeliest true ones.
+        It says probabilities (n x K), where the estimator has them; else class codes. With two classes they are about
+        the changed labels, with more classes about the likeliest true labels.
     said : array
         What models that have not seen a sample say about it.
     """
@@ -86,7 +87,7 @@ def fit_to_noisy_labels(
     true = true_probabilities(of_labels(said, learner.codes, n_classes), epsilon)
     for _ in range(PASSES - 1):
         likeliest = likeliest_labels(true, learner.codes, epsilon)
-        if len(np.unique(likeliest)) < 2:  # nothing to tell apart: what there is, is all there is
+        if len(np.unique(likeliest)) < 2:  # with one class there is nothing more to learn
             break
         model, said = fit(learner.relabelled(likeliest))
         true = np.maximum(of_labels(said, likeliest, n_classes), LEAST)
@@ -96,7 +97,7 @@ def fit_to_noisy_labels(
 def likeliest_labels(true: Floats, noisy: Codes, epsilon: float) -> Codes:
     """Return the likeliest true labels, given the changed ones and what honest models say about the true ones, n x K.
 
-    As long as the rarest class has fewer than :data:`LEAST_SAMPLES` of them, it is left out, down to a single class.
+    The rarest class is left out while it has fewer than :data:`LEAST_SAMPLES` samples. At least one class remains.
 
     >>> true = np.array([[0.9, 0.05, 0.05]] * 10 + [[0.3, 0.4, 0.3]] * 10)
     >>> likeliest_labels(true, np.array([2] * 10 + [1] * 10), epsilon=1.0)
@@ -113,7 +114,9 @@ def likeliest_labels(true: Floats, noisy: Codes, epsilon: float) -> Codes:
 
 
 def of_labels(said: Said, labels: Codes, n_classes: int) -> Floats:
-    """Return probabilities of the labels that models were fitted to, n x K; from class codes, by what comes with each.
+    """Return probabilities of the labels that models were fitted to, n x K.
+
+    Where models say class codes, the probabilities follow from how often each label comes with each class code.
 
     >>> of_labels(np.array([0, 0, 1]), np.array([0, 1, 1]), 2).round(2)
     array([[0.5 , 0.5 ],
@@ -130,7 +133,7 @@ def of_labels(said: Said, labels: Codes, n_classes: int) -> Floats:
 
 
 def true_probabilities(changed: Floats, epsilon: float) -> Floats:
-    """Return the probabilities of true labels that those of changed ones come from, n x K.
+    """Return the probabilities of true labels, given the probabilities of changed labels, n x K.
 
     The expected effect of the noise is subtracted; what becomes negative is set to zero.
 

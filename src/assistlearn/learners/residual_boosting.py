@@ -1,8 +1,8 @@
 r"""Boosting in private on residuals: how small trees follow what the vote still lacks.
 
-A classifier that is boosted hears one weight per sample. With many classes that says too little: what a vote lacks has
-as many directions as there are classes. So a small tree is not fitted to weighted labels. Its *twin*, a regression tree
-with the same limits and an output for every class, is fitted to the residuals :math:`r_k = [k = y] - p_k` of the vote
+A boosted classifier gets one weight per sample. With many classes that says too little: what a vote lacks has as many
+directions as there are classes. So a small tree is not fitted to weighted labels. Its *twin*, a regression tree with
+the same limits and an output for every class, is fitted to the residuals :math:`r_k = [k = y] - p_k` of the vote
 :math:`p`, all classes at once. What a leaf says is :data:`STEP` times a step of Newton's method towards the least log
 loss,
 
@@ -37,22 +37,22 @@ MOST = 4.0
 """The largest of Newton's steps, in logarithms of a probability."""
 
 DAMPING = 1.0
-"""What is added to the bend of the loss in a leaf: the less weight a leaf has, the less it says."""
+"""Added to the second derivative of the loss in a leaf, so that a leaf with little weight says little."""
 
 LOUDNESS = 0.7
-"""What a sum of trees is multiplied with before it is said, lest it be surer than any model is taken to be.
+"""The factor by which the sum of the trees is multiplied before it is told, so that it is no surer than a model may be.
 
-The weight of the turn, which whoever judges it finds, makes up for it.
+The weight of the turn, which is found when the turn is judged, makes up for it.
 """
 
 MOST_HALVINGS = 10
-"""So often is a step halved that would raise the loss of the samples that a tree has seen."""
+"""How often a step is halved, at the most, that would raise the loss of the samples that a tree has seen."""
 
 Leaves = NDArray[np.intp]
 
 
 class FitsResiduals(Protocol):
-    """What boosting on residuals needs of a learner, which is prepared."""
+    """What boosting on residuals needs from a learner. The learner must be prepared."""
 
     def fit_residuals(
         self, residuals: Floats, weights: Floats | None, seed: int, when: str
@@ -64,8 +64,8 @@ class FitsResiduals(Protocol):
 def twin(classifier: Any) -> DecisionTreeRegressor | None:
     """Return the regression tree that has a classification tree's limits; None where there is none.
 
-    There is none for weights of classes and for monotonic columns. Nor is there for limits in units of the impurity:
-    that of residuals falls from tree to tree.
+    There is none for weights of classes, for monotonic columns, and for limits in units of the impurity: the impurity
+    of residuals falls from tree to tree.
 
     >>> twin(DecisionTreeClassifier(max_depth=3, min_samples_leaf=5))
     DecisionTreeRegressor(max_depth=3, min_samples_leaf=5)
@@ -82,7 +82,7 @@ def twin(classifier: Any) -> DecisionTreeRegressor | None:
 
 
 def has_residuals(state: RunState) -> bool:
-    """Whether what a state lowers is the log loss, whose slope the residuals are."""
+    """Whether the loss of a state is the log loss. Its derivatives are the residuals, with a minus sign."""
     return isinstance(state, SoftState | VectorState) and state.loss == "logistic"
 
 
@@ -94,7 +94,7 @@ class ResidualStep:
     said: Floats
 
     def about(self, rows: Any) -> Floats:
-        """Return what it says about rows that are transformed already."""
+        """Return what the tree says about rows that are transformed already."""
         said: Floats = self.tree.predict(rows)
         return said
 
@@ -108,24 +108,24 @@ class Grown:
     _sums: Any = None
 
     def add(self, step: ResidualStep, said: Floats) -> None:
-        """Take one more tree, and what it says about the samples."""
+        """Add one more tree, and what it says about the samples."""
         self._sums = said if self._sums is None else self._sums + said
         self.steps.append(step)
 
     def said(self) -> Floats:
-        """Return what they say so far."""
+        """Return what the trees so far say together."""
         return said_by(self._sums, LOUDNESS)
 
     def model(self, front: Any) -> Model:
-        """Return them as the one model of the turn."""
+        """Return the trees as the one model of the turn."""
         trees = ResidualTrees([step.tree for step in self.steps], LOUDNESS, self.n_classes)
         return Model(front, trees, self.n_classes)
 
 
 def grow(learner: FitsResiduals, state: RunState, codes: Codes, turn: Private) -> Iterator[ResidualStep]:
-    """Yield trees made one after another, the first from the state's votes on, until one cannot lower the loss.
+    """Yield trees made one after another, starting from the state's votes, until one cannot lower the loss.
 
-    The first is yielded even then: there is always one.
+    The first tree is yielded even then, so that there is always one.
     """
     assert isinstance(state, SoftState | VectorState)
     seeds, weights = TurnSeeds(turn.seed), state.initial_weights()
@@ -147,7 +147,7 @@ def grow(learner: FitsResiduals, state: RunState, codes: Codes, turn: Private) -
 
 
 def newton_steps(leaves: Leaves, n_nodes: int, truth: Bools, shares: Floats, weights: Floats | None) -> Floats:
-    """Return the step of Newton's method of every leaf and class; zero for nodes that are no leaves.
+    """Return the step of Newton's method for every leaf and class; zero for nodes that are not leaves.
 
     >>> truth, shares = np.array([[True, False]] * 3), np.full((3, 2), 0.5)
     >>> newton_steps(np.array([1, 1, 2]), 3, truth, shares, None).round(3)
@@ -168,7 +168,7 @@ def newton_steps(leaves: Leaves, n_nodes: int, truth: Bools, shares: Floats, wei
 
 
 def _lowering(values: Floats, leaves: Leaves, logits: Floats, truth: Bools, weights: Floats | None) -> Floats:
-    """Return what leaves say, halved until it does not raise the loss; zeros where that does not help."""
+    """Return the values of the leaves, halved until they do not raise the loss; zeros where that does not help."""
     before = _mean_loss(logits, truth, weights)
     for _ in range(MOST_HALVINGS):
         if _mean_loss(logits + values[leaves], truth, weights) <= before:
@@ -182,4 +182,4 @@ def _mean_loss(logits: Floats, truth: Bools, weights: Floats | None) -> float:
 
 
 RESIDUALS = Way(grow, Grown, plain=False, per_model=2)
-"""Trees fitted to residuals, which say their sum. Two count as one model: steps are small, and trees are cheap."""
+"""Trees fitted to residuals, which say their sum. Two count as one model, because steps are small and trees cheap."""

@@ -1,6 +1,6 @@
 """Residual trees: regression trees that an agent made in one turn, and that vote as one.
 
-How they are made is told in :mod:`assistlearn.learners.residual_boosting`.
+:mod:`assistlearn.learners.residual_boosting` explains how they are made.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class ResidualTrees:
     Attributes
     ----------
     trees : list of DecisionTreeRegressor
-        With an output for every class: what a leaf adds to the logarithm of its probability.
+        With an output for every class: what a leaf adds to the logarithm of the class's probability.
     loudness : float
-        What their sum is multiplied with before it is said.
+        The factor by which their sum is multiplied before it is told.
     n_classes : int
         The number of classes, all of which it gives probabilities for.
 
@@ -58,7 +58,7 @@ class ResidualTrees:
         return total
 
     def predict_proba(self, rows: Any, **options: Any) -> Floats:
-        """Return the probabilities that the sum stands for."""
+        """Return the probabilities that follow from the sum and the loudness."""
         return said_by(self.sums(rows, **options), self.loudness)
 
     def predict(self, rows: Any, **options: Any) -> NDArray[np.intp]:
@@ -67,9 +67,9 @@ class ResidualTrees:
         return codes
 
     def check_kept(self, source: str) -> None:
-        """Refuse parts that no learner has made; the trees' nodes are looked into one by one.
+        """Refuse parts that no learner has made. The audit checks the nodes of the trees.
 
-        It is called for one that was read from a file (:mod:`assistlearn.learners.model_audit`).
+        It is called for residual trees that were read from a file (:mod:`assistlearn.learners.model_audit`).
         """
         if not isinstance(self.trees, list) or not self.trees or type(self.n_classes) is not int or self.n_classes < 2:
             raise UntrustedFileError(f"{source}: residual trees are not a list of trees and a number of classes.")
@@ -86,7 +86,7 @@ class ResidualTrees:
 
 
 def said_by(sums: Floats, loudness: float) -> Floats:
-    """Return the probabilities that sums of trees stand for.
+    """Return the probabilities that follow from sums of trees.
 
     >>> said_by(np.array([[2.0, 0.0]]), 0.5).round(3)
     array([[0.731, 0.269]])

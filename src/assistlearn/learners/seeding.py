@@ -1,4 +1,4 @@
-"""Chance in a learner comes from the run's seed."""
+"""Seeds for chance in a learner, all drawn from the run's seed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_SEED = int(np.iinfo(np.int32).max)
 """The largest seed of a learner."""
 
 MAX_RUN_SEED = 2**32 - 1
-"""The largest seed of a run, from which those of learners are drawn."""
+"""The largest seed of a run. The seeds of learners are drawn from it."""
 
 
 def seed_all(estimator: Any, seed: int) -> None:
@@ -35,7 +35,7 @@ def seed_all(estimator: Any, seed: int) -> None:
 
 
 class TurnSeeds:
-    """The seeds of the turns of a run, all drawn from one number: whoever knows it draws the same.
+    """The seeds of the turns of a run, all drawn from one number. Whoever knows this number draws the same seeds.
 
     >>> TurnSeeds(7).of(3) == [TurnSeeds(7).of(turn) for turn in (1, 2, 3)][2]
     True
@@ -46,7 +46,7 @@ class TurnSeeds:
         self._drawn: list[int] = []
 
     def of(self, turn: int) -> int:
-        """Return the seed of a turn; they count from 1."""
+        """Return the seed of a turn. Turns are counted from 1."""
         missing = turn - len(self._drawn)
         if missing > 0:
             self._drawn += self._rng.randint(MAX_SEED, size=missing).tolist()

@@ -1,4 +1,4 @@
-"""Several models of one agent, evaluated together where their learner can."""
+"""Several models of one agent, which answer in a single pass where their learner can join them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from assistlearn.core.votes import Codes
 from assistlearn.learners.model import Model
 
 WORTHWHILE = 4_096
-"""Rows from which on joining models takes less time than it saves."""
+"""The number of rows from which joining models saves more time than it takes."""
 MOST_ANSWERS = 2**26
-"""Answers that are held at a time, at the most."""
+"""The most answers that are held at a time."""
 MOST_MODELS = 64
-"""Models that are joined, at the most."""
+"""The most models that are joined into one."""
 
 
 @runtime_checkable
@@ -59,7 +59,7 @@ class Panel:
         self._joints: dict[tuple[int, int], Joint | None] = {}
 
     def answers(self, rows: Any) -> Iterator[Said]:
-        """Yield what each model votes with for rows that are transformed already: class codes, or probabilities."""
+        """Yield each model's answers for rows that are transformed already: class codes, or probabilities."""
         n_rows = _num_samples(rows)
         size = min(MOST_MODELS, max(1, MOST_ANSWERS // max(n_rows, 1)))
         for start in range(0, len(self._models), size):

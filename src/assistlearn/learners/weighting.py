@@ -29,11 +29,11 @@ def fit_weighted(
 
 
 def weight_scale(n_samples: int) -> float:
-    """Return what the ignorance is multiplied with before a learner sees it: the power of two nearest to ``n_samples``.
+    """Return the factor that turns the ignorance into a learner's weights: the power of two nearest to ``n_samples``.
 
-    The weights then average about one, as scikit-learn's users expect, so that the penalty of a logistic regression
-    or the step of a network keeps its meaning; and a power of two rounds nothing, so that a learner that does not
-    care about the scale does exactly what it would with the ignorance itself.
+    The weights then average about one, as scikit-learn's users expect. So the penalty of a logistic regression or the
+    step of a network keeps its meaning. A power of two rounds nothing: a learner that does not care about the scale
+    does exactly what it would with the ignorance itself.
 
     >>> weight_scale(1000)
     1024.0
@@ -60,8 +60,8 @@ def takes_weights(estimator: Any) -> bool:
 def resample(codes: Codes, ignorance: Floats, seed: int) -> NDArray[np.intp]:
     """Draw as many rows as there are, in proportion to their ignorance, keeping every class.
 
-    A class that the draw has missed is represented by its sample of the highest ignorance, unless the class has none
-    at all.
+    Where the draw has missed a class, the sample of this class with the highest ignorance is added, unless the class
+    has no ignorance at all.
 
     >>> codes = np.array([0, 0, 0, 1])
     >>> rows = resample(codes, np.array([0.5, 0.5, 0.0, 1e-9]) / (1 + 1e-9), seed=0)

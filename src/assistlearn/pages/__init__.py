@@ -1,1 +1,1 @@
-"""Pages for people: what a run says of itself, as a view model and as HTML that needs nothing from outside."""
+"""Pages for people: the facts of a run as a view, and the view as HTML that loads nothing from outside."""

@@ -9,7 +9,7 @@ from assistlearn.plan import SETTINGS, Plan
 
 
 def chosen(plan: Plan, values: Mapping[str, object]) -> tuple[Chosen, ...]:
-    """Return the settings that matter in a plan; the purpose is free words, and no part of it.
+    """Return the settings that apply to a plan. The purpose is left out, because it is free text.
 
     >>> chosen(Plan(), {"purpose": "to see", "n_rounds": 20, "order": print})[1].value
     'of its own'
@@ -22,7 +22,7 @@ def chosen(plan: Plan, values: Mapping[str, object]) -> tuple[Chosen, ...]:
 
 
 def _shown(value: object) -> str:
-    """Return a value as text; what is neither text nor number, such as a function, may say more than it should."""
+    """Return a value as text. The text of anything else than text and numbers is hidden: it may say too much."""
     if value is None:
         return "none"
     return str(value) if isinstance(value, str | int | float) else "of its own"

@@ -1,7 +1,7 @@
-"""The colours of pages: each has one for light screens and paper, and one for dark screens.
+"""The colours of pages. Each has a light form, for light screens and paper, and a dark form, for dark screens.
 
-Pictures are drawn in the light ones. On a dark screen the style sheet finds these colours in a picture and puts the
-others in their place, so that a picture needs no style of its own.
+Pictures are drawn in the light forms. On a dark screen the style sheet replaces these colours in a picture with the
+dark forms, so that a picture needs no style of its own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Colour(NamedTuple):
-    """One colour, on light ground and on dark."""
+    """One colour, for a light background and for a dark one."""
 
     light: str
     dark: str
@@ -30,13 +30,13 @@ AGENTS = (
     Colour("#3f5f8a", "#9cbcea"),
     Colour("#7a4a3a", "#dba995"),
 )
-"""The initiator's, which is also that of being alone, then the helpers'; with more agents they come again."""
+"""The initiator's colour, which also means "alone", then the helpers' colours. With more agents these repeat."""
 
 IN_PICTURES = (INK, FAINT, LINES, GROUND, ASSISTED, *AGENTS)
 
 
 def of_agent(place: int) -> Colour:
-    """Return the colour of an agent by its place, the initiator's being 0.
+    """Return the colour of an agent by its place. The place of the initiator is 0.
 
     >>> of_agent(1) == of_agent(6)
     True

@@ -70,7 +70,7 @@ def save_report(
 
 
 def view_of_estimator(model: AssistedClassifier) -> View:
-    """Return what a fitted model says of itself, as pages show it."""
+    """Return the view of a fitted model, from what the model remembers about its training."""
     check_is_fitted(model)
     plan = Plan(**{name: getattr(model, name) for name, known in SETTINGS.items() if known.estimator})
     story = Story(_subject(model, plan))
@@ -107,7 +107,7 @@ def _subject(model: AssistedClassifier, plan: Plan) -> Subject:
 
 
 def _events(model: AssistedClassifier) -> Iterator[Event]:
-    """Yield what happened, as far as the model remembers it."""
+    """Yield the events of the training, as far as the model remembers them."""
     n_holdout = 0 if model.report_ is None else model.report_.n_samples
     yield SamplesSettled(len(model.ignorance_) - n_holdout, n_holdout)
     for each in model.contributions_:

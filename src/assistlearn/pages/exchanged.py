@@ -1,4 +1,4 @@
-"""How many messages and bytes went to and fro with each helper, by type: as events tell it, or the ledger."""
+"""Count the messages and bytes exchanged with each helper, by type, from events or from the ledger."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Exchanged:
 
     @classmethod
     def of_ledger(cls, entries: Iterable[Entry]) -> Exchanged:
-        """Count what a ledger has of a run."""
+        """Count the messages among a ledger's entries of a run."""
         found = cls()
         for entry in entries:
             if entry.direction in ("sent", "received"):
@@ -35,7 +35,7 @@ class Exchanged:
 
     @property
     def names(self) -> list[str]:
-        """With whom messages were exchanged."""
+        """The agents with which messages were exchanged."""
         return sorted({who for who, _, _ in self._counts if who})
 
     def rows_of(self, helper: str) -> tuple[MessageRow, ...]:
@@ -47,7 +47,7 @@ class Exchanged:
         return tuple(sorted(found, key=lambda row: (row.direction == "received", _place(row.type), row.type)))
 
     def exchanges(self, helpers: Sequence[str], turns: dict[str, int], n_samples: int | None) -> tuple[Traffic, ...]:
-        """Return what was exchanged with each helper; ``turns`` are those that each has taken."""
+        """Return what was exchanged with each helper; ``turns`` is the number of turns that each has taken."""
         return tuple(self._exchange(helper, turns.get(helper, 0), n_samples or 0) for helper in helpers)
 
     def _exchange(self, helper: str, turns: int, n_samples: int) -> Traffic:

@@ -1,4 +1,4 @@
-"""Figures as people read them, and what they are called; for pages and for the command line."""
+"""Write figures as people read them, and name them, for pages and for the command line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COMBINATIONS = {
 
 
 MOST_FREQUENT, LABEL_SHARES = "the most frequent class", "the shares of the labels"
-"""What an initiator has alone that has labels and no features: what it answers, and how sure it is of that."""
+"""What an initiator with labels alone answers without help, and what its probabilities are."""
 
 
 def combination_in_words(kind: str, label_only: bool = False) -> str:
@@ -46,7 +46,7 @@ def combination_in_words(kind: str, label_only: bool = False) -> str:
 
 
 def compared_in_words(label_only: bool) -> str:
-    """Return what stands side by side in a table of metrics.
+    """Return the caption of a table of metrics, which says what it compares.
 
     >>> compared_in_words(label_only=True)
     'With help, and the initiator alone: the most frequent class, by the shares of the labels'
@@ -56,7 +56,7 @@ def compared_in_words(label_only: bool) -> str:
 
 
 def alone_in_words(what: str) -> str:
-    """Return what an initiator with labels alone goes by without help, where a figure is looked at.
+    """Return what a figure of an initiator with labels alone is based on, without help.
 
     >>> alone_in_words("error rate"), alone_in_words("log loss")
     ('the most frequent class', 'the shares of the labels')
@@ -65,7 +65,7 @@ def alone_in_words(what: str) -> str:
 
 
 def size(n_bytes: float) -> str:
-    """Return a number of bytes in people's words.
+    """Return a number of bytes with a unit that people can read.
 
     >>> size(999), size(12_345_678)
     ('999 bytes', '12.3 MB')
@@ -86,7 +86,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def percent(value: float | None) -> str:
-    r"""Return a share as a percentage, whose sign does not part from it at the end of a line.
+    r"""Return a share as a percentage. A line never breaks between the number and the sign.
 
     >>> percent(0.8125), percent(None)
     ('81.2\xa0%', '-')
@@ -125,7 +125,7 @@ def duration(seconds: float) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as one reads them.
+    """Return names as a list in a sentence.
 
     >>> listed(["lab"]), listed(["lab", "shop", "bank"])
     ('lab', 'lab, shop and bank')

@@ -1,4 +1,4 @@
-"""What has changed since the run that another goes on from, in words."""
+"""Say in words what has changed since the earlier run that a run goes on from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def changes_in_words(event: RunGoesOn) -> list[str]:
-    """Return what has changed, a sentence each.
+    """Return the changes since the earlier run, each as a sentence.
 
     >>> from assistlearn.events import RunGoesOn
     >>> for words in changes_in_words(RunGoesOn("spring", 40, 60, 2, 1, again={"lab": 2}, anew={"shop": "it is lost"})):
@@ -29,7 +29,7 @@ def changes_in_words(event: RunGoesOn) -> list[str]:
 
 
 def people_in_words(event: RunGoesOn) -> str:
-    """Return what has become of the people of the earlier run, without anybody else's words."""
+    """Return how many people are the same, new or gone, in a sentence without the words of other agents."""
     people = f"{event.n_same:,} people are as they were, {event.n_new:,} are new, {event.n_gone:,} are gone"
     if event.n_relabelled:
         people += f", and {event.n_relabelled:,} have another label"

@@ -1,4 +1,4 @@
-"""The page of a helper, from its own side: who asked, what it answered, and what left in words."""
+"""The page of a helper, from its own side: who asked, what it answered, and what left its organisation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assistlearn.pages.sections.leaving_section import release_in_words
 from assistlearn.pages.view import WeightsOfRound
 
 MOST_DRAWN = 6
-"""The weights of so many runs are drawn, the latest."""
+"""The picture of model weights shows at most this many runs, the latest."""
 
 UNITS = {"runs": "runs", "turns": "turns", "ids": "ids asked about", "votes": "votes", "bits": "bits answered"}
 

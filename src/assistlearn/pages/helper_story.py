@@ -1,4 +1,4 @@
-"""What an agent's own store and ledger know of the runs in which it has helped."""
+"""Gather what an agent's own store and ledger know about the runs in which it has helped."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from assistlearn.service.privacy.told_book import ToldBook
 from assistlearn.service.store import RunStore, ledger_of, run_folder
 
 FIRST = (type_of(m.Open), type_of(m.Propose))
-"""What an initiator says first in a run."""
+"""The types of message with which an initiator begins a run."""
 
 
 def helper_view(agent: AgentDescription) -> HelperView:
-    """Return what an agent knows of its help, from its own files; raise ``LedgerError`` where the ledger is not whole.
+    """Return what an agent knows about its help, from its own files; raise ``LedgerError`` for a damaged ledger.
 
     Parameters
     ----------
     agent : AgentDescription
-        Of the agent's file.
+        The description in the agent file.
     """
     home, path = agent.models, ledger_of(agent.models)
     chain = followed(path)
@@ -53,9 +53,9 @@ def helper_view(agent: AgentDescription) -> HelperView:
 
 
 def _others_messages(path: Path) -> tuple[Exchanged, set[str], int]:
-    """Return the messages of others' runs, the names of the agent's own, and how many were turned away at the door.
+    """Return the messages of others' runs, the names of the agent's own runs, and how many messages were refused.
 
-    A ledger can be long: it is read once, and not kept.
+    A ledger can be long, so it is read only once, and its entries are not kept in memory.
     """
     exchanged, own, refused = Exchanged(), set(), 0
     for entry in read(path):
@@ -89,7 +89,7 @@ def _run(home: Path, name: str, entries: Sequence[Entry]) -> HelpedRun:
 
 
 def _weights(store: RunStore) -> Iterator[float | None]:
-    """Yield the model weight of each turn, as the agent itself has told it."""
+    """Yield the model weight of each turn, as the agent itself has told it; None where it had no model."""
     for past in store.past_turns():
         reply = as_sent_now(past.reply).message
         if isinstance(reply, m.TurnTaken):

@@ -1,4 +1,4 @@
-"""What a helper's page shows: what its own store and ledger know, and nothing of a person, a column or a file."""
+"""What a helper's page shows: facts from its own store and ledger, but nothing about a person, a column or a file."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ class HelpedRun:
     Attributes
     ----------
     run, initiator, method : str
-        Which, whose, and how it was trained; no method where it never began.
+        The names of the run, of its initiator and of its method; the method is empty where training never began.
     first, last : str
-        When its first and last messages went, in UTC, to the minute.
+        When its first and last messages were exchanged, in UTC, to the minute.
     n_training, n_holdout : int
         How many of the agent's samples were trained on, and held out.
     weights : tuple of float or None
-        The model weight of each of its turns; None where it had no model.
+        The model weight of each turn of the agent; None where it had no model.
     ended : bool
         Whether training is over.
     votes : int
-        How many votes it was asked for.
+        How many votes the agent was asked for.
     released : tuple of Released
-        What it said about a sample, by kind.
+        What the agent said about a sample, by kind.
     epsilon : float or None
-        How far chance had changed the labels that it was told.
+        The epsilon of the labels that the agent was told, if chance had changed them; None for true labels.
     """
 
     run: str
@@ -48,7 +48,7 @@ class HelpedRun:
 
 @dataclass(frozen=True)
 class ToldOf:
-    """What an initiator was told of the agent's people, of any one at the most; counted where its file says so."""
+    """The most that an initiator was told about any one of ``people`` people; counted where the agent file says so."""
 
     initiator: str
     people: int
@@ -66,19 +66,19 @@ class HelperView:
     agent : str
         Its name.
     runs : tuple of HelpedRun
-        Those that it remembers.
+        The runs that it remembers.
     forgotten : dict of str to int
-        Runs of which only the ledger knows, with the bits that it answered.
+        Runs that only the ledger knows, with the bits that the agent answered.
     traffic : tuple of Traffic
-        What went to and fro with each other agent, in all runs.
+        What was exchanged with each other agent in all runs of others.
     counted : dict of str to dict
-        What was counted for each initiator, for good.
+        What the ledger has counted for each initiator since its first entry.
     told : tuple of ToldOf
-        What was told of people.
+        What each initiator was told about people.
     refused : int
-        Messages that were turned away at the door.
+        How many messages were refused before they were read.
     entries : int
-        Of the ledger, which is whole.
+        How many entries the ledger has. None of them was changed or removed.
     """
 
     agent: str
@@ -91,5 +91,5 @@ class HelperView:
     entries: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the view as plain values."""
         return asdict(self)

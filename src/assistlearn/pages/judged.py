@@ -1,4 +1,4 @@
-"""What is known of how good a result is: from events while it is made, from the folder once it is written."""
+"""Gather what is known about how good a result is: from events during the run, and from the folder afterwards."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from assistlearn.pages.view import (
 
 @dataclass
 class Judged:
-    """Gathers it, and adds it to a view."""
+    """Gathers what is known about how good a result is, and adds it to a view."""
 
     _evaluation: dict[str, Any] = field(default_factory=dict)
     _worth: Mapping[str, Any] | None = None
@@ -34,14 +34,14 @@ class Judged:
     _n_rounds: int | None = None
 
     def hear(self, event: CombinationLearned | ResultJudged) -> None:
-        """Take what was learned, or what the hold-out samples say."""
+        """Add which combination was learned, or what the hold-out samples show."""
         if isinstance(event, CombinationLearned):
             self._combination, self._learned_rounds = event.kind, event.n_rounds
         else:
             self._evaluation = dict(vars(event))
 
     def take_result(self, result: Mapping[str, Any], calibration: str | None) -> None:
-        """Take what is written down at the end of training."""
+        """Add the result, which is written at the end of training."""
         learned = result.get("combination") or {}
         self._evaluation |= result.get("evaluation") or {}
         self._combination = learned.get("kind", self._combination)
@@ -52,16 +52,16 @@ class Judged:
         self._n_rounds = result.get("n_rounds")
 
     def take_worth(self, worth: Mapping[str, Any]) -> None:
-        """Take what a pilot has found."""
+        """Add what a pilot has found."""
         self._worth = worth
 
     def kept_rounds(self, finished: RunFinished | None) -> int | None:
-        """Return of how many rounds the result is made; None while that is open."""
+        """Return how many rounds the result has; None while that is not decided."""
         known = (self._learned_rounds, self._n_rounds, None if finished is None else finished.n_rounds)
         return next((number for number in known if number is not None), None)
 
     def add_to(self, view: View) -> View:
-        """Return a view with what is known here."""
+        """Return a copy of a view, to which everything gathered here is added."""
         found, shares = self._evaluation, self._evaluation.get("shares") or {}
         together = _share("together", shares) if shares else None
         return replace(

@@ -1,4 +1,4 @@
-"""Pages on disk: whole or not there, and never in the place of something else."""
+"""Write pages to disk, whole or not at all. A file that is not a page is not replaced unless the caller says so."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from assistlearn.pages.rendering import MARK
 from assistlearn.storage import write_bytes
 
 _HEAD = 2_000
-"""The mark of a page stands within so many of its first bytes."""
+"""How many of a page's first bytes are searched for its mark."""
 
 
 def keep_page(path: Path, html: str, *, force: bool = False) -> int:
-    """Write a page and return its size in bytes; an older page is replaced, anything else only by force.
+    """Write a page and return its size in bytes. An older page is replaced, any other file only with ``force``.
 
     Parameters
     ----------
     path : path
-        Where.
+        The file to write.
     html : str
         The page.
     force : bool
-        Whether a file that is no page of ours is replaced, too.
+        Whether a file that is not a page of assistlearn is replaced, too.
     """
     if path.is_dir():
         raise SettingsError(f"{path} is a folder. Name a file for the page: --out {path / 'report.html'}")
@@ -37,7 +37,7 @@ def keep_page(path: Path, html: str, *, force: bool = False) -> int:
 
 
 def is_page(path: Path) -> bool:
-    """Return whether a file is a page of ours; one that is not there is none."""
+    """Return whether a file exists and is a page of assistlearn."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

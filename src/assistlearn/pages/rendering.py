@@ -1,4 +1,4 @@
-"""From sections to HTML: a fragment of one, or a whole page that needs nothing from outside."""
+"""Turn sections into HTML: one section as a fragment, or a whole page that loads nothing from outside."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 MARK = "assistlearn report"
-"""How the name of a page's generator begins: by it a page of ours is known."""
+"""The beginning of the generator's name in a page. It shows that a page was made by assistlearn."""
 
 _NAMES = {
     "ink": colours.INK,
@@ -31,16 +31,16 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Frame:
-    """What stands around the sections of a page.
+    """The texts around the sections of a page.
 
     Attributes
     ----------
     title : str
-        Of the window.
+        The title of the window.
     kicker : str
         A line above the heading.
     heading : str
-        The question.
+        The question that the page answers.
     intro, closing : tuple of str
         Paragraphs at the top and at the bottom.
     """
@@ -63,13 +63,13 @@ def page(frame: Frame, sections: Sequence[Section], template: str = "page.html",
     Parameters
     ----------
     frame : Frame
-        What stands around the sections.
+        The texts around the sections.
     sections : sequence of Section
-        In their order.
+        The sections, in their order.
     template : str
-        The template, or one that extends it.
+        The name of the template: ``page.html``, or one that extends it.
     **more
-        What else the template needs; ``policy`` goes before the policy of a page without scripts.
+        What else the template needs; ``policy`` replaces the policy of a page without scripts.
     """
     style = style_sheet()
     facts = {"style": style, "policy": policy(style), "generator": f"{MARK} {__version__}"} | vars(frame) | more

@@ -19,13 +19,13 @@ def run_page(view: View) -> str:
 
 
 def fragments(view: View) -> dict[str, str]:
-    """Return every section of the page by its key, to be put in its place alone; hidden where it has nothing to say."""
+    """Return the HTML of every section by its key, so that each can be replaced alone; empty sections are hidden."""
     made = ((key, make(view)) for key, make in MAKERS.items())
     return {key: f'<section id="{key}" hidden></section>\n' if each is None else fragment(each) for key, each in made}
 
 
 def frame_of(view: View) -> Frame:
-    """Return what stands around the sections."""
+    """Return the texts around the sections."""
     subject = view.subject
     kind = "Pilot" if subject.is_pilot else "Run" if subject.run else "Agents in one process"
     named = f"{kind} {subject.run}" if subject.run else kind

@@ -44,12 +44,12 @@ def story_of(folder: RunFolder) -> Story:
     Parameters
     ----------
     folder : RunFolder
-        Of a run that has begun, goes on, was interrupted or is finished, by this release or an older one.
+        The folder of a run that has begun, goes on, was interrupted or is finished, by this release or an older one.
 
     Raises
     ------
     LedgerError
-        The initiator's ledger was changed: nothing is counted by it then.
+        The initiator's ledger was changed, so it must not be counted.
     """
     ledger = _ledger(folder.settings())
     if ledger is not None:
@@ -62,7 +62,7 @@ def story_of(folder: RunFolder) -> Story:
 
 
 def take_folder(story: Story, folder: RunFolder) -> None:
-    """Let a story take what the folder holds beside the events: what was found, and what the ledger has."""
+    """Add to a story what the folder holds besides the events: the result, and what the ledger says."""
     settings, result, worth = folder.settings(), folder.result(), folder.worth()
     if result is not None:
         calibration = ScoreCalibration.from_json(result.get("calibration"))
@@ -83,7 +83,7 @@ def take_folder(story: Story, folder: RunFolder) -> None:
 
 
 def lacking(folder: RunFolder) -> list[str]:
-    """Return what a run should have and has not, and what its page lacks by that, in words."""
+    """Return sentences about the files that a run lacks, and what its page lacks because of that."""
     found = []
     if folder.n_turns and not folder.events.exists():
         found.append(f"{folder.events} is missing: rounds, model weights, samples and times are not on the page.")
@@ -93,7 +93,7 @@ def lacking(folder: RunFolder) -> list[str]:
 
 
 def view_of(folder: RunFolder) -> View:
-    """Return how a run stands, as its folder has it."""
+    """Return the view of a run, from its folder."""
     return story_of(folder).view(state_of(folder))
 
 
@@ -106,7 +106,7 @@ def state_of(folder: RunFolder) -> State:
 
 
 def _ledger(settings: RunSettings) -> Path | None:
-    """Return the initiator's ledger; None where its file is no longer where it was."""
+    """Return the path of the initiator's ledger; None where it is no longer there."""
     try:
         path = load_description(Path(settings.files[settings.initiator])).models / "ledger.jsonl"
     except (AssistLearnError, OSError, KeyError):

@@ -22,7 +22,7 @@ class PageTable:
     rows : tuple of tuple of str
         The cells.
     words : tuple of int
-        The columns of words, beside the first; all others are numbers.
+        The positions of the columns with words, besides the first. All others hold numbers.
     """
 
     caption: str
@@ -32,13 +32,13 @@ class PageTable:
 
     @property
     def is_long(self) -> bool:
-        """Whether it is folded away."""
+        """Whether the table is folded away until somebody opens it."""
         return len(self.rows) > LONGEST_OPEN
 
 
 @dataclass(frozen=True)
 class PagePicture:
-    """A drawing, made when it is asked for, and what it shows in words for those who do not see it."""
+    """A picture that is drawn when it is needed, and what it shows in words, for readers who cannot see it."""
 
     label: str
     draw: Callable[[], str]
@@ -64,7 +64,7 @@ class PageList:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page that can be put in its place alone; ``key`` is the id of its element."""
+    """A part of a page that can be replaced alone; ``key`` is the id of its HTML element."""
 
     key: str
     title: str

@@ -1,6 +1,6 @@
-"""The story of a run: a fold over its events, with what its folder holds, into the view that pages show.
+"""The story of a run: its events, and what its folder holds, gathered into the view that pages show.
 
-Feeding one event costs the same whatever came before, and what is kept does not grow with the run's length.
+Every event takes the same time to add, and the memory that a story needs does not grow with the length of the run.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class _OfAgent:
 
 @dataclass
 class Story:
-    """Takes the facts of a run one by one, and says at any time how it stands.
+    """Gathers the events of a run one by one, and returns a view of the run at any time.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Story:
     # -- what happens
 
     def feed(self, recorded: Recorded) -> None:
-        """Take one more fact."""
+        """Add one more event."""
         time, event = recorded.time, recorded.event
         self._line.feed(time, event)
         if time is not None:
@@ -150,7 +150,7 @@ class Story:
 
     def _feed_other(self, event: Event) -> None:
         match event:
-            case SamplesMatched() if self._settled is None and self._finished is None:  # later ones are of predictions
+            case SamplesMatched() if self._settled is None and self._finished is None:  # later ones are for predictions
                 self._matched[event.agent] = Matched(event.agent, event.n_asked, event.n_held)
             case SamplesSettled():
                 self._settled = event
@@ -171,32 +171,32 @@ class Story:
             case TroubleMet():
                 self._troubles += 1
             case _:
-                pass  # all else is told by others, or by the times
+                pass  # other events matter only for the times
 
     # -- what the folder holds
 
     def take_result(self, result: Mapping[str, Any], calibration: str | None = None) -> None:
-        """Take what is written down at the end of training; ``calibration`` is what became of the probabilities."""
+        """Add the result, which is written at the end of training; ``calibration`` says how probabilities were made."""
         self._judged.take_result(result, calibration)
         self._n_training = result.get("n_samples")
         self._versions = dict(result.get("versions") or {})
 
     def take_worth(self, worth: Mapping[str, Any]) -> None:
-        """Take what a pilot has found."""
+        """Add what a pilot has found."""
         self._judged.take_worth(worth)
 
     def take_ledger(self, entries: Iterable[Entry]) -> None:
-        """Take what the initiator's ledger has of the run; it goes before what events say."""
+        """Add what the initiator's ledger says about the run; messages are then counted by it, and not by events."""
         self._ledger = Exchanged.of_ledger(entries)
 
     def take_released(self, released: Mapping[str, Iterable[Released]]) -> None:
-        """Take what each agent has released about samples."""
+        """Add what each agent has released about samples."""
         self._released = {agent: tuple(each) for agent, each in released.items()}
 
-    # -- how it stands
+    # -- the view
 
     def view(self, state: State) -> View:
-        """Return how the run stands; whether somebody works on it, only its folder knows."""
+        """Return the view of the run. The caller gives the state, which only the folder of the run shows."""
         judged, exchanged = self._judged, self._told if self._ledger is None else self._ledger
         n_training = self._n_training or (None if self._settled is None else self._settled.n_samples)
         turns = {name: agent.turns for name, agent in self._agents.items()}

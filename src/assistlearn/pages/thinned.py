@@ -1,4 +1,4 @@
-"""Rows by their number, of which at most so many are kept: a page of a long run stays a page."""
+"""Numbered rows of which only a limited number is kept, so that the page of a long run stays short."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 Row = TypeVar("Row")
 
 MOST = 200
-"""A page has at most so many rounds or looks in a table, and about twice as many while they come in."""
+"""The most rounds or looks that are kept for a table of a page, beside the last one."""
 
 
 class Thinned(Generic[Row]):
@@ -16,7 +16,7 @@ class Thinned(Generic[Row]):
     Parameters
     ----------
     most : int
-        How many are kept at the most.
+        How many rows are kept at the most, beside the last one.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Thinned(Generic[Row]):
         self._last: tuple[int, Row] | None = None
 
     def __setitem__(self, number: int, row: Row) -> None:
-        """Take a row; one of the same number is replaced."""
+        """Add a row, or replace the row with the same number."""
         if self._last is None or number >= self._last[0]:
             self._last = number, row
         if (number - 1) % self._step:
@@ -45,7 +45,7 @@ class Thinned(Generic[Row]):
             self._rows = {each: kept for each, kept in self._rows.items() if not (each - 1) % self._step}
 
     def get(self, number: int) -> Row | None:
-        """Return a row, if it is kept."""
+        """Return a row; None where it is not kept."""
         if self._last is not None and number == self._last[0]:
             return self._last[1]
         return self._rows.get(number)

@@ -1,7 +1,7 @@
-"""Where the seconds of a run went, from the times of its events.
+"""Find out where the seconds of a run went, from the times of its events.
 
-The time between two facts goes to what the second one ends: an answer ends the wait for it, an initiator's turn ends
-its own fit. So the parts add up to the whole.
+The time between two events counts for the work that the second one ends: an answer ends the wait for it, and an
+initiator's turn ends its own fit. So the parts add up to the whole.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ Key: TypeAlias = tuple[str, str]
 
 
 class TimeLine:
-    """Adds seconds up, event by event.
+    """Adds up seconds, event by event.
 
     Parameters
     ----------
     initiator : str
-        Whose work is done without messages.
+        The agent whose own work needs no messages.
     is_pilot : bool
         Whether the command goes on when training is over.
     label_only : bool
@@ -85,7 +85,7 @@ class TimeLine:
         self._is_idle = False
 
     def feed(self, time: datetime | None, event: Event) -> None:
-        """Take one more fact; those without a time are passed over."""
+        """Add one more event; an event without a time is ignored."""
         if time is None:
             return
         if self._before is not None:
@@ -102,11 +102,11 @@ class TimeLine:
         return tuple(Spent(*key, round(self._seconds[key], 3), self._times[key]) for key in keys)
 
     def _begins_anew(self, event: Event) -> bool:
-        """Whether a command goes on with a run: it says again what was said before. Until then nobody worked on it."""
+        """Whether an event shows that a command resumes the run, because it comes again. Before it, nobody worked."""
         return _beginning(event) in self._begun
 
     def _note(self, event: Event) -> None:
-        """Remember what was said first, and whether a command has ended."""
+        """Remember the first events of a command, and whether a command has ended."""
         begins = _beginning(event)
         if begins is not None:
             self._begun.add(begins)
@@ -130,7 +130,7 @@ class TimeLine:
 
 
 def _beginning(event: Event) -> Key | None:
-    """Return which of the first words of a command a fact is, and to whom; None for all others."""
+    """Return what an event begins, and with which agent; None for an event that does not begin a command."""
     match event:
         case Asked(type="open" | "begin", agent=agent):
             return event.type, agent

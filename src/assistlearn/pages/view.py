@@ -1,6 +1,6 @@
-"""What a page shows of a run: plain figures and names, nothing of a sample, a column or a file.
+"""What a page shows about a run: plain figures and names, but nothing about a single sample, a column or a file.
 
-Error texts and other free words are no part of it: they may hold ids, values and paths. They stay in the folder.
+Error texts and other free texts are left out, because they may hold ids, values and paths. They stay in the folder.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any, Literal, TypeAlias
 from assistlearn.evaluation.reliability import Reliability
 
 State: TypeAlias = Literal["going on", "stopped", "finished"]
-"""Somebody works on it, nobody does and it has no result, or it has one."""
+"""The state of a run: a process works on it; none does, and there is no result; or there is a result."""
 
 ONE_PROCESS = "one process"
-"""How agents are reached that are all in this process: nothing is sent."""
+"""The value of ``reach`` where all agents are in this process, so that nothing is sent."""
 
 Verdict: TypeAlias = Literal["yes", "no", "worse", "undecided"]
-"""Whether help was worth it; "no" is said by pilots alone, "worse" by all others."""
+"""Whether help was worth it. Only pilots say "no", and only other runs say "worse"."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Subject:
     Attributes
     ----------
     run, initiator : str
-        Their names; no name of a run where all agents were in one process.
+        Their names. The name of the run is empty where all agents were in one process.
     agents : tuple of str
         All agents, the initiator first.
     classes : tuple of str
@@ -38,17 +38,17 @@ class Subject:
     settings : tuple of Chosen
         The plan, setting by setting.
     n_rounds : int
-        Rounds at the most.
+        The most rounds that the plan allows.
     keeps_labels : bool
         Whether true labels stay with the initiator.
     metric : str
-        What was to improve on hold-out samples.
+        The metric that should improve on hold-out samples.
     is_pilot : bool
-        Whether it only asks if help is worth it.
+        Whether the run only asks if help is worth it.
     label_only : bool
         Whether the initiator has labels alone, and takes no turns.
     tells_of_others : bool
-        Whether helpers hear what others of them say of their models.
+        Whether helpers are told what other helpers say about their models.
     """
 
     run: str
@@ -81,7 +81,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is; ``waiting_for`` is the agent that was asked last and has not answered, ``since`` when."""
+    """How far a run is; ``waiting_for`` was asked at ``since`` and has not answered yet."""
 
     rounds: int
     most_rounds: int
@@ -101,20 +101,20 @@ class Between:
 
 @dataclass(frozen=True)
 class Headline:
-    """The answer first.
+    """The answer, which a page shows first.
 
     Attributes
     ----------
     verdict : Verdict
         Whether help was worth it.
     what : str
-        By which figure, such as accuracy.
+        The figure that is compared, such as accuracy.
     n_samples : int
-        On how many samples that models were not fitted to.
+        The number of samples that it was measured on. No model was fitted to them.
     alone, assisted : float
-        That figure alone and with help.
+        The figure alone and with help.
     difference : Between or None
-        Assisted minus alone, in pilots what the loss is lower by; None where there is no interval.
+        Assisted minus alone; in pilots, by how much the loss is lower. None where there is no interval.
     """
 
     verdict: Verdict
@@ -137,7 +137,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class RoundRow:
-    """How good all were together after a round; ``kept`` says whether the result has it, None while that is open."""
+    """How good all agents were together after a round; ``kept``: whether the result has it, None while undecided."""
 
     round: int
     accuracy: float | None
@@ -149,7 +149,7 @@ class RoundRow:
 
 @dataclass(frozen=True)
 class ShareRow:
-    """What the result owes a helper, each figure with its standard error."""
+    """A helper's share of the result, in accuracy and in log loss, with standard errors; ``lost_without`` has none."""
 
     helper: str
     accuracy: float
@@ -180,9 +180,9 @@ class AgentRow:
     weight : float
         The sum of its models' weights.
     best : float or None
-        The largest share of training samples on which a model of its was right.
+        The largest share of training samples on which one of its models was right.
     left : int or None
-        The turn from which on the run went on without it.
+        The turn from which the run went on without it.
     """
 
     agent: str
@@ -215,18 +215,18 @@ class MessageRow:
 
 @dataclass(frozen=True)
 class Traffic:
-    """What went to and fro between the initiator and a helper.
+    """The messages between the agent whose page this is and one other agent.
 
     Attributes
     ----------
     helper : str
-        With whom.
+        The name of the other agent: a helper, or on a helper's page an initiator.
     rows : tuple of MessageRow
-        By direction and type.
+        Counts by direction and type.
     turns : int
         Turns that the helper took.
     bits_sent, bits_received : float or None
-        Bits per training sample and turn: of what it was told before a turn, and of its answer.
+        Bits per training sample and turn: of what the helper was told before a turn, and of its answer.
     """
 
     helper: str
@@ -236,17 +236,17 @@ class Traffic:
     bits_received: float | None
 
     def bytes(self, direction: str) -> int:
-        """Return the bytes in one direction."""
+        """Return the number of bytes in one direction."""
         return sum(row.bytes for row in self.rows if row.direction == direction)
 
     def messages(self, direction: str) -> int:
-        """Return the messages in one direction."""
+        """Return the number of messages in one direction."""
         return sum(row.messages for row in self.rows if row.direction == direction)
 
 
 @dataclass(frozen=True)
 class Matched:
-    """Samples that a helper was asked about, and those of them that it holds."""
+    """How many samples a helper was asked about, and how many of them it holds."""
 
     helper: str
     n_asked: int
@@ -255,7 +255,7 @@ class Matched:
 
 @dataclass(frozen=True)
 class Spent:
-    """Seconds that went to one kind of work with one agent, and how often."""
+    """The seconds that went to one kind of work with one agent, and how often it was done."""
 
     what: str
     agent: str
@@ -265,7 +265,7 @@ class Spent:
 
 @dataclass(frozen=True)
 class Released:
-    """What an agent said about one sample: ``said`` and ``sent`` are bits of one sample, all times together."""
+    """What an agent said about one sample, in bits, all times together: as it is said, and as it was sent."""
 
     kind: str
     about: str
@@ -276,7 +276,7 @@ class Released:
 
 @dataclass(frozen=True)
 class LabelsGiven:
-    """Labels that chance has changed before helpers were told: how much each says, and all of a person's runs."""
+    """The told labels: the epsilon of this run, and the most that all runs so far have spent on one person's label."""
 
     epsilon: float
     n_samples: int
@@ -286,7 +286,7 @@ class LabelsGiven:
 
 @dataclass(frozen=True)
 class OpenedSoFar:
-    """How a pilot stood after so many samples."""
+    """The gain of a pilot and its limits, after ``n_opened`` samples."""
 
     n_opened: int
     gain: float
@@ -296,7 +296,7 @@ class OpenedSoFar:
 
 @dataclass(frozen=True)
 class GainRow:
-    """What one helper gains beside the initiator, in a pilot."""
+    """The gain of one helper together with the initiator, in a pilot."""
 
     helper: str
     answer: str
@@ -308,7 +308,7 @@ class GainRow:
 
 @dataclass(frozen=True)
 class View:
-    """Everything that a page shows of a run; what is not known yet, or never will be, is None or empty.
+    """Everything that a page shows about a run. What is not known is None or empty.
 
     Attributes
     ----------
@@ -357,7 +357,7 @@ class View:
     versions: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values; times as text."""
+        """Return the view as plain values, with times as text."""
         facts: dict[str, Any] = _plain(asdict(self))
         return facts
 

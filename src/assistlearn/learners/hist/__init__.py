@@ -1,4 +1,4 @@
-"""Histogram trees on XGBoost: the table is binned once, and refitted with new weights every turn."""
+"""Histogram trees on XGBoost: a table is binned once, and trees are fitted to it with new weights in every turn."""
 
 from assistlearn.learners.hist.binned import BinnedTable
 from assistlearn.learners.hist.boost import HistBoostClassifier

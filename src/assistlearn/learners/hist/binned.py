@@ -1,4 +1,4 @@
-"""A table that was binned once, for a learner to be refitted to with new weights."""
+"""A table that is binned once, so that a learner can be fitted to it again and again with new weights."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from assistlearn.learners.hist.xgboost_json.frozen import Frozen
 
 @dataclass(eq=False)
 class BinnedTable:
-    """What ``prepare`` returns: XGBoost's binned form of a table, with its labels.
+    """What ``prepare`` returns: the binned form of a table, with its labels.
 
-    ``fit``, ``predict`` and ``predict_proba`` take it in place of ``X``. XGBoost's costs one or two bytes per value,
-    twice (by row and by column), and 16 bytes per sample; the compact one costs one byte per value. It is good for any
-    number of fits.
+    ``fit``, ``predict`` and ``predict_proba`` take it in place of ``X``. XGBoost's form needs one or two bytes per
+    value, twice (by row and by column), and 16 bytes per sample. The compact form needs one byte per value. A binned
+    table can be used for any number of fits.
 
     Attributes
     ----------
     matrix : xgboost.QuantileDMatrix or Bins
-        The bins; XGBoost's with the targets.
+        The bins. XGBoost's matrix has the targets, too.
     y : ndarray of shape (n_samples,)
         The labels it was prepared with.
     classes : ndarray of shape (n_classes,)
@@ -56,7 +56,7 @@ class BinnedTable:
         return len(self.y)
 
     def check_labels(self, y: Any) -> None:
-        """Refuse labels other than those it was prepared with: their one-hot code is part of it."""
+        """Refuse labels other than those that the table was prepared with, because it holds their class codes."""
         if y is self.y:
             return
         if len(y) != len(self.y) or not np.array_equal(y, self.y):
@@ -66,15 +66,15 @@ class BinnedTable:
             )
 
     def forget(self) -> None:
-        """Drop what is known of the model fitted last."""
+        """Drop the answers of the model that was fitted last."""
         self._latest = None
 
     def remember(self, booster: Frozen, answers: NDArray[Any]) -> None:
-        """Keep the margins (or leaves) of the model fitted last: they are known when its trees have grown."""
+        """Keep the margins (or leaves) of the model that was fitted last: they are known when its trees have grown."""
         self._latest = booster, answers
 
     def recall(self, booster: Frozen) -> NDArray[Any] | None:
-        """Return the margins (or leaves) of this model and let go of them; None where it was not fitted last."""
+        """Return the margins (or leaves) of this model and drop them; None where it was not fitted last."""
         if self._latest is None or self._latest[0] is not booster:
             return None
         _, answers = self._latest

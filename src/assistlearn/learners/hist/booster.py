@@ -1,4 +1,4 @@
-"""XGBoost's booster: loaded where it is installed, grown on a binned table, asked for raw scores."""
+"""Load XGBoost where it is installed, grow a booster on a binned table, and ask it for raw scores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ PREDICTED_ROWS = 16_384
 
 
 def require_xgboost() -> None:
-    """Say how to install XGBoost where it is not, or another version is; without loading it, which takes memory."""
+    """Raise an error that says how to install XGBoost, where it is missing or of an unknown version.
+
+    XGBoost is not loaded for that, because loading it takes memory.
+    """
     if "xgboost" in sys.modules or find_spec("xgboost") is None:
         load_xgboost()
         return
@@ -30,7 +33,7 @@ def require_xgboost() -> None:
 
 
 def load_xgboost() -> Any:
-    """Return the module; where it is not installed, or not in a known version, say how to install it."""
+    """Return the module ``xgboost``. Where it is missing or of an unknown version, an error says how to install it."""
     try:
         import xgboost
     except ImportError:
@@ -40,7 +43,7 @@ def load_xgboost() -> Any:
 
 
 def grow(params: dict[str, Any], matrix: Any, n_rounds: int) -> Any:
-    """Return a booster grown on a binned table under the weights it has at present."""
+    """Return a booster grown on a binned table under the table's present weights."""
     booster = load_xgboost().Booster(params, [matrix])
     for number in range(n_rounds):
         booster.update(matrix, number)

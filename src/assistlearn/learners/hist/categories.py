@@ -36,7 +36,7 @@ def find_categories(X: Any) -> Categories:
 
 
 def to_numbers(X: Any, known: Sequence[NDArray[Any] | None]) -> NDArray[np.float32]:
-    """Return a data frame as an array, every category as its code. One that is not known counts as missing.
+    """Return a data frame as an array, every category as its code. An unknown category counts as missing.
 
     >>> import pandas
     >>> frame = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "b": pandas.Categorical(["y", "x", "z"])})

@@ -33,19 +33,19 @@ class HistClassifier(PredictingTrees):
     # Whether the scale of the weights changes nothing: an agent then need not copy its ignorance to scale it.
     any_scale: ClassVar[bool] = False
 
-    # -- what the two differ in ----------------------------------------------------------------------------------------
+    # -- what each of the two defines for itself -----------------------------------------------------------------------
 
     @abstractmethod
     def _targets(self, codes: Codes, n_classes: int) -> NDArray[np.float32]:
-        """Return what the trees are fitted to."""
+        """Return the targets that the trees are fitted to."""
 
     @abstractmethod
     def _objective(self, table: BinnedTable) -> dict[str, Any]:
-        """Return XGBoost's parameters for a table like this."""
+        """Return XGBoost's parameters that depend on the loss and on the table's classes."""
 
     @abstractmethod
     def _weights(self, weights: Floats) -> NDArray[np.float32]:
-        """Return the weights as the trees shall see them."""
+        """Return the weights that XGBoost gets, in single precision."""
 
     @abstractmethod
     def _n_trees_per_round(self, table: BinnedTable) -> int:
@@ -70,8 +70,7 @@ class HistClassifier(PredictingTrees):
         Returns
         -------
         table : BinnedTable
-            To be passed to ``fit``, ``predict`` and ``predict_proba`` in place of ``X``, of this estimator
-            and of its clones.
+            Pass it to ``fit``, ``predict`` and ``predict_proba`` of this estimator or of its clones, in place of ``X``.
         """
         fresh: Self = clone(self)  # self is not changed
         return fresh._prepare(X, y)
@@ -128,7 +127,7 @@ class HistClassifier(PredictingTrees):
         frozen = freeze(booster)
         self.booster_ = frozen
         self.n_trees_ = self._n_rounds() * self._n_trees_per_round(table)
-        if prepared:  # it knows its answers for the training rows: they cost nothing now
+        if prepared:  # the answers for the training rows cost nothing at this point
             table.remember(frozen, booster.predict(table.matrix, output_margin=True))
 
     def _prepare(self, X: Any, y: Any) -> BinnedTable:

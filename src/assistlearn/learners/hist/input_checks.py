@@ -1,4 +1,4 @@
-"""What users pass to a histogram classifier, checked: its settings, its tables and their labels."""
+"""Check what users pass to a histogram classifier: its settings, its tables and their labels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CheckedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     n_jobs: int | None
     categories_: Categories | None
 
-    # The smallest and largest value of each number, and whether it is a whole one.
+    # The smallest and largest value of each setting, and whether it is a whole number.
     _ranges: ClassVar[dict[str, tuple[float, float, bool]]] = {
         "max_depth": (1, np.inf, True),
         "max_bin": (2, 65_536, True),
@@ -34,7 +34,7 @@ class CheckedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     }
 
     def _checked(self, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return a table and its labels for fitting."""
+        """Check a table and its labels for fitting, and return them as arrays."""
         if y is None:
             raise SettingsError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         self.categories_ = None
@@ -50,7 +50,7 @@ class CheckedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return X, y
 
     def _checked_new(self, X: Any) -> NDArray[Any]:
-        """Return a table for predicting."""
+        """Check a table for predicting, and return it as an array."""
         if self.categories_ is None and not has_categories(X):
             numbers: NDArray[Any] = validate_data(self, X, dtype="numeric", ensure_all_finite="allow-nan", reset=False)
             return numbers
@@ -72,7 +72,7 @@ class CheckedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
                 raise SettingsError(f"{name}={value!r} must lie between {least:g} and {most:g}.")
 
     def _n_threads(self) -> int:
-        """Return how many threads XGBoost may use; zero means as many as it finds, or as OpenMP is told to."""
+        """Return how many threads XGBoost may use; zero means all cores, or as many as ``OMP_NUM_THREADS`` says."""
         return 0 if self.n_jobs is None else int(effective_n_jobs(self.n_jobs))
 
     def __sklearn_tags__(self) -> Any:
@@ -82,6 +82,6 @@ class CheckedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
 
 def refuse_weightless(weights: Floats) -> None:
-    """Refuse samples none of which counts."""
+    """Refuse weights that are all zero."""
     if not weights.sum() > 0.0:
         raise SettingsError("Every sample_weight is zero: there is nothing to learn from.")

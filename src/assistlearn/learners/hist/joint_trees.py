@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class JointTrees:
     """One XGBoost booster that holds several classification trees, each with an output of its own: its class code.
 
-    The answers are exactly those of the trees one by one; what is saved is a pass over the rows for each of them.
+    The answers are exactly those of the trees one by one. But they need one pass over the rows, not one for each tree.
 
     Parameters
     ----------

@@ -31,11 +31,11 @@ class PredictingTrees(CheckedClassifier, ABC):
 
     @abstractmethod
     def _codes(self, margins: Margins) -> NDArray[np.intp]:
-        """Return the class codes that the raw scores stand for."""
+        """Return the class codes that follow from the raw scores."""
 
     @abstractmethod
     def _probabilities(self, margins: Margins) -> Floats:
-        """Return the class probabilities that the raw scores stand for, n x K."""
+        """Return the class probabilities that follow from the raw scores, n x K."""
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each sample.
@@ -98,7 +98,7 @@ class PredictingTrees(CheckedClassifier, ABC):
         return margins
 
     def check_kept(self, source: str) -> None:
-        """Look into the trees of a model that was read from a file, before XGBoost does, and write them anew.
+        """Check the trees of a model that was read from a file before XGBoost reads them, and write them anew.
 
         Parameters
         ----------

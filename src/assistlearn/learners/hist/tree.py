@@ -227,6 +227,6 @@ class HistTreeClassifier(HistClassifier):
             return np.column_stack([1.0 - share, share])
         shares = np.maximum(margins.astype(np.float64), 0.0)
         total = shares.sum(axis=1, keepdims=True)
-        shares[total[:, 0] <= 0.0] = 1.0  # a leaf without any weight knows nothing
+        shares[total[:, 0] <= 0.0] = 1.0  # in a leaf without weight, all classes are equally likely
         out: Floats = shares / shares.sum(axis=1, keepdims=True)
         return out

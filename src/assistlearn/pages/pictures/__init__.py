@@ -1,1 +1,1 @@
-"""The pictures of a page, drawn by matplotlib as SVG whose texts are texts and whose colours follow the page."""
+"""The pictures of a page. Matplotlib draws them as SVG, with texts that can be selected and in the page's colours."""

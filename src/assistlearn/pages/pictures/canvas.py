@@ -1,4 +1,4 @@
-"""A figure to draw on, and the SVG that it becomes: small, without styles of its own, with texts as texts."""
+"""Draw a figure, and turn it into SVG that is small, has no styles of its own, and keeps its texts as texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 from assistlearn.pages import colours
 
 WIDTH = 5.2
-"""Inches: wide enough for a table's width on a screen, narrow enough for letters to be read on a telephone."""
+"""The width in inches: as wide as a table on a screen, but narrow enough to read the letters on a telephone."""
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _DROPPED = {f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"}
@@ -48,14 +48,14 @@ _FONT = re.compile(r"(?:(?P<weight>bold|\d00)\s+)?(?P<size>[\d.]+px)")
 
 
 def svg(key: str, height: float, draw: Callable[[Any], None]) -> str:
-    """Return what ``draw`` has drawn on a figure as SVG to stand in a page.
+    """Return what ``draw`` has drawn on a figure, as SVG that can be put into a page.
 
     Parameters
     ----------
     key : str
-        The name of the picture: ids in it begin with it, so that several pictures can stand in one page.
+        The name of the picture. Its ids begin with this name, so that a page can have several pictures.
     height : float
-        In inches.
+        The height in inches.
     draw : callable
         Draws on a matplotlib figure.
     """
@@ -63,7 +63,7 @@ def svg(key: str, height: float, draw: Callable[[Any], None]) -> str:
     from matplotlib.figure import Figure
 
     with mpl.rc_context(_SETTINGS | {"svg.hashsalt": key}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)  # the reader's machine has its own letters
+        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)  # the reader's machine has its own fonts
         figure = Figure(figsize=(WIDTH, height), layout="constrained", facecolor="none")
         draw(figure)
         for axes in figure.axes:
@@ -87,7 +87,7 @@ def inlined(document: str, key: str) -> str:
             parent.remove(child)
     for element in root.iter():
         _plain(element, used, key)
-    for element in root.findall(".//defs/path"):  # who uses it says how it is filled
+    for element in root.findall(".//defs/path"):  # the element that uses a path says how it is filled
         for name in ("fill", "stroke"):
             element.attrib.pop(name, None)
     for parent in reversed(list(root.iter())):
@@ -99,7 +99,7 @@ def inlined(document: str, key: str) -> str:
 
 
 def _plain(element: ElementTree.Element, used: set[str], key: str) -> None:
-    """Turn an element's styles into attributes, and give its ids the picture's name, where anything points to them."""
+    """Turn an element's styles into attributes. Put the picture's name before its id, or drop an id that is unused."""
     element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
     attributes = element.attrib
     for name, value in _declarations(attributes.pop("style", "")):
@@ -129,7 +129,7 @@ def _rounded(found: re.Match[str]) -> str:
 
 
 def _is_nothing(element: ElementTree.Element) -> bool:
-    """Whether nothing of an element is seen: the grounds of figures and axes, and groups of nothing."""
+    """Whether an element shows nothing: the background of a figure or of axes, or an empty group."""
     if element.tag == "path" and not element.get("id"):
         return element.get("fill") == "none" and not element.get("stroke")
     return element.tag in ("g", "defs") and not len(element)

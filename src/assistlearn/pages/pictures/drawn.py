@@ -1,4 +1,4 @@
-"""Every picture of a page. Each is drawn once for the same figures, however often a page is shown."""
+"""The pictures of a page. A picture of the same figures is drawn only once, even if a page is shown often."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from assistlearn.pages.pictures.on_axes import (
 from assistlearn.pages.view import Confusion, Matched, OpenedSoFar, RoundRow, ShareRow, Spent, WeightsOfRound
 
 KEPT = 4
-"""So many drawings of a kind are remembered."""
+"""How many drawings of each kind are remembered."""
 
 MARKERS = ("s", "o", "^", "D", "v", "P")
 DASHES = ("-", "--", "-.", ":")
 MOST_DOTS = 60
-"""Curves of more points have dashes in place of markers."""
+"""Curves with more points have no markers."""
 
 ERRORS = 2.0
-"""Intervals reach so many standard errors to each side."""
+"""How many standard errors an interval extends to each side."""
 
 
 @lru_cache(maxsize=KEPT)
 def rounds(rows: tuple[RoundRow, ...], measure: str) -> str:
-    """Draw what the hold-out samples and the loss say, round by round; a dotted line stands at the last that counts."""
+    """Draw accuracy, metric and loss, round by round; a dotted line marks the last round that counts."""
     curves = [("accuracy", "accuracy", colours.ASSISTED)]
     if measure != "accuracy":
         curves.append(("metric", measure, colours.AGENTS[2]))
@@ -204,7 +204,7 @@ def seconds(rows: tuple[Spent, ...], initiator: str) -> str:
 
 @lru_cache(maxsize=KEPT)
 def opened(rows: tuple[OpenedSoFar, ...]) -> str:
-    """Draw how the gain of a pilot stood after each block of samples, with its limits."""
+    """Draw the gain of a pilot after each block of samples, with its limits."""
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()

@@ -1,4 +1,4 @@
-"""What stands on the axes of pictures: names, rounds, shares, and how much of them is seen."""
+"""Label the axes of pictures with names, rounds and shares, and choose which range they show."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ def columns(points: Sequence[tuple[int, float]]) -> tuple[list[int], list[float]
 
 
 def dot(points: Sequence[object]) -> float:
-    """Return how large a dot is: small where there are many."""
+    """Return the size of a dot, which is smaller where there are many."""
     return 4.0 if len(points) <= 20 else 2.5
 
 
 def byte_unit(most: float) -> tuple[float, str]:
-    """Return the unit in which so many bytes are shown, and its name."""
+    """Return the unit in which this number of bytes is shown, and its name."""
     return next(((size, name) for size, name in ((1e6, "MB"), (1e3, "kB")) if most >= 2 * size), (1.0, "bytes"))
 
 
 def short(name: str, longest: int = 18) -> str:
-    """Return a name that fits: the middle of a long one is left out, as its end may be what tells it from others."""
+    """Return a name that fits. A long one loses its middle, because names often differ only at the end."""
     return name if len(name) <= longest else f"{name[: longest // 2 - 1]}…{name[-(longest - longest // 2) :]}"
 
 
@@ -35,7 +35,7 @@ def name_rows(axes: Any, names: Sequence[str], longest: int = 18) -> None:
 
 
 def by_round(axes: Any, rounds: Sequence[int], name: str = "round", n_ticks: int = 6) -> None:
-    """Let an axis count rounds: whole numbers, also where there is one only."""
+    """Make the x axis count rounds in whole numbers, also where there is only one."""
     from matplotlib.ticker import MaxNLocator
 
     first, last = min(rounds), max(rounds)
@@ -45,17 +45,17 @@ def by_round(axes: Any, rounds: Sequence[int], name: str = "round", n_ticks: int
 
 
 def span(axes: Any, values: Sequence[float], most: float | None) -> None:
-    """Let an axis span two hundredths at the least, so that next to nothing does not look like much."""
+    """Make the y axis span at least 0.02, so that a tiny difference does not look large."""
     low, high = min(values), max(values)
     more = max(0.08 * (high - low), (0.02 - (high - low)) / 2)
     axes.set_ylim(low - more, high + more if most is None else min(high + more, most))
 
 
 def percents(axis: Any) -> None:
-    """Let an axis show shares as percentages."""
+    """Make an axis show shares as percentages."""
     axis.set_major_formatter(lambda value, _: f"{100 * value:.4g} %")
 
 
 def signed_points(axis: Any) -> None:
-    """Let an axis show differences of shares in percentage points."""
+    """Make an axis show differences of shares in percentage points."""
     axis.set_major_formatter(lambda value, _: f"{100 * value:+.3g}" if value else "0")

@@ -1,4 +1,4 @@
-"""The sections of a run's page, one file each: what the view says, in sentences, a picture and tables."""
+"""The sections of a run's page, one file each. A section shows facts of the view in sentences, a picture and tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ MAKERS = {
     "leaving": leaving,
     "settings": settings,
 }
-"""What makes each section of a view, by its key, in the order of the page; None where there is nothing to say yet."""
+"""The functions that make the sections of a view, by key, in the order of the page.
+
+A function returns None where there is nothing to say yet.
+"""
 
 
 def sections_of(view: View) -> list[Section]:

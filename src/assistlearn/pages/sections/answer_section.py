@@ -1,4 +1,4 @@
-"""The answer first: alone, with help, and the difference, in a sentence."""
+"""The first section, the answer: how good the result is alone, with help, and the difference."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def answer(view: View) -> Section:
 
 
 def question(view: View) -> str:
-    """Return what the run is to tell."""
+    """Return the question that the run answers."""
     helpers = listed(view.subject.helpers) or "nobody"
     return f"Does the help of {helpers} make the predictions of {view.subject.initiator} better?"
 
@@ -76,7 +76,7 @@ def _gained(found: Headline, value: float) -> str:
 
 
 def _without(view: View) -> str:
-    """Return why there is no answer."""
+    """Return a text that says why there is no answer."""
     turns = counted(view.progress.turns, "turn")
     if view.state == "going on":
         return f"There is no answer yet: training goes on. {turns} of it are done."
@@ -97,7 +97,7 @@ def _without(view: View) -> str:
 
 
 def _doubts(view: View) -> tuple[str, ...]:
-    """Return what whoever reads the answer should know beside."""
+    """Return warnings that a reader of the answer should know."""
     said = []
     for helper in view.worse:
         done = (

@@ -1,4 +1,4 @@
-"""Which class was predicted for which."""
+"""The section that shows which class was predicted for which true class."""
 
 from __future__ import annotations
 

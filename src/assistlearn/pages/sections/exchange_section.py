@@ -1,4 +1,4 @@
-"""What was exchanged with whom."""
+"""The section about the messages that were exchanged with each helper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who helped, and how much."""
+"""The section that shows which helper helped, and how much."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _KINDS = {
 
 
 def leaving(view: View) -> Section | None:
-    """Return the section; None where nothing has left anybody yet."""
+    """Return the section; None before the first message."""
     if not any(each.rows for each in view.exchanges):
         return None
     lists = [_of_initiator(view), *(_of_helper(view, helper) for helper in view.subject.helpers)]
@@ -59,7 +59,7 @@ def _of_initiator(view: View) -> PageList:
 
 
 def _tells_of_models(view: View) -> bool:
-    """Whether the initiator tells helpers of models: its own, or where it has none those of the others."""
+    """Whether the initiator tells helpers about models: its own, or those of other helpers where it has none."""
     own = view.subject.initiator
     tellers = view.subject.helpers if view.subject.label_only and view.subject.tells_of_others else (own,)
     said = (each for name in tellers for each in view.released.get(name, ()))

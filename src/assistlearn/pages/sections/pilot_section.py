@@ -1,4 +1,4 @@
-"""What a pilot has found: how the gain stood after each block of samples, and each helper's own."""
+"""The section about what a pilot has found: the gain after each block of samples, and the gain of each helper."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assistlearn.pages.view import View
 
 
 def pilot(view: View) -> Section | None:
-    """Return the section; None for a run that is no pilot, and before the first look."""
+    """Return the section; None for a run that is not a pilot, and before the first block of samples is opened."""
     if not view.opened and not view.gains:
         return None
     words = (

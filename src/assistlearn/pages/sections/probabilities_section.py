@@ -1,4 +1,4 @@
-"""Whether probabilities can be taken at their word."""
+"""The section that shows whether answers are right as often as their probabilities say."""
 
 from __future__ import annotations
 

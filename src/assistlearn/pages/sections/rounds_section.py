@@ -1,4 +1,4 @@
-"""How good all were together, round by round."""
+"""The section that shows how good all agents were together, round by round."""
 
 from __future__ import annotations
 

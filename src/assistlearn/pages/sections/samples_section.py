@@ -1,4 +1,4 @@
-"""Which samples there were: matched, trained on, held out."""
+"""The section about the samples: how many were matched, trained on and held out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings of the run and the versions of what made it."""
+"""The section about the settings of the run and the versions of the programs that made its result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from assistlearn.pages.view import View
 
 
 def settings(view: View) -> Section:
-    """Return the section."""
+    """Return the section, which every page has."""
     subject = view.subject
     classes = "1 class" if len(subject.classes) == 1 else f"{len(subject.classes):,} classes"
     words = [f"{counted(len(subject.agents), 'agent')}, {classes}."]

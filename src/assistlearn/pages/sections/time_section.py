@@ -1,4 +1,4 @@
-"""Where the seconds went."""
+"""The section that shows where the time of a run went."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assistlearn.pages.time_line import IDLE
 from assistlearn.pages.view import Spent, View
 
 MOST_BARS, LEAST_DRAWN = 16, 0.005
-"""Only so many bars are drawn, the longest, and only of such a share of the whole; the table has all."""
+"""The most bars that are drawn, and the least share of the time that a bar must have. The table has all rows."""
 
 
 def time_line(view: View) -> Section | None:

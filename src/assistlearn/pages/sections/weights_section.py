@@ -1,4 +1,4 @@
-"""What each agent contributed: its models and how loud they are."""
+"""The section about what each agent contributed: its models, and how much their votes count."""
 
 from __future__ import annotations
 

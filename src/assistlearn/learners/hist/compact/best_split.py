@@ -11,7 +11,7 @@ from assistlearn.core.ignorance import Floats
 
 @dataclass(frozen=True)
 class PossibleSplit:
-    """A possible split, and the weight of each class on both sides; no gain where there is none."""
+    """A possible split, and the weight of each class on both sides. Where no split helps, its gain is about zero."""
 
     gain: float
     column: int

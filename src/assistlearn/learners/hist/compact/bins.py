@@ -12,7 +12,7 @@ from assistlearn.core.blocks import blocks
 from assistlearn.learners.hist.compact.compact_tree import Split
 
 MOST_BINS = 255
-"""A bin is one byte, and one of its values says that the sample is in none."""
+"""The most bins of a column: a bin is one byte, and one of the 256 values marks a missing value."""
 END = np.finfo(np.float32).max
 
 Nodes = NDArray[np.unsignedinteger[Any]]
@@ -68,7 +68,7 @@ class Bins:
         """Move samples to the children that are numbered from ``first`` on, in place."""
         n_samples = len(nodes)
         begin = np.zeros(len(splits), dtype=np.intp)  # where the node's column begins among all values
-        bin = np.full(len(splits), MOST_BINS + 1, dtype=np.int16)  # nothing goes to the right of a node that stays
+        bin = np.full(len(splits), MOST_BINS + 1, dtype=np.int16)  # samples of a node that is not split stay in it
         left = np.arange(len(splits)).astype(nodes.dtype)
         missing_left = np.zeros(len(splits), dtype=bool)
         for node, split in enumerate(splits[:first]):
@@ -90,7 +90,7 @@ class Bins:
 def _cuts(column: NDArray[Any], max_bin: int) -> NDArray[np.float32]:
     """Return where the bins of a column end."""
     values = column.astype(np.float32)
-    values.sort()  # what is missing comes last
+    values.sort()  # missing values come last
     values = values[: len(values) - np.count_nonzero(np.isnan(values))]
     if np.count_nonzero(values[1:] != values[:-1]) < max_bin:
         ends = np.unique(values)[1:]

@@ -1,4 +1,4 @@
-"""A tree that was grown here: where its nodes split, and the weight of each class in them."""
+"""A compact tree: where its nodes split, and the weight of each class in them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Split:
     Attributes
     ----------
     column : int
-        By which column.
+        The column that it is split by.
     bin : int
         The first bin that goes to the right.
     left : int
-        The number of the child to the left; the next is that to the right.
+        The number of the left child. The right child has the next number.
     missing_left : bool
         Whether a missing value goes to the left.
     gain : float
@@ -45,7 +45,7 @@ class CompactTree:
     splits : sequence of (Split or None)
         For every node its split; None for a leaf. Children come after their parents.
     weights : ndarray of shape (n_nodes, n_classes)
-        The weight of each class in every node; about one in all.
+        The weight of each class in every node. Those of the root sum to about one.
     """
 
     splits: Sequence[Split | None]

@@ -1,4 +1,4 @@
-"""A tree grown level by level on bins of one byte, by the sums of the weights by node, class and bin."""
+"""Grow a tree level by level on bins of one byte, from the sums of the weights by node, class and bin."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from assistlearn.learners.hist.compact.compact_tree import CompactTree, Split
 
 MOST_DEPTH = 12
 MOST_SUMS = 2**22
-"""Sums that are held at a time, at the most: columns are looked at in groups."""
+"""The most sums that are held at a time. Columns are looked at in groups so that there are no more."""
 LEAST_GAIN = 1e-9
-"""The share of a tree's weight, about, that a split must gain; less is rounding."""
+"""What a split must gain, as a share (about) of the tree's weight. A smaller gain may come from rounding."""
 
 
 @dataclass(frozen=True)
 class WeightedSamples:
-    """What a tree is grown on.
+    """The samples that a tree is grown on.
 
     Attributes
     ----------

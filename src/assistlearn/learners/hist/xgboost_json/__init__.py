@@ -1,1 +1,1 @@
-"""Trees as XGBoost's JSON has them: all that speaks it is in here, and which versions of it are known."""
+"""Trees in XGBoost's JSON: all code that reads or writes this format, and the versions of it that are known."""

@@ -1,4 +1,4 @@
-"""A tree that was grown here, written as XGBoost writes its own; and read again."""
+"""Write a compact tree as XGBoost writes its own trees, and read it again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_PARENT = 2**31 - 1
 
 
 def written(tree: CompactTree, bins: Bins, objective: Mapping[str, Any]) -> Frozen:
-    """Return a tree as a booster of XGBoost."""
+    """Return a compact tree as the bytes of a booster of XGBoost."""
     n_columns, n_classes = len(bins.cuts), tree.weights.shape[1]
     n_outputs = n_classes if n_classes > 2 else 1
     model = {
@@ -78,7 +78,7 @@ def _tree(tree: CompactTree, bins: Bins, n_outputs: int) -> dict[str, Any]:
     for node, split in enumerate(splits):
         if split is not None:
             parents[split.left] = parents[split.left + 1] = node
-    # A leaf with several values says in place of its child to the right where they are.
+    # Where a leaf has several values, the number of its right child says where they are.
     place = {node: number if n_outputs > 1 else -1 for number, node in enumerate(leaves)}
     ends = [
         values[node, 0] if split is None else bins.cuts[split.column][split.bin - 1]

@@ -1,4 +1,4 @@
-"""A booster as inert bytes: a JSON document that can be kept, and woken up to predict."""
+"""A booster as the bytes of a JSON document, which can be kept, and turned into a booster again to predict."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Frozen: TypeAlias = NDArray[np.uint8]
 
 
 def freeze(booster: Any) -> Frozen:
-    """Return a booster as the bytes of a JSON document: without its training table, and nothing that could run."""
+    """Return a booster as the bytes of a JSON document, without its training table and without any code."""
     return np.frombuffer(booster.save_raw("json"), dtype=np.uint8).copy()
 
 
 def thaw(frozen: Frozen, n_threads: int) -> Any:
-    """Return the booster of these bytes."""
+    """Return the booster that :func:`freeze` turned into these bytes."""
     return load_xgboost().Booster({"nthread": n_threads}, model_file=bytearray(frozen.tobytes()))
 
 

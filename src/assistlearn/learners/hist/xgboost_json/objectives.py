@@ -1,4 +1,4 @@
-"""What a booster was grown for, as XGBoost writes it into the model."""
+"""The objectives that boosters are grown for, as XGBoost writes them into a model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LOGISTIC: dict[str, Any] = {"name": "binary:logistic", "reg_loss_param": {"scale
 
 
 def softmax_of(n_classes: int) -> dict[str, Any]:
-    """Return the logistic loss of more than two classes.
+    """Return the objective for more than two classes: the logistic loss of the softmax.
 
     >>> softmax_of(3)["name"]
     'multi:softprob'

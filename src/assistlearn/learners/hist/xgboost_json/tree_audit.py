@@ -1,7 +1,8 @@
-"""Look into a booster that was read from a file, before XGBoost does.
+"""Check a booster that was read from a file, before XGBoost reads it.
 
 XGBoost follows a model's numbers without checking them: a crafted model could send it outside its arrays. Here every
-field is checked, unknown ones are refused, and the model is written anew, so that XGBoost reads what was checked.
+field is checked, and unknown fields are refused. The model is then written anew, so that XGBoost reads exactly what was
+checked.
 """
 
 from __future__ import annotations
@@ -41,23 +42,23 @@ FIELDS = {
 
 
 def audited(frozen: Any, n_columns: int, n_outputs: int, objective: Mapping[str, Any], source: str) -> Frozen:
-    """Return a booster written anew, once every field of it is as XGBoost would have written it.
+    """Return a booster written anew, after checking that every field is as XGBoost would have written it.
 
     Parameters
     ----------
     frozen : ndarray of uint8
         The booster, from a file.
     n_columns, n_outputs : int
-        What its classifier says.
+        How many columns and outputs its classifier has.
     objective : mapping
-        As its classifier's boosters have it.
+        The objective of its classifier, as XGBoost writes it.
     source : str
-        Where it comes from, for error messages.
+        Where the booster comes from, for error messages.
 
     Raises
     ------
     UntrustedFileError
-        Where anything is not as it should be.
+        Where any field is missing, unknown or has a wrong value.
     """
     try:
         _is(isinstance(frozen, np.ndarray) and frozen.dtype == np.uint8 and frozen.ndim == 1, "not bytes")
@@ -139,7 +140,7 @@ def _check_tree(tree: Any, n_columns: int, vector: int) -> None:
     _check_children(left, right, leaves, _ints(tree["parents"], n_nodes, -1, 2**31))
     if vector == 1:
         _is(bool((right[leaves] == -1).all()), "a leaf with a child")
-    else:  # a leaf says in its place where its values are
+    else:  # the number of a leaf's right child says where its values are
         _is(np.array_equal(np.sort(right[leaves]), np.arange(leaves.sum())), "leaves without values")
         _floats(tree["leaf_weights"], int(leaves.sum()) * vector)
     _check_categories(tree, np.flatnonzero(by_category))
@@ -147,7 +148,7 @@ def _check_tree(tree: Any, n_columns: int, vector: int) -> None:
 
 
 def _check_children(left: NDArray[Any], right: NDArray[Any], leaves: NDArray[Any], parents: NDArray[Any]) -> None:
-    """Refuse nodes that are not each the child of one earlier node, but for the first."""
+    """Refuse a tree unless every node but the first is the child of exactly one earlier node."""
     inner = np.flatnonzero(~leaves)
     children = np.concatenate([left[inner], right[inner]])
     _is(np.array_equal(np.sort(children), np.arange(1, len(left))), "children")
@@ -168,7 +169,7 @@ def _check_categories(tree: Any, nodes: NDArray[np.intp]) -> None:
 
 
 def _ints(values: Any, length: int | None, least: int, below: int) -> NDArray[np.int64]:
-    """Return whole numbers of a range, and of a given length."""
+    """Return values as an array, after checking that they are whole numbers of a range, and how many they are."""
     _is(isinstance(values, list), "a list is missing")
     if length is not None:
         _is(len(values) == length, f"{len(values)} numbers in place of {length}")
