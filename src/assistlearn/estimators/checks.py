@@ -29,7 +29,7 @@ AgentSpec: TypeAlias = tuple[str, Any, Any]
 
 
 def check_agents(agents: Any) -> list[AgentSpec]:
-    """Check the agents and return them as a list. None means one agent with all columns, which boosts small trees."""
+    """Check the agents and return them as a list. None means one agent with all columns and trees of depth one."""
     if agents is None:
         return [("agent", DecisionTreeClassifier(max_depth=1), AllColumns())]
     if not isinstance(agents, Iterable):
