@@ -17,14 +17,14 @@ class Shelf:
     Parameters
     ----------
     folder : Path
-        The figure's folder. Made when the first replication is kept.
+        The figure's folder. It is made when the first replication is kept.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "replications"
 
     def keep(self, replication: Replication) -> None:
-        """Write a replication down."""
+        """Write a replication to its file."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self._path(replication.number)
         beside = path.with_name(f".{path.name}.{os.getpid()}")
@@ -32,10 +32,10 @@ class Shelf:
         os.replace(beside, path)
 
     def find(self, settings: FigureSettings, number: int) -> Replication | None:
-        """Return a replication that was made with these settings; None where there is none."""
+        """Return the replication with this number if it was made with these settings; None otherwise."""
         try:
             found = msgspec.json.decode(self._path(number).read_bytes(), type=Replication)
-        except (FileNotFoundError, msgspec.DecodeError):  # what cannot be read is made again
+        except (FileNotFoundError, msgspec.DecodeError):  # a file that cannot be read is replaced
             return None
         same = found.settings == settings.digest() and found.number == number
         return found if same else None
