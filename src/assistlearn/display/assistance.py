@@ -1,4 +1,4 @@
-"""AssistanceDisplay: what assistance brought, who brought it, and where help is still needed."""
+"""AssistanceDisplay: how much assistance helped, who helped, and where help is still needed."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ class AssistanceDisplay:
         Parameters
         ----------
         clf : AssistedClassifier
-            Never changed: a clone of it is fitted, and the initiator alone (*single*) and all columns pooled
-            (*oracle*) with the same settings.
+            It is not changed: a clone of it is fitted. The initiator alone (*single*) and all columns pooled
+            (*oracle*) are fitted with the same settings.
         X_train, X_test : table of shape (n_samples, n_columns)
             All agents' columns.
         y_train, y_test : array-like of shape (n_samples,)
@@ -167,13 +167,13 @@ class AssistanceDisplay:
 
 
 def _accuracies(model: Any, X: Any, y: Any) -> Floats:
-    """Return the accuracy after each round, or the final one where there are no rounds to speak of."""
+    """Return the accuracy after each round, or only the final accuracy if the model has no rounds."""
     staged = list(model.staged_score(X, y)) if hasattr(model, "staged_score") else []
     return np.asarray(staged or [model.score(X, y)], dtype=np.float64)
 
 
 def _model_weights(clf: AssistedClassifier) -> dict[str, Floats]:
-    """Return every agent's model weight per round; an order may give an agent several turns in one, which add up."""
+    """Return every agent's model weight per round. If an agent has several turns in a round, weights are added."""
     weights = {name: np.full(clf.n_rounds_, np.nan) for name in clf.agents_}
     for made in clf.contributions_:
         of_round = weights[made.agent][made.round - 1 : made.round]
