@@ -1,4 +1,4 @@
-"""Compare two methods on the same replications: is one better by more than chance explains?"""
+"""Compare two methods on the same replications, and test whether chance explains their difference."""
 
 from __future__ import annotations
 
