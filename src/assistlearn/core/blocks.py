@@ -1,4 +1,4 @@
-"""Divide long arrays into blocks, so that temporary arrays stay small."""
+"""Long arrays are worked on block by block, so that temporary arrays stay small."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turn labels into class codes."""
+"""From labels to class codes."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def class_shares(codes: Codes, n_classes: int, weights: Floats | None = None) ->
 
 
 def silent(scores: Collection[Floats], n_samples: int) -> Bools:
-    """Return which samples these agents say nothing about: those on which all scores are zero.
+    """Return the samples about which these agents say nothing: all their scores are zero.
 
     >>> silent([np.array([[1.0, -1.0], [0.0, 0.0]]), np.zeros((2, 2))], 2)
     array([False,  True])

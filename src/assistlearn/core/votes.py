@@ -1,4 +1,4 @@
-r"""Turn the models' answers into votes: one score per class.
+r"""Votes: from the models' answers to one score per class.
 
 A model that answers class :math:`k` votes with the paper's label code, 1 at :math:`k` and :math:`-1/(K-1)` elsewhere,
 times its model weight. Votes of one sample sum to zero over the classes.
@@ -98,7 +98,7 @@ def majority_votes(scores: Mapping[str, Floats], total_weights: Mapping[str, flo
 
 
 def vote_shares(scores: Floats, n_agents: int) -> Floats:
-    """Return each class's share of a majority vote, from the sum of :func:`majority_votes`.
+    """Return the share of a majority vote that each class has, from the sum of :func:`majority_votes`.
 
     >>> vote_shares(np.array([[2.5, -2.5]]), n_agents=2)
     array([[1., 0.]])

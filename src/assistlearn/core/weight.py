@@ -47,8 +47,8 @@ def log_importance(log_ignorance: Floats, earlier: Floats, n_classes: int, out: 
 def log_odds(right: float, wrong: float) -> float:
     """Return the log of (importance where the model is right / importance where it is wrong).
 
-    It is infinite for a perfect model and minus infinity for one that is never right. If no sample has any importance,
-    it is not a number.
+    It is infinite for a perfect model, minus infinity for one that is never right, and not a number if no sample has
+    any importance.
 
     >>> round(math.exp(log_odds(0.75, 0.25)), 6)
     3.0

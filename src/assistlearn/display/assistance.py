@@ -1,4 +1,4 @@
-"""AssistanceDisplay: how much assistance helped, who helped, and where help is still needed."""
+"""AssistanceDisplay: what assistance brought, who brought it, and where help is still needed."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ class AssistanceDisplay:
         Parameters
         ----------
         clf : AssistedClassifier
-            It is not changed: a clone of it is fitted. The initiator alone (*single*) and all columns pooled
-            (*oracle*) are fitted with the same settings.
+            Never changed: a clone of it is fitted, and the initiator alone (*single*) and all columns pooled
+            (*oracle*) with the same settings.
         X_train, X_test : table of shape (n_samples, n_columns)
             All agents' columns.
         y_train, y_test : array-like of shape (n_samples,)

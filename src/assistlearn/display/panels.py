@@ -18,7 +18,7 @@ HARDEST = 0.1  # the share of the samples that the third panel marks
 
 
 def draw_accuracies(ax: Axes, accuracies: Mapping[str, Floats]) -> None:
-    """Draw the accuracy of each model against the rounds; dotted after its training has ended."""
+    """Draw the accuracy of each model against the rounds; dotted where its training had ended."""
     last = max(len(curve) for curve in accuracies.values())
     for name, curve in accuracies.items():
         stroke = palette.MODELS.get(name, palette.Stroke(palette.GREY))
@@ -96,7 +96,7 @@ def _draw_weight_curves(ax: Axes, model_weights: Mapping[str, Floats]) -> None:
         rounds = np.arange(1, len(weights) + 1)
         missing = np.isnan(weights)
         out.extend(rounds[missing])
-        every = 1 if missing.any() else _every(len(weights))  # a round between two gaps shows only its marker
+        every = 1 if missing.any() else _every(len(weights))  # a round between two gaps has nothing but its marker
         ax.plot(
             rounds,
             weights,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HALF_INTERVAL = 1.96
-"""How many standard errors to each side make a 95 % interval."""
+"""Standard errors to either side that make a 95 % interval."""
 
 MOST_LETTERS = 24
 """The largest number of letters of a helper's name beside the axis."""

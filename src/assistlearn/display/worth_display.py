@@ -64,7 +64,7 @@ class WorthDisplay:
         Parameters
         ----------
         clf : AssistedClassifier
-            It is not changed.
+            Never changed.
         X : table of shape (n_samples, n_columns)
             All agents' columns.
         y : array-like of shape (n_samples,)

@@ -1,4 +1,4 @@
-"""AssistedClassifier, functions to save and load it, and a pilot that shows what assistance would gain."""
+"""AssistedClassifier, how it is saved and loaded, and what assistance would gain."""
 
 from assistlearn.estimators.classifier import AssistedClassifier
 from assistlearn.estimators.keeping_estimators import load, save

@@ -107,7 +107,7 @@ def _missing(label: Any) -> bool:
 
 
 def check_sample_weight(sample_weight: Any, X: Any) -> Floats | None:
-    """Check the initial weights and return them as an array; None if there are none."""
+    """Return the initial weights as an array, or None."""
     if sample_weight is None:
         return None
     weight: Floats = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -150,7 +150,7 @@ def find_columns(agents: Sequence[AgentSpec], X: Any, names: Sequence[str] | Non
 
 
 def warn_nothing_learned(n_classes: int) -> None:
-    """Warn that no model was kept, and say what to do."""
+    """Say that no model was kept, and what to do."""
     warnings.warn(
         "No model was kept: no agent's model was better than chance, "
         f"that is, right on more than 1/{n_classes} of the ignorance. "

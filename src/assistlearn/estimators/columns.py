@@ -55,7 +55,7 @@ def positions_of(columns: Any, X: Any, names: Sequence[str] | None, agent: str) 
 
 
 def take_columns(X: Any, positions: Positions) -> Any:
-    """Return these columns of an array, sparse matrix or data frame, as the same type."""
+    """Return these columns of an array, sparse matrix or data frame, of the same type."""
     if hasattr(X, "iloc"):
         return X.iloc[:, positions]
     if hasattr(X, "get_columns") or hasattr(X, "to_arrow"):  # polars takes lists, not arrays
@@ -66,7 +66,7 @@ def take_columns(X: Any, positions: Positions) -> Any:
 
 
 def rows_held(own: Any) -> NDArray[np.bool_] | None:
-    """Return which rows of an agent's table hold any value; None if all do.
+    """Return which rows of an agent's table hold anything at all, or None where all do.
 
     >>> rows_held(np.array([[1.0, np.nan], [np.nan, np.nan]]))
     array([ True, False])
@@ -117,7 +117,7 @@ class AllColumns:
 
 
 class _Finder:
-    """Finds the positions of one agent's columns, by name, position, slice or mask."""
+    """Looks columns up for one agent."""
 
     def __init__(self, n_columns: int, names: Sequence[str] | None, agent: str) -> None:
         self._n_columns = n_columns

@@ -1,4 +1,4 @@
-"""Collect the attributes of a fitted estimator from the events of its session."""
+"""What a fitted estimator has learned from the events of its session."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def assistance_gain(
     training, pool = drawn(terms, y, _seed(random_state))
     ensemble = clone(clf).fit(take_rows(X, training), y[training])
     alone = clf.alone(names[0])
-    if isinstance(alone, AssistedClassifier):  # with labels alone it is a DummyClassifier, which has no rounds
+    if isinstance(alone, AssistedClassifier):  # the baseline of labels alone has no rounds
         alone.set_params(n_rounds=clf.n_rounds * len(names))
     alone.fit(take_rows(X, training), y[training])
     weighing = Weighing(terms, names[1:])

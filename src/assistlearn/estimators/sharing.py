@@ -86,7 +86,7 @@ class SharesMixin(VotesMixin):
         return speaks and self.combination_ is None and self._plan().make_method().adds_up
 
     def _decided_with(self, names: Collection[str], said: _Said) -> tuple[Floats, Floats]:
-        """Return the decision of some of the agents: total scores and class probabilities."""
+        """Return what some of the agents decide: total scores and class probabilities."""
         part = self.subset([name for name in self.agents_ if name in names])
         own, present, numbers = said.of(part.agents_)
         shares = part._decided(own, present, numbers)

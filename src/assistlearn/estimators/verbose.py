@@ -1,4 +1,4 @@
-"""A progress bar that shows the session's events."""
+"""A progress bar that reads the session's events."""
 
 from __future__ import annotations
 

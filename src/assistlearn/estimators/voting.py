@@ -232,7 +232,7 @@ class VotesMixin:
 
     @property
     def _label_only(self) -> bool:
-        """Whether the initiator has labels alone: it takes no turns, and only the helpers' votes count."""
+        """Whether the initiator has labels alone: it takes no turns, and the helpers' votes alone count."""
         return has_labels_alone(self.agents)
 
     def _with_class_shares(self, shares: dict[str, Floats], own: dict[str, Floats]) -> dict[str, Floats]:
@@ -251,7 +251,7 @@ class VotesMixin:
         return silent(helpers, len(next(iter(said.values()))))
 
     def _votes_on(self, X: Any) -> dict[str, Floats]:
-        """Return every agent's own weighted votes on the samples of a checked table."""
+        """Return every agent's own weighted votes on the samples of a table that was checked."""
         n_samples, n_classes = _num_samples(X), len(self.classes_)
         present = self._present(X)
         out = {}

@@ -95,7 +95,7 @@ class ConfidenceSequence:
 
     @property
     def mean(self) -> float:
-        """The mean of the values; not a number before the first value."""
+        """The mean of the values; not a number before the first."""
         return self._low + self._range * float(self._values @ self._counts) / self.n if self.n else float("nan")
 
     @property

@@ -121,7 +121,7 @@ def mean_and_error(each: Floats, weights: Floats) -> tuple[float, float]:
 
 
 def _interval_of_mean(name: str, one: Answers, other: Answers) -> tuple[float, float]:
-    """Return the interval of the mean of the differences on the samples, by Student's distribution."""
+    """Return the interval of the mean of the samples' own differences, by Student's distribution."""
     each = _MEANS[name](one) - _MEANS[name](other)
     if name == "accuracy":
         return _interval_of_shares(each, one.weights)

@@ -231,7 +231,7 @@ class Weighing:
 
 
 class _Question:
-    """The question whether some helpers gain enough."""
+    """Whether some helpers gain enough."""
 
     def __init__(self, helpers: tuple[str, ...], alpha: float, terms: Terms) -> None:
         most = greatest(terms.loss)

@@ -37,7 +37,7 @@ class Answers:
 
     @property
     def n_classes(self) -> int:
-        """The number of classes. Some may not occur."""
+        """How many classes there are; some may not occur."""
         return int(self.probabilities.shape[1])
 
     @property
@@ -153,7 +153,7 @@ def confusion(codes: Codes, predicted: Codes, n_classes: int, weights: Floats | 
 
 
 def recalls(table: Floats) -> list[float | None]:
-    """Return the share of each class that was answered right, from :func:`confusion`; None if it does not occur.
+    """Return which share of each true class was answered right, from :func:`confusion`; None where it does not occur.
 
     >>> recalls(np.array([[3.0, 1.0], [0.0, 0.0]]))
     [0.75, None]

@@ -1,4 +1,4 @@
-"""Choose the samples that a pilot trains on, and those that it may open."""
+"""A pilot: which samples it trains on, and which it may open."""
 
 from __future__ import annotations
 

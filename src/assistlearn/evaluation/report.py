@@ -64,7 +64,7 @@ class Report:
 
 
 class Decided(NamedTuple):
-    """The decision about samples: total scores and class probabilities, each ``n x K``.
+    """What is decided about samples: total scores and class probabilities, each ``n x K``.
 
     ``calibrated`` are probabilities that were calibrated on other samples, if there are any. They come from several
     calibrations, so samples must not be ranked by them.

@@ -45,7 +45,7 @@ def resampled(one: Answers, other: Answers, names: Sequence[str], seed: int) -> 
 
 
 def _drawn_counts(answers: Answers, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yield how much each sample counts in each draw: how often it was drawn, times its weight."""
+    """Yield by how much each sample counts in each draw: how often it was drawn, times its weight."""
     n_against_rest = 1 if answers.n_classes == 2 else answers.n_classes
     affordable = int(MOST_CELLS / max(len(answers.codes) * n_against_rest, 1))
     draws = min(DRAWS, max(LEAST_DRAWS, affordable))
@@ -75,7 +75,7 @@ class _Drawn:
         self._answers = answers
 
     def figures(self, counts: Floats, names: Sequence[str]) -> dict[str, Floats]:
-        """Return the metrics in each draw, given how much each sample counts in it (draws x samples)."""
+        """Return the metrics, given by how much each sample counts in each draw (draws x samples)."""
         found = {name: np.zeros(len(counts)) for name in names}
         if "balanced_accuracy" in found:
             recalls = [(counts[:, rows] @ self._right[rows]) / counts[:, rows].sum(axis=1) for rows in self._members]

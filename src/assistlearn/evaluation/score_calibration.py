@@ -29,7 +29,7 @@ BEHIND = 1e-12
 """The smallest distance, in the exponent, of another class behind the winner."""
 
 HOLDOUT, OUT_OF_FOLD = "hold-out samples", "out-of-fold scores"
-"""The scores that a calibration may be fitted to."""
+"""What a calibration may be fitted to."""
 
 
 @dataclass(frozen=True)

@@ -53,9 +53,9 @@ class GainShare:
     accuracy : Estimate
         By how much it raises the accuracy, as its share.
     loss_if_dropped : Estimate
-        By how much the log loss is higher without it, if all others stay.
+        By how much the log loss is higher without it, all others staying.
     accuracy_if_dropped : Estimate
-        By how much the accuracy is lower without it, if all others stay.
+        By how much the accuracy is lower without it, all others staying.
     """
 
     helper: str
@@ -182,7 +182,7 @@ def _weights(codes: Codes, weights: Floats | None) -> Floats:
 
 
 def _all_and_without_each(n_helpers: int) -> Bools:
-    """Return the set of all helpers, then each set that lacks one of them."""
+    """Return the set of all helpers, then each set without one."""
     without: Bools = ~np.eye(n_helpers, dtype=bool)
     return np.vstack([np.ones((1, n_helpers), dtype=bool), without])
 
@@ -206,7 +206,7 @@ class _PerSample:
 
     @property
     def exact(self) -> bool:
-        """Whether there are few enough helpers to compute every set."""
+        """Whether there are few enough helpers to look at every set."""
         return self.n_helpers <= MOST_EXACT
 
     def add_set(self, members: Bools, each: Floats, values: tuple[Floats, Floats]) -> None:

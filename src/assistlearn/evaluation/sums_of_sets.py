@@ -1,4 +1,4 @@
-"""Losses and right answers of every set of helpers, if a set's decision is the sum of its members' scores."""
+"""Losses and right answers of every set of helpers, where a set's decision is the sum of its members' scores."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def _hold_winner_of_two(exponents: Floats, right: Floats) -> None:
 
 
 def _sums(parts: Sequence[Floats], block: slice) -> Floats:
-    """Return the gaps of every set: classes x sets x samples. Each helper doubles the number of sets."""
+    """Return the gaps of every set: classes x sets x samples. Each helper doubles the sets that are there."""
     own, *helpers = (each[:, block] for each in parts)
     sums = np.empty((own.shape[0], 2 ** len(helpers), own.shape[1]))
     sums[:, 0] = own
@@ -173,7 +173,7 @@ def _sums(parts: Sequence[Floats], block: slice) -> Floats:
 
 
 def _other_classes(codes: Codes, n_classes: int) -> NDArray[np.intp]:
-    """Return all classes except the true one, in order: (n_classes - 1) x samples.
+    """Return the classes but the true one, in order: (n_classes - 1) x samples.
 
     >>> _other_classes(np.array([0, 1, 2]), 3)
     array([[1, 0, 0],

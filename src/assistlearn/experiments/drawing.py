@@ -1,4 +1,4 @@
-"""Draw a figure in the paper's layout: accuracy against rounds, together with the published curves."""
+"""A figure's picture, in the paper's layout: accuracy against rounds, with the published curves drawn in."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ STROKES = {
 }
 SIZE = (6.0, 4.2)  # inches
 DOTS = 110  # per inch, for PNG
-COLOURS = 64  # in a PNG
-WIDTH = 75  # letters in a line of a title
+COLOURS = 64  # of a PNG
+WIDTH = 75  # letters of a title in a line
 
 
 def draw_curves(ax: Axes, result: FigureResult) -> None:

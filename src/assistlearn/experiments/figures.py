@@ -35,7 +35,7 @@ class Blobs(_Part, frozen=True, tag_field="kind", tag="blobs"):
 
 
 class Shared(_Part, frozen=True, tag_field="kind", tag="table"):
-    """A table of real samples. Every replication trains on a random share of them, and tests on the others."""
+    """A table of real samples; every replication trains on a share of them, at random, and tests on the others."""
 
     loader: Literal["qsar", "red_wine"]
     train: Share
@@ -51,7 +51,7 @@ class Pictures(_Part, frozen=True, tag_field="kind", tag="fashion_mnist"):
 
 
 class Patients(_Part, frozen=True, tag_field="kind", tag="mimic"):
-    """MIMIC-III: the credentialed files if the user has them, the open demo otherwise."""
+    """MIMIC-III: the credentialed files where the user has them, the open demo otherwise."""
 
     train: Share
     stay: Literal["icu", "hospital"]

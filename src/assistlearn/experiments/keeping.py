@@ -17,7 +17,7 @@ class Shelf:
     Parameters
     ----------
     folder : Path
-        The figure's folder. It is made when the first replication is kept.
+        The figure's folder. Made when the first replication is kept.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -32,7 +32,7 @@ class Shelf:
         os.replace(beside, path)
 
     def find(self, settings: FigureSettings, number: int) -> Replication | None:
-        """Return the replication with this number if it was made with these settings; None otherwise."""
+        """Return a replication that was made with these settings; None where there is none."""
         try:
             found = msgspec.json.decode(self._path(number).read_bytes(), type=Replication)
         except (FileNotFoundError, msgspec.DecodeError):  # a file that cannot be read is replaced

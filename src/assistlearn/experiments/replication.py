@@ -103,7 +103,7 @@ def fitted(settings: FigureSettings, method: Method, train: DataSet, seed: int) 
 
 
 def staged_accuracy(model: AssistedClassifier, test: DataSet, n_rounds: int) -> list[float]:
-    """Return the accuracy after each of ``n_rounds`` rounds. If training ended early, the last one is repeated."""
+    """Return the accuracy after each of ``n_rounds`` rounds, the last one repeated where training ended early."""
     with threadpool_limits(1):
         scores = list(model.staged_score(test.features, test.labels)) or [model.score(test.features, test.labels)]
     return [round(score, 6) for score in scores + scores[-1:] * (n_rounds - len(scores))]

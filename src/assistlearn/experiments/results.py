@@ -1,4 +1,4 @@
-"""A figure's result: means and standard errors over its replications, beside the published curves."""
+"""A figure's result: means and standard errors over its replications, beside what was published."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class FigureResult:
         return np.array([each.accuracy[method] for each in self.replications])
 
     def mean(self, method: str) -> Floats:
-        """Return the mean test accuracy over the replications, after each round."""
+        """Return the mean over the replications, after each round."""
         return np.asarray(self.accuracy(method).mean(axis=0))
 
     def standard_error(self, method: str) -> Floats:
@@ -54,7 +54,7 @@ class FigureResult:
         return published(self.settings.figure)
 
     def theirs(self, method: str, round: int) -> float | None:
-        """Return the published accuracy of a method after a round; None if there is none."""
+        """Return the published accuracy of a method after a round; None where there is none."""
         curve = self.published.get(method)
         return None if curve is None else curve.get(round)
 

@@ -1,4 +1,4 @@
-"""Run replications one after another or side by side, and keep each as soon as it is finished."""
+"""Replications, one after another or side by side, keeping each as soon as it is finished."""
 
 from __future__ import annotations
 
