@@ -1,4 +1,4 @@
-"""Weights of samples by their classes, and those under which every class counts as much as any other."""
+"""Sample weights that depend on the class, such as those under which every class counts equally."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from assistlearn.core.votes import Codes
 
 
 def balanced(labels: Codes, n_classes: int, sample_weight: Floats | None = None) -> Floats:
-    r"""Return each sample's weight times :math:`n / (K n_k)`, where :math:`n_k` of the samples are of its class.
+    r"""Return each sample's weight times :math:`n / (K n_k)`, where :math:`n_k` is the number of samples of its class.
 
-    Where samples have weights, these are added up in place of counting. It is what scikit-learn calls "balanced".
+    If samples have weights, :math:`n` and :math:`n_k` are sums of weights. scikit-learn calls the result "balanced".
 
     Parameters
     ----------

@@ -11,10 +11,10 @@ from assistlearn.core.votes import Codes
 
 
 def classes_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
-    """Return the classes in order, and each label's position among them: as ``np.unique``, without sorting if it can.
+    """Return the sorted classes and each label's position among them, like ``np.unique`` but often without sorting.
 
-    Whole numbers that lie close together are counted instead, which is ten times faster. The positions are of the
-    smallest signed type that holds them; labels that are such positions already come back as they are.
+    Whole numbers that lie close together are counted, which is ten times faster. The positions have the smallest signed
+    type that can hold them. Labels that are already such positions are returned unchanged.
 
     >>> classes_and_codes(np.array([7, 3, 7]))
     (array([3, 7]), array([1, 0, 1], dtype=int8))

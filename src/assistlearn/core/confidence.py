@@ -1,19 +1,19 @@
 r"""Confidence: what a model with class probabilities says, in the units of a vote.
 
 With probabilities :math:`p` a model votes :math:`h_k = \frac{K}{K-1}(\log p_k - \overline{\log p})`. Votes of one
-sample sum to zero, like those of the label code, and a vote of weight one stands for :math:`p` itself
+sample sum to zero, like those of the label code. A vote of weight one represents :math:`p` itself
 (:func:`assistlearn.core.votes.probabilities`).
 
-With two classes, the others are told one number per sample: the log-odds of the true class :math:`y`, against
-chance:
+With two classes, the other agents are told one number per sample: the log-odds of the true class :math:`y`, compared
+with chance:
 
 .. math:: s = \log \frac{p_y}{1 - p_y} + \log(K - 1).
 
 A label is a special case. A model without probabilities votes with the label code and says :math:`s = h_y`: 1 where it
 is right and :math:`-1/(K-1)` where it is wrong.
 
-With more classes no single number says what the vote will be. The others are told all of :math:`h`, as heights above
-the smallest probability that is distinguished.
+With more classes no single number says what the vote will be. The other agents are told all of :math:`h`, as heights:
+how far the log-probability of each class lies above that of the smallest probability, :data:`LEAST`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ Said: TypeAlias = Codes | Floats
 """What a model answers: class codes, or class probabilities of shape (n, K)."""
 
 LEAST = 0.01
-"""The least probability that a model is taken to give to a class that is not its answer: nobody is ever quite sure."""
+"""The smallest probability that counts: a smaller one is raised to it, because no model can be quite sure."""
 
 
 def clipped(probabilities: Floats) -> Floats:
-    """Return probabilities of which none is below :data:`LEAST` (before they are made to sum to one again).
+    """Raise probabilities below :data:`LEAST` to it, and return them scaled so that they sum to one again.
 
     >>> clipped(np.array([[1.0, 0.0, 0.0]])).round(4)
     array([[0.9804, 0.0098, 0.0098]])
@@ -63,7 +63,8 @@ def confidences(said: Said, n_classes: int) -> Floats:
 def heights(said: Said, n_classes: int) -> Floats:
     """Return how far the log-probability of each class lies above the smallest one allowed, ``n x K``.
 
-    The votes of weight one are these, centred, times ``K / (K - 1)``. For a label, its class lies one above the others.
+    Centred and multiplied by ``K / (K - 1)``, they are the votes of weight one. For a label, the height of its class is
+    one, and that of the others is zero.
 
     >>> heights(np.array([[0.9, 0.1, 0.0]]), 3).round(3)
     array([[4.5  , 2.303, 0.   ]])

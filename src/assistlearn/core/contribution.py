@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Contribution:
-    """One kept model, as everybody may know it: whose, when, and its weight; never the model itself.
+    """What every agent may know about one kept model: its agent, its turn and its weight, never the model itself.
 
     Attributes
     ----------

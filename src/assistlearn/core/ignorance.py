@@ -1,8 +1,8 @@
 r"""Ignorance: how much help each sample still needs.
 
-The ignorance :math:`w` of the samples is a distribution (non-negative, sums to one). It is carried as its logarithm,
-up to an additive constant, so that thousands of rounds neither overflow nor underflow: an update adds to the samples
-that were wrong and touches nothing else, and the constant disappears in :func:`ignorance_of`.
+The ignorance :math:`w` of the samples is a distribution (non-negative, sums to one). The program computes with its
+logarithm, up to an additive constant, so that thousands of rounds neither overflow nor underflow. An update adds to
+the samples that were wrong and changes nothing else. The constant disappears in :func:`ignorance_of`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 
 def start(n_samples: int, sample_weight: Floats | None = None) -> Floats:
-    """Log-ignorance before the first turn: uniform, or proportional to ``sample_weight``.
+    """Return the log-ignorance before the first turn: uniform, or that of ``sample_weight``.
 
     >>> start(3)
     array([0., 0., 0.])
@@ -62,7 +62,7 @@ def add_where_wrong(amount: Floats, reward: Bools, model_weight: float) -> None:
 
 
 def sum_where(values: Floats, mask: Bools, wanted: bool = True) -> float:
-    """Return the sum of the values where the mask is as wanted, block by block, without a temporary of their length.
+    """Return the sum of the values where the mask equals ``wanted``, block by block to save memory.
 
     >>> sum_where(np.array([1.0, 2.0, 4.0]), np.array([True, False, True]))
     5.0

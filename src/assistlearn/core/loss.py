@@ -1,11 +1,10 @@
-r"""Losses of the soft methods: what a sample's ignorance is, and which model weight is best.
+r"""Losses of the soft methods. They decide a sample's ignorance and the best model weight.
 
 Let :math:`f_i` be the sum of the weighted scores that the models so far gave to the true class of sample :math:`i`.
 
 - exponential: :math:`\exp(-\frac{K-1}{K} f)`, AdaBoost's. Its ignorance has no upper bound.
-- logistic: :math:`\log(1 + (K-1) e^{-f})`. Its ignorance, :math:`1 / (1 + e^f / (K-1))`, the probability of being
-  wrong, is at
-  most one, so that a mislabelled sample cannot take over.
+- logistic: :math:`\log(1 + (K-1) e^{-f})`. Its ignorance, :math:`1 / (1 + e^f / (K-1))`, is the probability of being
+  wrong. It is at most one, so that a mislabelled sample cannot dominate the others.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ TOLERANCE = 1e-12
 
 
 class Loss(Protocol):
-    """A loss of the score of the truth, convex and falling."""
+    """A loss that depends on the score of the true class. It is convex and falls as the score rises."""
 
     def log_ignorance(self, scores: Floats, n_classes: int) -> Floats:
-        """Return minus its slope in logarithms, up to a constant: how much a sample still matters."""
+        """Return the logarithm of minus the loss's slope, up to a constant: how much each sample still matters."""
         ...
 
     def value(self, scores: Floats, n_classes: int) -> Floats:
@@ -35,7 +34,7 @@ class Loss(Protocol):
         ...
 
     def bend(self, scores: Floats, n_classes: int) -> Floats:
-        """Return its second derivative divided by minus its first."""
+        """Return the loss's second derivative divided by minus its first."""
         ...
 
 
@@ -61,7 +60,7 @@ class Exponential:
 
 
 class Logistic:
-    """The loss whose ignorance is bounded.
+    """The logistic loss, whose ignorance is bounded.
 
     >>> np.exp(Logistic().log_ignorance(np.array([-50.0, 0.0]), 4)).round(3)
     array([1.  , 0.75])
@@ -89,14 +88,14 @@ LOSSES: dict[str, Loss] = {"exponential": Exponential(), "logistic": Logistic()}
 def best_weight(
     loss: Loss, log_start: Floats | None, scores: Floats, said: Floats, n_classes: int, cap: float
 ) -> float:
-    """Return the weight between zero and ``cap`` that lowers the loss most: Newton's steps, kept inside a bracket.
+    """Return the weight between zero and ``cap`` that lowers the loss most, by Newton's method within a bracket.
 
-    The loss is convex in the weight, so that its slope has one root at most.
+    The loss is convex in the weight, so its slope has at most one root.
 
     Parameters
     ----------
     loss : Loss
-        Which one.
+        The loss to lower.
     log_start : ndarray or None
         The logarithms of the initial weights of the samples.
     scores : ndarray
@@ -110,7 +109,7 @@ def best_weight(
 
     Examples
     --------
-    Three right and one wrong: AdaBoost's weight, log 3.
+    A model that is right on three samples and wrong on one gets AdaBoost's weight, log 3.
 
     >>> said = np.array([1.0, 1.0, 1.0, -1.0])
     >>> round(best_weight(Exponential(), None, np.zeros(4), said, 2, cap=10.0), 6)

@@ -1,4 +1,4 @@
-"""Scores in a few bits. Every agent computes with the rounded scores, also the one that made them."""
+"""Round scores to a few bits. Every agent computes with the rounded scores, even the agent that made them."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ DTYPES: dict[int, type[np.signedinteger[Any]]] = {
     16: np.int16,
     32: np.int32,
 }
-"""What holds the levels for each number of bits; fewer than eight use some of a byte's levels."""
+"""The type of the levels for each number of bits. With fewer than eight bits, only some of a byte's values occur."""
 
 FINEST_BITS = 32
-"""For what never leaves an agent."""
+"""The number of bits of scores that never leave an agent."""
 
 
 LOUDEST = 0.01
-"""The share of scores that may be louder than the largest level."""
+"""The share of the scores that :func:`quantise_all_spoken` cuts, because they are the largest."""
 
 ROUNDING = 1e-9
-"""By so much of a level a score may lie above it and still belong to it."""
+"""A score that exceeds a level by at most this part of a level is still rounded down to it."""
 
 
 @dataclass(frozen=True, eq=False)
 class SoftReward:
     """How sure a model is of the true class of each sample, in whole levels.
 
-    The same form carries what a model answers for hold-out samples, ``n x K`` levels.
+    A model's answers about hold-out samples have the same form, with ``n x K`` levels.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class SoftReward:
     scale : float
         What one level is worth; finite and positive.
     bits : int
-        In how many bits a level is said.
+        The number of bits of a level.
 
     Examples
     --------
@@ -59,11 +59,11 @@ class SoftReward:
     bits: int
 
     def values(self) -> Floats:
-        """Return the scores that the levels stand for. All agents compute with these."""
+        """Return the scores: levels times scale. All agents compute with these."""
         return self.levels * np.float64(self.scale)
 
     def loudest(self) -> float:
-        """Return the largest of these scores, whichever its sign."""
+        """Return the largest absolute value of these scores."""
         return float(np.abs(self.levels.astype(np.int64)).max(initial=0)) * self.scale
 
     def __len__(self) -> int:
@@ -72,11 +72,11 @@ class SoftReward:
 
 @dataclass(frozen=True, eq=False)
 class ScoreVectors(SoftReward):
-    """How likely a model finds every class of each sample, in whole levels, ``n x K``: what is said with K > 2.
+    """How likely a model finds every class of each sample, in whole levels, ``n x K``: the soft reward where K > 2.
 
-    A level counts from the smallest probability that is distinguished. This one, and all that are smaller, have the
-    lowest level. So the many classes that a model has ruled out cost next to nothing once levels are entropy-coded.
-    A row of equal levels says nothing. Where the agent abstains, all levels are zero.
+    Levels count from the smallest probability, :data:`assistlearn.core.confidence.LEAST`: this one and all smaller ones
+    have the lowest level. So the many classes that a model has ruled out cost almost no bits in an entropy code. A row
+    of equal levels says nothing. Where the agent abstains, all levels are zero.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class ScoreVectors(SoftReward):
     """
 
     def values(self) -> Floats:
-        """Return the votes that the levels stand for: those of a sample sum to zero."""
+        """Return the votes that the levels represent. The votes of a sample sum to zero."""
         n_classes = self.levels.shape[1]
         out: Floats = self.levels.astype(np.float64)
         out -= out.mean(axis=1, keepdims=True)
@@ -98,7 +98,7 @@ class ScoreVectors(SoftReward):
         return out
 
     def loudest(self) -> float:
-        """Return the largest of these votes, whichever its sign."""
+        """Return the largest absolute value of these votes."""
         return float(np.abs(self.values()).max(initial=0.0))
 
 
@@ -109,7 +109,7 @@ Reward: TypeAlias = Bools | SoftReward
 def right(reward: Reward) -> Bools:
     """Return where a model is right; for a soft reward of two classes, where it finds the truth likelier than chance.
 
-    Of score vectors, the first column is that of the truth (:func:`assistlearn.core.truth_first.truth_first`).
+    The first column of score vectors is that of the true class (:func:`assistlearn.core.truth_first.truth_first`).
 
     >>> right(quantise(np.array([2.0, -0.5]), bits=8))
     array([ True, False])
@@ -135,9 +135,9 @@ def largest_level(bits: int) -> int:
 
 
 def quantise(values: Floats, bits: int) -> SoftReward:
-    """Return the scores in whole levels, the largest of them at the largest level.
+    """Return the scores in whole levels. The score with the largest absolute value gets the largest level.
 
-    No score is off by more than half a level, and a score of zero stays zero.
+    No score changes by more than half a level, and a score of zero stays zero.
 
     >>> quantise(np.zeros(2), bits=4)
     SoftReward(levels=array([0, 0], dtype=int8), scale=1.0, bits=4)
@@ -152,16 +152,16 @@ def quantise_all_spoken(values: Floats, bits: int, held: Bools | None = None) ->
 
     Levels are rounded away from zero, which gives them equal widths. With few bits :func:`quantise` would round
     many scores to zero, and a combination would read that as silence. The largest one per cent of the scores are cut
-    to the next largest, so that a few outliers do not make all others coarse.
+    to the next largest. Otherwise a few outliers would make the levels too coarse for all other scores.
 
     Parameters
     ----------
     values : ndarray
-        Of the samples that the agent holds.
+        The scores of the samples that the agent holds.
     bits : int
-        In how many bits a level is said.
+        The number of bits of a level.
     held : ndarray of bool, optional
-        Which of all samples these are; all by default.
+        Which of all samples the agent holds; all by default.
 
     Examples
     --------
@@ -182,16 +182,16 @@ def quantise_all_spoken(values: Floats, bits: int, held: Bools | None = None) ->
 
 
 def quantise_vectors(heights: Floats, bits: int, held: Bools | None = None) -> ScoreVectors:
-    """Return the classes' heights above the least that is told apart (n x K, none negative), in whole levels.
+    """Return the heights of the classes (:func:`assistlearn.core.confidence.heights`) in whole levels.
 
     Parameters
     ----------
     heights : ndarray of shape (n_held, n_classes)
-        Of the samples that the agent holds.
+        The heights for the samples that the agent holds; none is negative.
     bits : int
-        In how many bits a level is said.
+        The number of bits of a level.
     held : ndarray of bool, optional
-        Which of all samples these are; all by default. The others get levels of zero: the agent abstains.
+        Which of all samples the agent holds; all by default. The others get levels of zero: the agent abstains.
     """
     most = largest_level(bits)
     top = float(heights.max(initial=0.0))
@@ -207,17 +207,17 @@ def quantise_vectors(heights: Floats, bits: int, held: Bools | None = None) -> S
 def quantise_votes(votes: Floats, loudest: float, bits: int) -> SoftReward:
     """Return an agent's votes (n x K) in whole levels. The scale does not depend on the votes.
 
-    So a sample's votes are the same whichever other samples are asked about. With two classes one number tells both:
-    the votes of a sample sum to zero. It keeps its sign, however small it is.
+    So the levels of a sample do not depend on which other samples are asked about. With two classes one number says
+    both votes of a sample, because they sum to zero. It keeps its sign, however small it is.
 
     Parameters
     ----------
     votes : ndarray of shape (n_samples, n_classes)
-        Those of a sample sum to zero.
+        The votes. Those of a sample sum to zero.
     loudest : float
-        The most that all models of the agent together can say for a class.
+        The largest vote that all models of the agent together can give to a class.
     bits : int
-        In how many bits a level is said.
+        The number of bits of a level.
 
     Examples
     --------
@@ -231,7 +231,7 @@ def quantise_votes(votes: Floats, loudest: float, bits: int) -> SoftReward:
     if n_classes == 2:
         scale = loudest / most if loudest > 0.0 else 1.0
         levels = _whole(votes[:, 1] / scale, -most, most, bits)
-        levels[(levels == 0) & (votes[:, 1] > 0.0)] = 1  # a sample that is voted on is not abstained from
+        levels[(levels == 0) & (votes[:, 1] > 0.0)] = 1  # zero would mean that the agent abstains
         levels[(levels == 0) & (votes[:, 1] < 0.0)] = -1
         return SoftReward(levels, scale, bits)
     scale = loudest / (2 * most) if loudest > 0.0 else 1.0
@@ -240,7 +240,7 @@ def quantise_votes(votes: Floats, loudest: float, bits: int) -> SoftReward:
 
 
 def votes_of(said: SoftReward) -> Floats:
-    """Return the votes (n x K) that :func:`quantise_votes` stands for."""
+    """Return the votes (n x K) that the levels of :func:`quantise_votes` represent."""
     if isinstance(said, ScoreVectors):
         return said.values()
     of_second = said.values()

@@ -1,13 +1,13 @@
 """Randomised response: labels that are changed at random once, and what they reveal about the true ones.
 
-A label is kept with some probability, and else replaced by one that is drawn evenly from all K classes. No answer is
-more than ``exp(epsilon)`` times as likely for one true label as for another: that is differential privacy of the label.
+A label is kept with some probability. Otherwise it is replaced by one that is drawn evenly from all K classes. No
+answer is more than ``exp(epsilon)`` times as likely for one true label as for another: this is differential privacy of
+the label.
 
-The same label may be asked for at several values of epsilon over time. Independent draws would then add up and reveal
-it. But a label for a small epsilon can be made from one for a larger epsilon, by changing it further. So all answers
-about a label are links of one chain, from the true label down to the smallest epsilon. A new link is drawn given its
-neighbours, in whatever order links are asked for. All links together reveal no more than the one with the largest
-epsilon.
+The same label may be asked for with several values of epsilon over time. Independent draws would together reveal it.
+But a label for a small epsilon can be made from one for a larger epsilon, by changing it further. So all answers about
+a label are links of one chain, from the true label down to the smallest epsilon. Links may be asked for in any order: a
+new link is drawn given its neighbours. All links together reveal no more than the one with the largest epsilon.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def draw(
     Parameters
     ----------
     above : ndarray of int of shape (n,)
-        The labels that they are changed from: the true ones, or such as were changed for a larger epsilon.
+        The labels to change: the true ones, or labels that were already changed for a larger epsilon.
     below : ndarray of int of shape (n,), or None
-        Labels that were drawn earlier for a smaller epsilon; None where there are none.
+        Labels that were drawn earlier for a smaller epsilon; None if there are none.
     epsilons : tuple of three floats
-        Of ``above`` (infinity for true labels), of the labels to draw, and of ``below`` (zero where there are none).
+        The epsilon of ``above`` (infinity for true labels), of the labels to draw, and of ``below`` (zero if None).
     n_classes : int
         The number of classes.
     uniform : ndarray of shape (n,)
@@ -73,7 +73,7 @@ def draw(
 
 
 def chances(labels: Codes, kept: float, n_classes: int) -> Floats:
-    """Return how likely each class results from a label (n x K). It is also how likely each class leads to that label.
+    """Return the probability that a label changes to each class (n x K). The reverse change is equally likely.
 
     >>> chances(np.array([1]), kept=0.4, n_classes=3).round(2)
     array([[0.2, 0.6, 0.2]])

@@ -1,4 +1,4 @@
-"""What the session and the agents need of a state, hard or soft."""
+"""The interface of a run's state that the session and the agents use, for hard and soft methods."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from assistlearn.core.state import Verdict
 
 
 class RunState(Protocol):
-    """The state of a run: :class:`~assistlearn.core.state.State` or :class:`~assistlearn.core.soft_state.SoftState`.
+    """The state of a run, in a hard or a soft method.
 
-    The reward that it takes is where a model is right (hard), or a :class:`~assistlearn.core.quantise.SoftReward`.
+    Hard methods use :class:`~assistlearn.core.state.State`. A reward is an array that says where a model is right. Soft
+    methods use :class:`~assistlearn.core.soft_state.SoftState` or, with more than two classes,
+    :class:`~assistlearn.core.vector_state.VectorState`. A reward is a :class:`~assistlearn.core.quantise.SoftReward`.
     """
 
     n_classes: int
     logarithms: ClassVar[tuple[int, ...]]
-    """Which of its vectors are logarithms, and may hold minus infinity: samples that never count."""
+    """Which of its :meth:`vectors` are logarithms. These may hold minus infinity, for samples that never count."""
 
     def begin_round(self) -> None:
-        """Take note that a round begins."""
+        """Prepare the state for a new round."""
         ...
 
     def ignorance(self) -> Floats:
@@ -31,15 +33,15 @@ class RunState(Protocol):
     def judge(
         self, reward: Any, ignorance: Floats | None = None, held: Bools | None = None, overwrite: bool = False
     ) -> Verdict:
-        """Return what a model with this reward is worth, changing nothing."""
+        """Return what a model with this reward is worth, without changing the state."""
         ...
 
     def beginning(self) -> RunState:
-        """Return a new state as this one was before the first turn."""
+        """Return a copy of this state as it was before the first turn."""
         ...
 
     def part(self, rows: NDArray[Any]) -> RunState:
-        """Return a new state of these samples alone (positions, or a mask): what is done to it changes nothing here."""
+        """Return a copy of the state for these samples alone (positions, or a mask)."""
         ...
 
     def apply(self, reward: Any, model_weight: float) -> None:
@@ -47,9 +49,9 @@ class RunState(Protocol):
         ...
 
     def vectors(self) -> list[Floats | None]:
-        """Return all that changes in the state; :meth:`restore` takes it back, to the bit."""
+        """Return the arrays that change in a run. :meth:`restore` makes the same state from them, bit for bit."""
         ...
 
     def restore(self, vectors: list[Floats | None]) -> None:
-        """Take on the state that another replica's :meth:`vectors` describe."""
+        """Replace the arrays of this state by the :meth:`vectors` of another replica."""
         ...

@@ -1,4 +1,4 @@
-"""The state of a run in the soft methods: the score of the truth that the models so far add up to."""
+"""The state of a run in the soft methods: the sum of the models' scores of the true class."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from assistlearn.core.votes import Codes
 
 @dataclass
 class SoftState:
-    """Each sample's score of the true class. Its ignorance follows from it.
+    """Each sample's score of the true class, from which its ignorance follows.
 
-    A pure function of the initial weights and of the rewards and model weights applied so far: two parties that apply
-    the same ones hold the same state, bit for bit.
+    The state depends only on the initial weights, and on the rewards and model weights applied so far: two agents that
+    apply the same ones have the same state, bit for bit.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class SoftState:
     log_start : ndarray of shape (n_samples,) or None
         The logarithms of the initial weights.
     loss : {"logistic", "exponential"}
-        What is to be lowered (see :mod:`assistlearn.core.loss`).
+        The loss to lower (see :mod:`assistlearn.core.loss`).
     shrinkage : float
         The share of the best model weight that a model gets; at most one.
 
@@ -71,11 +71,11 @@ class SoftState:
         return cls(np.zeros(n_samples), n_classes, log_start, loss, shrinkage)
 
     def beginning(self) -> SoftState:
-        """Return a new state as this one was before the first turn."""
+        """Return a copy of this state as it was before the first turn."""
         return replace(self, scores=np.zeros_like(self.scores))
 
     def part(self, rows: NDArray[Any]) -> SoftState:
-        """Return a new state of these samples alone (positions, or a mask).
+        """Return a copy of the state for these samples alone (positions, or a mask).
 
         >>> state = SoftState.start(3, n_classes=2, loss="logistic", shrinkage=1.0)
         >>> state.part(np.array([0, 2])).ignorance()
@@ -97,10 +97,10 @@ class SoftState:
     def judge(
         self, reward: SoftReward, ignorance: Floats | None = None, held: Bools | None = None, overwrite: bool = False
     ) -> Verdict:
-        """Return what a model with this reward is worth, changing nothing.
+        """Return what a model with this reward is worth, without changing the state.
 
         Its mean reward is the share of the ignorance on which it finds the truth more likely than chance. It counts as
-        perfect if it is equally sure of the truth everywhere, so that no sample's ignorance changes against
+        perfect if it is equally sure of the truth everywhere, so that no sample's ignorance changes relative to
         another's.
 
         Parameters
@@ -108,7 +108,7 @@ class SoftState:
         reward : SoftReward
             How sure the model is of the truth; zero where the agent abstains.
         ignorance : ndarray, optional
-            The present ignorance where it is at hand, to save computing it again.
+            The present ignorance, if it is known; it is computed by default.
         held : ndarray of bool, optional
             The samples that the agent holds; it is judged on those alone.
         overwrite : bool, default=False
@@ -130,17 +130,17 @@ class SoftState:
         return Verdict(model_weight, min(share, 1.0), same, self._gain(values, model_weight))
 
     def vectors(self) -> list[Floats | None]:
-        """Return all that changes in the state; :meth:`restore` takes it back, to the bit."""
+        """Return the arrays that change in a run. :meth:`restore` makes the same state from them, bit for bit."""
         return [self.scores]
 
     def restore(self, vectors: list[Floats | None]) -> None:
-        """Take on the state that another replica's :meth:`vectors` describe."""
+        """Replace the arrays of this state by the :meth:`vectors` of another replica."""
         (scores,) = vectors
         assert scores is not None
         self.scores = scores
 
     def class_votes(self, codes: Codes) -> Floats:
-        """Return the votes for the two classes that the scores of these true ones stand for, ``n x 2``.
+        """Return the votes for both classes (``n x 2``), from the scores and the codes of the true classes.
 
         >>> SoftState(np.array([1.0, 2.0]), 2, None, "logistic", 1.0).class_votes(np.array([0, 1]))
         array([[ 1., -1.],
@@ -150,7 +150,7 @@ class SoftState:
         return np.where(np.arange(2) == codes[:, np.newaxis], of_truth, -of_truth)
 
     def initial_weights(self) -> Floats | None:
-        """Return the initial weights of the samples, of mean one; None where all are equal."""
+        """Return the initial weights of the samples, scaled to mean one; None if all are equal."""
         return None if self.log_start is None else ignorance_of(self.log_start) * len(self.log_start)
 
     def apply(self, reward: SoftReward, model_weight: float) -> None:
@@ -158,7 +158,7 @@ class SoftState:
         self.scores += np.float64(model_weight) * reward.values()
 
     def _gain(self, values: Floats, model_weight: float) -> float:
-        """Return by how much the mean loss falls, by the initial weights."""
+        """Return by how much the mean loss falls. Samples count by their initial weights."""
         if model_weight <= 0.0:
             return 0.0
         loss = LOSSES[self.loss]
@@ -170,5 +170,5 @@ class SoftState:
         return float((start * fall).sum() / start.sum())
 
     def _cap(self, values: Floats, n_counting: int) -> float:
-        """Return the largest weight: no model speaks louder about any sample than a perfect one that votes by label."""
+        """Return the largest weight. With it, no model votes louder than a perfect model that answers with labels."""
         return weight.perfect_model_weight(n_counting, self.n_classes) / float(np.abs(values).max(initial=1e-12))

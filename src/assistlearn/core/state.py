@@ -1,4 +1,4 @@
-"""The state of a run: what every agent can rebuild from the rewards and model weights alone."""
+"""The state of a run in the hard methods. Every agent can compute it from the rewards and model weights alone."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from assistlearn.core.ignorance import Bools, Floats, add_where_wrong, ignorance
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an agent's model is worth under the present state.
+    """What an agent's model is worth in the present state.
 
     Attributes
     ----------
     model_weight : float
-        The weight it would vote with; finite.
+        The weight of its votes, if it is kept; finite.
     mean_reward : float
         The share of the ignorance on which it is right.
     perfect : bool
-        It is right wherever there is any ignorance; its weight is capped.
+        Whether it is right on every sample with any ignorance; its weight is then limited.
     gain : float, default=0.0
-        How much it would lower the loss: by how much the logarithm of the exponential loss falls (hard), or the mean
-        loss of a sample (soft). What a greedy order looks at.
+        How much it would lower the logarithm of the exponential loss (hard), or the mean loss of a sample (soft). The
+        greedy order compares gains.
     """
 
     model_weight: float
@@ -37,7 +37,7 @@ class Verdict:
 
     @property
     def useless(self) -> bool:
-        """Whether it is no better than chance: its model weight is not positive, up to rounding."""
+        """Whether the model is no better than chance: its weight is not positive, up to rounding."""
         return self.model_weight <= weight.NEGLIGIBLE
 
     def trusted(self, share: float) -> Verdict:
@@ -51,21 +51,21 @@ class Verdict:
 
 @dataclass
 class State:
-    """Ignorance of the samples and, for ASCII, what this round's earlier agents got wrong.
+    """The ignorance of the samples and, for ASCII, the errors that agents have already made in this round.
 
-    A pure function of the initial weights and of the rewards and model weights applied so far: two parties that apply
-    the same ones hold the same state, bit for bit.
+    The state depends only on the initial weights, and on the rewards and model weights applied so far: two agents that
+    apply the same ones have the same state, bit for bit.
 
     Parameters
     ----------
     log_ignorance : ndarray of shape (n_samples,)
-        Up to an additive constant.
+        The logarithm of the ignorance, up to an additive constant.
     n_classes : int
         At least two.
     interchange : bool, default=True
-        Whether a model's weight looks at the errors made earlier in the round (ASCII) or not (ASCII-Simple, AdaBoost).
+        Whether a model's weight depends on errors made earlier in the round (ASCII) or not (ASCII-Simple, AdaBoost).
     log_start : ndarray of shape (n_samples,) or None
-        The logarithms of the initial weights; None where all are equal.
+        The logarithms of the initial weights; None if all are equal.
 
     Examples
     --------
@@ -99,12 +99,12 @@ class State:
         return cls(start(n_samples, sample_weight), n_classes, interchange, log_start)
 
     def beginning(self) -> State:
-        """Return a new state as this one was before the first turn."""
+        """Return a copy of this state as it was before the first turn."""
         logs = start(len(self.log_ignorance)) if self.log_start is None else self.log_start.copy()
         return State(logs, self.n_classes, self.interchange, self.log_start)
 
     def part(self, rows: NDArray[Any]) -> State:
-        """Return a new state of these samples alone (positions, or a mask).
+        """Return a copy of the state for these samples alone (positions, or a mask).
 
         >>> State.start(3, n_classes=2).part(np.array([True, False, True])).ignorance()
         array([0.5, 0.5])
@@ -115,7 +115,7 @@ class State:
         return out
 
     def begin_round(self) -> None:
-        """Forget what the last round's agents got wrong: ``u`` is zero for the first agent of a round."""
+        """Forget the errors of the last round: ``u`` is zero for the first agent of a round."""
         self.earlier = None
 
     def ignorance(self) -> Floats:
@@ -125,18 +125,18 @@ class State:
     def judge(
         self, reward: Bools, ignorance: Floats | None = None, held: Bools | None = None, overwrite: bool = False
     ) -> Verdict:
-        """Return what a model with this reward is worth, changing nothing.
+        """Return what a model with this reward is worth, without changing the state.
 
         Parameters
         ----------
         reward : ndarray of bool of shape (n_samples,)
             Where the model is right; true where the agent abstains.
         ignorance : ndarray, optional
-            The present ignorance where it is at hand, to save computing it again.
+            The present ignorance, if it is known; it is computed by default.
         held : ndarray of bool, optional
-            The samples that the agent holds; it abstains on the others, and is judged on those it holds alone.
+            The samples that the agent holds. It is judged on these alone, and abstains on the others.
         overwrite : bool, default=False
-            Whether ``ignorance`` is not needed afterwards: its memory is used again then.
+            Whether the memory of ``ignorance`` may be overwritten, because the caller does not need it any more.
         """
         present = self.ignorance() if ignorance is None else ignorance
         right = reward if held is None else reward & held
@@ -151,11 +151,11 @@ class State:
         return Verdict(value, _share(*sums), perfect, _gain(*sums, value, self.n_classes))
 
     def vectors(self) -> list[Floats | None]:
-        """Return all that the state consists of; :meth:`restore` takes it back, to the bit."""
+        """Return the arrays that change in a run. :meth:`restore` makes the same state from them, bit for bit."""
         return [self.log_ignorance, self.earlier]
 
     def restore(self, vectors: list[Floats | None]) -> None:
-        """Take on the state that another replica's :meth:`vectors` describe."""
+        """Replace the arrays of this state by the :meth:`vectors` of another replica."""
         log_ignorance, self.earlier = vectors
         assert log_ignorance is not None
         self.log_ignorance = log_ignorance
@@ -174,7 +174,7 @@ class State:
             ignorance_of(importance, out=importance)
             sums = sum_where(importance, right), sum_where(importance, reward, wanted=False)
         odds = weight.log_odds(*sums)
-        if not math.isfinite(odds):  # perfect, hopeless or underflowed: ask the logarithms
+        if not math.isfinite(odds):  # perfect, never right, or underflowed: use logarithms
             odds = weight.log_odds_of_logs(self._log_importance(), right, ~reward)
         return -math.inf if math.isnan(odds) else odds  # nothing right and nothing wrong: no evidence
 
@@ -185,7 +185,7 @@ class State:
 
 
 def _gain(right: float, wrong: float, model_weight: float, n_classes: int) -> float:
-    """Return by how much a model lowers the logarithm of the exponential loss; samples it abstains on stay."""
+    """Return by how much a model lowers the logarithm of the exponential loss. Where it abstains, the loss stays."""
     if model_weight <= 0.0:
         return 0.0
     abstained = max(1.0 - right - wrong, 0.0)

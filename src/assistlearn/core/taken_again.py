@@ -1,7 +1,7 @@
-"""A turn of an earlier run that is taken again: what was said of people then stays, what is said of the others is new.
+"""Take a turn of an earlier run again: answers about unchanged samples stay, and only the other samples get new ones.
 
-The samples of the new run begin with those people of the earlier run of whom all is as it was, in the order that they
-had. So one bit for each sample of the earlier run tells who they are.
+The samples of the new run begin with the unchanged samples of the earlier run, in the same order. So one bit for each
+sample of the earlier run tells which ones these are.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ Places = NDArray[np.intp]
 
 
 def places_before(still: Bools, then: Bools, held_then: Bools, now: Bools) -> Places:
-    """Return where samples of a kind (to train on, or held out) stood among those of this kind in the earlier run.
+    """Return the earlier positions of the samples of one kind (training samples, or hold-out samples).
 
     Parameters
     ----------
     still : ndarray of bool of shape (n_then,)
-        Which samples of the earlier run the new one begins with.
+        Which samples of the earlier run are unchanged: the new run begins with these.
     then, now : ndarray of bool
         Which samples of the earlier run, and of the new one, are of this kind.
     held_then : ndarray of bool of shape (n_then,)
-        Those that the agent held: nothing was said of the others.
+        Which samples the agent held in the earlier run: it said nothing about the others.
 
     Returns
     -------
     places : ndarray of int
-        For each sample of this kind in the new run; -1 for one of whom nothing was said.
+        For each sample of this kind in the new run, its position among those of this kind in the earlier run; -1 if
+        nothing was said about it.
 
     Examples
     --------
@@ -49,9 +50,9 @@ def places_before(still: Bools, then: Bools, held_then: Bools, now: Bools) -> Pl
 
 
 def as_before(said: SoftReward, before: SoftReward) -> SoftReward:
-    """Return fine scores in levels of the worth that those of the earlier run have, so that they stand side by side.
+    """Return new scores in the levels of the earlier run, so that one array can hold both.
 
-    What is louder than the largest level is said as loud as that.
+    A score beyond the largest level gets the largest level.
 
     >>> before = SoftReward(np.array([-127, 20], np.int8), scale=0.01, bits=8)
     >>> as_before(SoftReward(np.array([50, -900], np.int32), scale=0.002, bits=32), before).levels
@@ -69,20 +70,20 @@ def as_before(said: SoftReward, before: SoftReward) -> SoftReward:
 
 
 def completed(fresh: Any, before: Any, places: Places, silent: Bools, silence: bool | int) -> Any:
-    """Return what is said of all samples: what was said before, and what is new.
+    """Return the answers about all samples of the new run: earlier answers where there are any, else new ones.
 
     Parameters
     ----------
     fresh : ndarray or SoftReward
-        Of the samples of whom nothing was said, whose places are -1.
+        The new answers, about the samples whose place is -1.
     before : ndarray or SoftReward
-        Of the samples of the earlier run.
+        The answers about the samples of the earlier run.
     places : ndarray of int
-        As :func:`places_before` gives them.
+        The earlier positions, from :func:`places_before`.
     silent : ndarray of bool
         The samples that the agent does not hold any more.
     silence : bool or int
-        What stands for saying nothing, where no levels are said.
+        The value that means "no answer". Levels always use zero for this.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Score vectors that begin with the true class. So a state needs no labels, and one rule holds for every sample."""
+"""Rotate score vectors to begin with the true class. So a state needs no labels, and one rule fits every sample."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def truth_first(vectors: NDArray[Number], codes: Codes) -> NDArray[Number]:
 
 
 def in_order(vectors: NDArray[Number], codes: Codes) -> NDArray[Number]:
-    """Return rows that begin with the true class in the order of the classes again.
+    """Undo :func:`truth_first`: return the rows with their classes in the original order.
 
     >>> in_order(np.array([[11, 12, 10], [20, 21, 22]]), np.array([1, 0]))
     array([[10, 11, 12],

@@ -1,14 +1,14 @@
-r"""Losses of the soft methods with more than two classes: those of the vote itself.
+r"""Losses of the soft methods with more than two classes. They depend on the votes for all classes.
 
 Let :math:`f_i` be the votes for the classes of sample :math:`i`, the truth first, and
-:math:`p_i = \mathrm{softmax}(\frac{K-1}{K} f_i)` the probabilities that they stand for
+:math:`p_i = \mathrm{softmax}(\frac{K-1}{K} f_i)` the probabilities that they represent
 (:func:`assistlearn.core.votes.probabilities`).
 
 - logistic: the multinomial log loss, :math:`-\log p_{i0}`. Its ignorance is :math:`1 - p_{i0}`, the probability that
-  the vote gives to all that is wrong; at most one.
+  the vote gives to all wrong classes together. It is at most one.
 - exponential: :math:`\exp(-\frac{K-1}{K} f_{i0})`, AdaBoost's. Its ignorance has no upper bound.
 
-Both are convex along any direction: a weight between zero and the best one never raises them.
+Both losses are convex in every direction: a weight between zero and the best one never raises them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from assistlearn.core.loss import Exponential, lowest
 
 
 class VectorLoss(Protocol):
-    """A loss of the votes for all classes, the truth first; convex."""
+    """A convex loss that depends on the votes for all classes, the truth first."""
 
     def log_ignorance(self, votes: Floats) -> Floats:
-        """Return, in logarithms and up to a constant, how much a sample still matters."""
+        """Return the logarithm, up to a constant, of how much each sample still matters."""
         ...
 
     def value(self, votes: Floats) -> Floats:
@@ -60,7 +60,10 @@ class VectorLogistic:
         return out
 
     def slope_and_bend(self, votes: Floats, said: Floats) -> tuple[Floats, Floats]:
-        """Return the mean of what is said less that of the truth, and its variance, under the probabilities."""
+        """Return the mean of the scaled ``said`` minus its value for the truth, and its variance.
+
+        Mean and variance are taken over the classes, by their probabilities.
+        """
         shares = _logits(votes)
         shares -= shares.max(axis=1, keepdims=True)
         np.exp(shares, out=shares)
@@ -89,7 +92,7 @@ class VectorExponential:
         return Exponential().value(votes[:, 0], votes.shape[1])
 
     def slope_and_bend(self, votes: Floats, said: Floats) -> tuple[Floats, Floats]:
-        """Return the derivatives of an exponential function."""
+        """Return the first two derivatives of each sample's loss along ``said``: those of an exponential function."""
         along = -_logits(said)[:, 0]
         slope = along * self.value(votes)
         return slope, along * slope
@@ -99,14 +102,14 @@ VECTOR_LOSSES: dict[str, VectorLoss] = {"exponential": VectorExponential(), "log
 
 
 def best_vector_weight(loss: VectorLoss, start: Floats | None, votes: Floats, said: Floats, cap: float) -> float:
-    """Return the weight between zero and ``cap`` of what is said that lowers the loss of the votes most.
+    """Return the weight between zero and ``cap`` with which a model's votes lower the loss most.
 
     Parameters
     ----------
     loss : VectorLoss
-        Which one.
+        The loss to lower.
     start : ndarray or None
-        The initial weights of the samples; None where all are equal.
+        The initial weights of the samples; None if all are equal.
     votes, said : ndarray of shape (n_samples, n_classes)
         The votes so far, and those of the model, the truth first.
     cap : float
@@ -114,7 +117,7 @@ def best_vector_weight(loss: VectorLoss, start: Floats | None, votes: Floats, sa
 
     Examples
     --------
-    Three right and one wrong by label codes of three classes: the vote then stands for probability 3/4.
+    With three classes, a model answers three samples right and one wrong. Its vote then means a probability of 3/4.
 
     >>> said = np.array([[1.0, -0.5, -0.5]] * 3 + [[-0.5, 1.0, -0.5]])
     >>> weight = best_vector_weight(VectorLogistic(), None, np.zeros((4, 3)), said, cap=10.0)

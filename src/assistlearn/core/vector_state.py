@@ -1,4 +1,4 @@
-"""The state of a run in the soft methods with more than two classes: the votes that the models so far add up to."""
+"""The state of a run in the soft methods with more than two classes: the sum of the models' votes."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from assistlearn.core.votes import Codes
 class VectorState:
     """Each sample's votes for all classes, the true class first. Its ignorance follows from them.
 
-    A pure function of the initial weights and of the rewards and model weights applied so far: two parties that apply
-    the same ones hold the same state, bit for bit. It knows no labels: every reward has the truth in its first column
-    (:mod:`assistlearn.core.truth_first`).
+    The state depends only on the initial weights, and on the rewards and model weights applied so far: two agents that
+    apply the same ones have the same state, bit for bit. It needs no labels: every reward has the truth in its first
+    column (:mod:`assistlearn.core.truth_first`).
 
     Parameters
     ----------
     votes : ndarray of shape (n_samples, n_classes)
         The sum of model weight times reward over the kept models.
     n_classes : int
-        More than two; two have one number per sample (:class:`~assistlearn.core.soft_state.SoftState`).
+        More than two. For two classes, see :class:`~assistlearn.core.soft_state.SoftState`.
     log_start : ndarray of shape (n_samples,) or None
         The logarithms of the initial weights.
     loss : {"logistic", "exponential"}
-        What is to be lowered (see :mod:`assistlearn.core.vector_loss`).
+        The loss to lower (see :mod:`assistlearn.core.vector_loss`).
     shrinkage : float
         The share of the best model weight that a model gets; at most one, so that no turn raises the loss.
 
@@ -68,11 +68,11 @@ class VectorState:
         return cls(np.zeros((n_samples, n_classes)), n_classes, log_start, loss, shrinkage)
 
     def beginning(self) -> VectorState:
-        """Return a new state as this one was before the first turn."""
+        """Return a copy of this state as it was before the first turn."""
         return replace(self, votes=np.zeros_like(self.votes))
 
     def part(self, rows: NDArray[Any]) -> VectorState:
-        """Return a new state of these samples alone (positions, or a mask).
+        """Return a copy of the state for these samples alone (positions, or a mask).
 
         >>> state = VectorState.start(3, n_classes=3, loss="logistic", shrinkage=1.0)
         >>> state.part(np.array([0, 2])).ignorance()
@@ -96,17 +96,18 @@ class VectorState:
     def judge(
         self, reward: ScoreVectors, ignorance: Floats | None = None, held: Bools | None = None, overwrite: bool = False
     ) -> Verdict:
-        """Return what a model with this reward is worth, changing nothing.
+        """Return what a model with this reward is worth, without changing the state.
 
         Its mean reward is the share of the ignorance on which it finds the truth likelier than any other class. It
-        counts as perfect if it says the same of every sample, and is right: no ignorance changes against another's.
+        counts as perfect if it is always right and says the same about every sample. No sample's ignorance then changes
+        relative to another's.
 
         Parameters
         ----------
         reward : ScoreVectors
             How likely the model finds every class, the truth first; all zero where the agent abstains.
         ignorance : ndarray, optional
-            The present ignorance where it is at hand, to save computing it again.
+            The present ignorance, if it is known; it is computed by default.
         held : ndarray of bool, optional
             The samples that the agent holds; it is judged on those alone.
         overwrite : bool, default=False
@@ -128,21 +129,21 @@ class VectorState:
         return Verdict(model_weight, min(share, 1.0), same, self._gain(values, model_weight))
 
     def vectors(self) -> list[Floats | None]:
-        """Return all that changes in the state; :meth:`restore` takes it back, to the bit."""
+        """Return the arrays that change in a run. :meth:`restore` makes the same state from them, bit for bit."""
         return [self.votes]
 
     def restore(self, vectors: list[Floats | None]) -> None:
-        """Take on the state that another replica's :meth:`vectors` describe."""
+        """Replace the arrays of this state by the :meth:`vectors` of another replica."""
         (votes,) = vectors
         assert votes is not None
         self.votes = votes
 
     def class_votes(self, codes: Codes) -> Floats:
-        """Return the votes in the order of the classes, given which are the true ones, ``n x K``."""
+        """Return the votes in the order of the classes (``n x K``), given the codes of the true classes."""
         return in_order(self.votes, codes)
 
     def initial_weights(self) -> Floats | None:
-        """Return the initial weights of the samples, of mean one; None where all are equal."""
+        """Return the initial weights of the samples, scaled to mean one; None if all are equal."""
         return None if self.log_start is None else ignorance_of(self.log_start) * len(self.log_start)
 
     def apply(self, reward: ScoreVectors, model_weight: float) -> None:
@@ -150,7 +151,7 @@ class VectorState:
         self.votes += np.float64(model_weight) * reward.values()
 
     def mean_loss(self) -> float:
-        """Return the mean loss of a sample, by the initial weights: what no kept turn raises."""
+        """Return the mean loss of a sample, by the initial weights. No kept turn raises it."""
         return self._mean(VECTOR_LOSSES[self.loss].value(self.votes))
 
     def _gain(self, values: Floats, model_weight: float) -> float:

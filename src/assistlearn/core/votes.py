@@ -43,9 +43,9 @@ def winners(scores: Floats) -> NDArray[np.intp]:
 
 
 def probabilities(scores: Floats) -> Floats:
-    r"""Return the class probabilities that the scores stand for.
+    r"""Return the class probabilities that the scores represent.
 
-    The minimiser of the exponential loss has :math:`\log p_k = \frac{K-1}{K} f_k + c`, so that one model that is right
+    The minimiser of the exponential loss has :math:`\log p_k = \frac{K-1}{K} f_k + c`. So a single model that is right
     with probability :math:`q` answers :math:`q`:
 
     >>> scores = np.zeros((1, 3))
@@ -62,7 +62,7 @@ def probabilities(scores: Floats) -> Floats:
 
 
 def scores_of(probabilities: Floats) -> Floats:
-    """Return the centred scores that stand for these probabilities: the inverse of :func:`probabilities`.
+    """Return the centred scores that represent these probabilities: the inverse of :func:`probabilities`.
 
     >>> p = np.array([[0.2, 0.5, 0.3]])
     >>> bool(np.allclose(globals()["probabilities"](scores_of(p)), p))
@@ -78,10 +78,9 @@ def scores_of(probabilities: Floats) -> Floats:
 def majority_votes(scores: Mapping[str, Floats], total_weights: Mapping[str, float]) -> dict[str, Floats]:
     """Return each agent's share of a majority vote: a full vote for its winner, plus a small part of its confidence.
 
-    ``scores`` are the agents' own weighted votes and ``total_weights`` the sums of their model weights; an agent
-    without any model does not vote, nor one whose votes on a sample are all zero. The small parts are the agents'
-    own votes, scaled so that together they are at most half a vote. They can break a tie, but never overturn a
-    majority.
+    ``scores`` are the agents' own weighted votes, and ``total_weights`` the sums of their model weights. An agent does
+    not vote if it has no model, nor on a sample on which its votes are all zero. The small parts are the agents' own
+    votes, scaled so that together they are at most half a vote. They can break a tie, but never overturn a majority.
 
     >>> votes = majority_votes({"a": np.array([[1.0, -1.0]]), "b": np.array([[-2.0, 2.0]])}, {"a": 2.0, "b": 2.0})
     >>> sum(votes.values())

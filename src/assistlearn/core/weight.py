@@ -18,13 +18,13 @@ import numpy as np
 from assistlearn.core.ignorance import Bools, Floats
 
 NEGLIGIBLE = 1e-10
-"""A model weight up to this is rounding: on paper it is zero, and the model no better than chance."""
+"""A model weight up to this is a rounding error. In exact numbers it is zero: the model is no better than chance."""
 
 LARGEST = 1e6
-"""No model weight is larger, nor smaller than its negative: odds of e to the millionth are as good as any.
+"""The largest absolute value of a model weight. Odds of e to the power of a million are as good as certainty.
 
-Without a bound ASCII's weights can double in every round (two classes, two agents, each right where the other is
-wrong: equation (13) counts the first one's errors twice) and overflow after a thousand.
+Without this bound ASCII's weights can double in every round, and overflow after a thousand rounds. It happens with two
+classes and two agents, each right where the other is wrong: equation (13) counts the first one's errors twice.
 """
 
 
@@ -38,7 +38,7 @@ def kappa(n_classes: int) -> float:
 
 
 def log_importance(log_ignorance: Floats, earlier: Floats, n_classes: int, out: Floats | None = None) -> Floats:
-    """Return ``log v``, up to a constant: the log-ignorance and what this round's earlier agents found hard."""
+    """Return ``log v``, up to a constant: the log-ignorance plus kappa times ``u``, which is ``earlier``."""
     out = np.multiply(earlier, kappa(n_classes), out=out)
     out += log_ignorance
     return out
@@ -68,8 +68,8 @@ def log_odds_of_logs(log_importance: Floats, right: Bools, wrong: Bools) -> floa
 def model_weight(odds: float, n_classes: int) -> float:
     """Return the model weight for a model with these log-odds of being right.
 
-    Not positive exactly when the model is no better than chance (a share of ``1 / n_classes`` right), up to rounding
-    (:data:`NEGLIGIBLE`). Never beyond :data:`LARGEST`.
+    The weight is positive if the model is better than chance (a share of ``1 / n_classes`` right), up to rounding
+    (:data:`NEGLIGIBLE`), and only then. Its absolute value is at most :data:`LARGEST`.
 
     >>> model_weight(0.0, 2), round(model_weight(math.log(0.6 / 0.4), 3), 6), model_weight(-math.inf, 2)
     (0.0, 1.098612, -1000000.0)
@@ -80,7 +80,7 @@ def model_weight(odds: float, n_classes: int) -> float:
 def perfect_model_weight(n_samples: int, n_classes: int) -> float:
     """Return the finite weight of a model that is right everywhere.
 
-    Its own weight would be infinite. It gets that of a model which errs on half a sample's worth of ignorance, a
+    The formula would give infinity. Instead, the model gets the weight of one that errs on half a sample's ignorance, a
     share of ``1 / (2 n)``: ``log(2 n - 1) + log(K - 1)``, where ``n`` counts the samples with any ignorance at all.
 
     >>> round(perfect_model_weight(500, 2), 3)
@@ -94,7 +94,7 @@ def _log(value: float) -> float:
 
 
 def _log_sum(logs: Floats) -> float:
-    """Return ``log(sum(exp(logs)))`` without overflow or underflow; minus infinity for nothing."""
+    """Return ``log(sum(exp(logs)))`` without overflow or underflow; minus infinity for an empty array."""
     top = float(logs.max(initial=-math.inf))
     if top == -math.inf:
         return -math.inf

@@ -167,13 +167,13 @@ class AssistanceDisplay:
 
 
 def _accuracies(model: Any, X: Any, y: Any) -> Floats:
-    """Return the accuracy after each round, or the final one where there are no rounds to speak of."""
+    """Return the accuracy after each round, or only the final accuracy if the model has no rounds."""
     staged = list(model.staged_score(X, y)) if hasattr(model, "staged_score") else []
     return np.asarray(staged or [model.score(X, y)], dtype=np.float64)
 
 
 def _model_weights(clf: AssistedClassifier) -> dict[str, Floats]:
-    """Return every agent's model weight per round; an order may give an agent several turns in one, which add up."""
+    """Return every agent's model weight per round. If an agent has several turns in a round, weights are added."""
     weights = {name: np.full(clf.n_rounds_, np.nan) for name in clf.agents_}
     for made in clf.contributions_:
         of_round = weights[made.agent][made.round - 1 : made.round]

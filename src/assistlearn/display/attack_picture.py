@@ -1,4 +1,4 @@
-"""How well columns are guessed, as a picture: for each column the guess without what was released, and with it."""
+"""Draw how well an attacker guesses each column, without and with what was released."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from assistlearn.display import palette
 
 STROKES = palette.AGENTS
 MOST_COLUMNS = 40
-"""Columns that are drawn: those that are guessed best."""
+"""The largest number of columns that are drawn: those that are guessed best."""
 
 
 def draw_attack(columns: Sequence[Mapping[str, Any]], title: str, path: Path) -> None:
-    """Draw a row for each column: a hollow mark for the guess without, a filled one with what was released.
+    """Draw a row for each column: a hollow mark for the guess without what was released, a filled one with it.
 
     Parameters
     ----------
@@ -22,9 +22,9 @@ def draw_attack(columns: Sequence[Mapping[str, Any]], title: str, path: Path) ->
         Each with ``column`` and ``inferred``, a list of mappings with ``share``, ``auc``, ``auc_error`` and
         ``without``.
     title : str
-        Of the picture.
+        The title of the picture.
     path : path
-        Where it goes; its ending says in which format.
+        The file to write. Its ending decides the format.
     """
     from matplotlib.figure import Figure
 
@@ -66,7 +66,7 @@ def _best(column: Mapping[str, Any]) -> float:
 
 
 def _short(name: str) -> str:
-    """Return a name that fits beside the axis, with nothing that is taken for a formula."""
+    """Return a name that fits beside the axis, without anything that matplotlib would read as a formula."""
     return _escaped(name if len(name) <= 32 else f"{name[:31]}…")
 
 

@@ -1,4 +1,4 @@
-"""Where the panels go: a new figure, one axes that is divided, or as many as there are panels, which the caller has."""
+"""Provide axes for the panels: those of a new figure, one that is divided, or the caller's own, one for each panel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def panels_on(ax: Any, n_panels: int, size: tuple[float, float]) -> NDArray[Any]
     n_panels : int
         How many panels there are.
     size : tuple of float
-        Of a new figure, in inches.
+        The size of a new figure, in inches.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def panels_on(ax: Any, n_panels: int, size: tuple[float, float]) -> NDArray[Any]
 
 
 def _divided(ax: Any, n_panels: int) -> NDArray[Any]:
-    """Return axes in the place of one, which stays as an empty frame."""
+    """Return several axes in the place of a single one, which becomes invisible."""
     ax.set_axis_off()
     grid = ax.get_subplotspec().subgridspec(1, n_panels, wspace=0.3)
     return np.array([ax.figure.add_subplot(grid[i]) for i in range(n_panels)], dtype=object)

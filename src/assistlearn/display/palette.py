@@ -1,7 +1,7 @@
-"""Colours, dashes and markers that stay apart for colour-blind readers and in print without colour.
+"""Colours, dashes and markers that colour-blind readers can tell apart, also in print without colour.
 
-The colours are those of Okabe and Ito (2008). Nothing is told by colour alone: every curve also has a dash or a marker
-of its own.
+The colours are those of Okabe and Ito (2008). Colour alone never distinguishes curves: every curve also has a dash or a
+marker of its own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MODELS = {
     "single": Stroke(VERMILION, "-.", "s"),
     "oracle": Stroke(BLACK, "--", "^"),
 }
-AGENTS = (  # more curves than these nobody can tell apart
+AGENTS = (  # nobody can tell more curves apart
     Stroke(GREEN, "-", "o", 1.6),
     Stroke(PURPLE, "-", "s", 1.6),
     Stroke(ORANGE, "-", "^", 1.6),

@@ -1,4 +1,4 @@
-"""The three panels, each drawn on axes that the caller chooses."""
+"""Draw the three panels of AssistanceDisplay, on axes that the caller chooses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _STEPS = tuple(mantissa * 10**power for power in range(7) for mantissa in (1, 2, 5))  # between ticks
-HARDEST = 0.1  # the share of the samples that the third panel speaks of
+HARDEST = 0.1  # the share of the samples that the third panel marks
 
 
 def draw_accuracies(ax: Axes, accuracies: Mapping[str, Floats]) -> None:
@@ -43,7 +43,7 @@ def draw_accuracies(ax: Axes, accuracies: Mapping[str, Floats]) -> None:
 
 
 def draw_model_weights(ax: Axes, model_weights: Mapping[str, Floats]) -> None:
-    """Draw the agents' model weights against the rounds: a curve each, or a map where they are many."""
+    """Draw the agents' model weights against the rounds: a curve for each agent, or a colour map if there are many."""
     _plain(ax, "Model weight of each agent")
     last = max((len(weights) for weights in model_weights.values()), default=0)
     if last == 0:

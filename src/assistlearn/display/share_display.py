@@ -20,7 +20,7 @@ HALF_INTERVAL = 1.96
 """Standard errors to either side that make a 95 % interval."""
 
 MOST_LETTERS = 24
-"""Of a helper's name beside the axis."""
+"""The largest number of letters of a helper's name beside the axis."""
 
 
 class SharesDisplay:
@@ -158,6 +158,6 @@ def _words(gain: Estimate, digits: int) -> str:
 
 
 def _short(name: str) -> str:
-    """Return a name that fits beside the axis, with nothing that is taken for a formula."""
+    """Return a name that fits beside the axis, without anything that matplotlib would read as a formula."""
     shown = name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…"
     return shown.replace("$", r"\$")

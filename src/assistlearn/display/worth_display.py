@@ -1,4 +1,4 @@
-"""WorthDisplay: how sure it is what assistance gains, against the samples that were opened for it."""
+"""WorthDisplay: what assistance gains, with its limits, against the number of opened samples."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class WorthDisplay:
     Attributes
     ----------
     worth : Worth
-        The same.
+        The data above.
     ax_ : matplotlib Axes
-        Where it is drawn.
+        The axes with the drawing.
     figure_ : matplotlib Figure
-        What holds it.
+        The figure that holds the axes.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class WorthDisplay:
 
     @classmethod
     def from_estimator(cls, clf: AssistedClassifier, X: Any, y: Any, *, ax: Any = None, **asked: Any) -> Self:
-        """Make the pilot, and draw what it has found.
+        """Run the pilot, and draw its result.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class WorthDisplay:
         ax : Axes, default=None
             Where to draw; None makes a new figure.
         **asked
-            As :func:`~assistlearn.assistance_gain` takes it: ``at_least``, ``loss``, ``random_state`` and so on.
+            Parameters of :func:`~assistlearn.assistance_gain`, such as ``at_least``, ``loss`` and ``random_state``.
 
         Returns
         -------

@@ -23,13 +23,13 @@ ALWAYS_RIGHT = (
     "Every agent's model was right about every training sample, so that the agents had nothing to tell each other. "
     "If their learners memorise the training samples, pass reward='out-of-fold' (or 'auto')."
 )
-"""Said through ``logging``, not as a warning: on an easy problem it is as it should be."""
+"""A message for the log, not a warning: on an easy problem this is normal."""
 
 AgentSpec: TypeAlias = tuple[str, Any, Any]
 
 
 def check_agents(agents: Any) -> list[AgentSpec]:
-    """Return the agents as a list; None is one agent that boosts trees of depth one on all columns."""
+    """Check the agents and return them as a list. None means one agent with all columns and trees of depth one."""
     if agents is None:
         return [("agent", DecisionTreeClassifier(max_depth=1), AllColumns())]
     if not isinstance(agents, Iterable):
@@ -53,7 +53,7 @@ def check_agents(agents: Any) -> list[AgentSpec]:
 
 
 def has_labels_alone(agents: Any) -> bool:
-    """Return whether the first agent, the initiator, has labels and nothing to learn from: it takes no turns.
+    """Return whether the first agent, the initiator, has labels but no learner. It then takes no turns.
 
     >>> has_labels_alone([("bank", None, []), ("lab", DecisionTreeClassifier(), [0])])
     True
@@ -62,7 +62,7 @@ def has_labels_alone(agents: Any) -> bool:
 
 
 def _check_label_only(name: str, columns: Any, n_helpers: int) -> None:
-    """Refuse an initiator without an estimator unless it has no columns, and somebody to help it."""
+    """Refuse an initiator without an estimator if it has columns, or if nobody can help it."""
     if not (isinstance(columns, Sized) and not isinstance(columns, str) and len(columns) == 0):
         raise SettingsError(
             f"Agent {name!r}: None is not a classifier. Pass an instance, for example DecisionTreeClassifier(), for "
@@ -73,7 +73,7 @@ def _check_label_only(name: str, columns: Any, n_helpers: int) -> None:
 
 
 def check_labels(y: Any, estimator_name: str) -> Any:
-    """Return the labels as an array, once every sample has one.
+    """Return the labels as an array. Refuse missing labels, and texts mixed with other values.
 
     >>> check_labels(["ill", None, "well"], "AssistedClassifier")
     Traceback (most recent call last):
@@ -101,7 +101,7 @@ def check_labels(y: Any, estimator_name: str) -> Any:
 
 
 def _missing(label: Any) -> bool:
-    """Whether a label is None, not a number, or what pandas has in its place."""
+    """Return whether a label is None, not a number, or one of pandas' missing values."""
     nan = isinstance(label, float) and label != label
     return label is None or nan or type(label).__name__ in ("NAType", "NaTType")
 
@@ -132,7 +132,7 @@ def class_factors(class_weight: Mapping[Any, float], classes: Any, labels: Any) 
 
 
 def find_columns(agents: Sequence[AgentSpec], X: Any, names: Sequence[str] | None) -> dict[str, Positions]:
-    """Return the positions of every agent's columns; say which columns none of several agents knows."""
+    """Return the positions of every agent's columns. With several agents, warn of columns that none of them knows."""
     found = {
         name: np.empty(0, dtype=np.intp) if estimator is None else positions_of(columns, X, names, name)
         for name, estimator, columns in agents
@@ -161,7 +161,7 @@ def warn_nothing_learned(n_classes: int) -> None:
 
 
 def warn_large_epsilon(epsilon: float) -> None:
-    """Say that labels would hardly be protected."""
+    """Warn if this epsilon hardly protects the labels."""
     words = caution(epsilon)
     if words:
         warnings.warn(words, AssistLearnWarning, stacklevel=4)

@@ -274,7 +274,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             self.ignorance_ = np.full(len(codes), 1 / len(codes)) if weight is None else weight / weight.sum()
         else:
             self._train(replace(plan, seed=self._draw_seed()), X, codes, weight)
-        left_out = self.report_ is not None and self.report_.left_out  # whoever did learn something, as was said
+        left_out = self.report_ is not None and self.report_.left_out  # they had learned something; the log says so
         if not self.contributions_ and not left_out and self.stop_reason_ is not StopReason.ONE_CLASS:
             warn_nothing_learned(len(self.classes_))
         if self.stop_reason_ is StopReason.ALL_AGENTS_PERFECT and not honesty.may_be_honest and len(agents) > 1:
@@ -293,11 +293,11 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         self.kinds_ = {name: how.reader.by_name for name, how in self._prepared.items()}
 
     def _learner_of(self, name: str, estimator: Any) -> Any:
-        """Return an agent's estimator, behind its preprocessing where it has one."""
+        """Return an agent's estimator, with its preprocessing if there is any."""
         return self._prepared[name].estimator if name in self._prepared else estimator
 
     def _train(self, plan: Plan, X: Any, codes: Codes, weight: Floats | None) -> None:
-        """Let the agents take their turns, and keep what is learned."""
+        """Run the session with all agents, and set the attributes that follow from it."""
         check_holdout(plan, codes)
         if isinstance(plan.class_weight, Mapping):
             by_position = class_factors(plan.class_weight, self.classes_, self.classes_[codes])
@@ -343,13 +343,13 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             self._leave_out(session.report)
 
     def _fresh_agent(self, plan: Plan) -> Agent:
-        """Return the initiator once more, untrained."""
+        """Return an untrained copy of the initiator."""
         name, estimator, _ = check_agents(self.agents)[0]
         honesty = Honesty(plan.honest_reward, plan.cv, self.n_jobs, plan.models_per_turn)
         return Agent(name, self._learner_of(name, estimator), honesty)
 
     def _participants(self, plan: Plan, held: Mapping[str, Bools | None], made: SetUp) -> list[LocalParticipant]:
-        """Return the agents as the session sees them; the first is believed, as it is the initiator itself."""
+        """Return the turn takers as participants of the session. Only helpers can be doubted, not the initiator."""
         initiator, found = next(iter(self.agents_)), []
         for name, agent in self._turn_takers().items():
             doubt = None if name == initiator else doubt_of(plan, made.holdout, held[name])
@@ -371,10 +371,10 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         self.contributions_ = tuple(c for c in self.contributions_ if c.agent in self.agents_)
 
     def _told_codes(self, plan: Plan, codes: Codes) -> Codes | None:
-        """Return the class codes that helpers are told where the true ones stay with the initiator.
+        """Return the class codes that helpers are told; None if they are told the true ones.
 
-        All is in one process here, so that chance may come from the seed, and a fit can be repeated. Between
-        organisations it never does.
+        Here all agents are in one process, so chance may come from the seed, and a fit can be repeated. Between
+        organisations chance never comes from a seed.
         """
         if not plan.make_method().keeps_labels:
             return None
@@ -383,7 +383,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         return draw(codes, None, (math.inf, plan.epsilon, 0.0), len(self.classes_), chance)
 
     def _own_numbers(self, X: Any, plan: Plan) -> Floats | None:
-        """Return the initiator's own columns as numbers, where a combination may look at them."""
+        """Return the initiator's own columns as numbers, for a learned combination; None if votes are added up."""
         if plan.combination == "sum":
             return None
         if self._label_only:
@@ -401,7 +401,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         return TrainingSamples(mine, made.codes[name], known, theirs, known_aside)
 
     def _follow(self, events: Iterator[Event], n_turns: int) -> None:
-        """Run the session, show what happens where that is wanted, and record it."""
+        """Run the session, show its progress if ``verbose``, and record its events."""
         log = EventLog()
         learned = Learned()
         log.listen(learned.hear)
@@ -437,7 +437,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         Parameters
         ----------
         names : sequence of str
-            The agents that are present; at least one. ``agents_`` of what comes back says who they are.
+            The agents that are present; at least one. The returned model's ``agents_`` lists them.
 
         Returns
         -------
@@ -500,7 +500,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     # -- checks --
 
     def _plan(self) -> Plan:
-        """Return the plan that the parameters make, which checks them."""
+        """Return the plan with these parameters. The plan checks them."""
         return Plan(**{name: getattr(self, name) for name, known in SETTINGS.items() if known.estimator})
 
     def _check_agents(self) -> list[AgentSpec]:
@@ -572,10 +572,10 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         return self
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # files from before there was any preprocessing
+        # files of older releases, which had no preprocessing
         learned: dict[str, Any] = {"_prepared": {}, "kinds_": {}} if "agents_" in state else {}
         super().__setstate__({"preprocess": "never"} | learned | state)
-        if hasattr(self, "stop_reason_"):  # skops writes a named value down as its text
+        if hasattr(self, "stop_reason_"):  # skops saves a member of an enumeration as its text
             self.stop_reason_ = StopReason(self.stop_reason_)
 
     def _sk_visual_block_(self) -> Any:
@@ -584,7 +584,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         return agents_block(check_agents(self.agents), columns, names, how)
 
     def _html_repr(self) -> str:
-        """Return how it looks in a notebook: the answer, where it has one, and scikit-learn's drawing."""
+        """Return the HTML for a notebook: the answer, if there is one, and scikit-learn's drawing."""
         report: Report | None = getattr(self, "report_", None)
         drawing: str = super()._html_repr()
         return drawing if report is None else answer_block(report) + drawing
@@ -603,7 +603,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
 
 
 def _held_of(own: Any, held: Bools | None, rows: Positions | None) -> tuple[Any, Bools | None]:
-    """Return an agent's rows of the samples at ``rows`` that it holds, and which of them those are (None for all)."""
+    """Return an agent's rows of those samples at ``rows`` that it holds, and a mask of these samples (None for all)."""
     if held is None:
         return (own if rows is None else take_rows(own, rows)), None
     wanted = np.arange(len(held)) if rows is None else rows
@@ -612,7 +612,7 @@ def _held_of(own: Any, held: Bools | None, rows: Positions | None) -> tuple[Any,
 
 
 def _ignorance(states: Mapping[str, RunState], n_samples: int, train: Positions | None) -> Floats:
-    """Return the average of the agents' states' ignorance, zero where a sample was held out."""
+    """Return the mean ignorance over the agents' different states; zero for hold-out samples."""
     distinct = {id(state): state for state in states.values()}.values()
     mean: Floats = sum((state.ignorance() for state in distinct), np.zeros(1)) / len(distinct)
     if train is None:

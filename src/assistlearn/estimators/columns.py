@@ -1,4 +1,4 @@
-"""Which columns of a table an agent knows, said as for scikit-learn's ``ColumnTransformer``."""
+"""Find the columns that an agent knows. They are given as for scikit-learn's ``ColumnTransformer``."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def positions_of(columns: Any, X: Any, names: Sequence[str] | None, agent: str) 
     columns : str, int, slice, sequence of these, boolean mask, or callable
         A callable is given ``X`` and returns any of the others.
     X : table
-        Its number of columns counts, and a callable may look at it.
+        The table with the columns of all agents.
     names : sequence of str or None
-        The names of the columns, where the table has any.
+        The names of the columns, if the table has any.
     agent : str
         The agent's name, for error messages.
 
@@ -60,7 +60,7 @@ def take_columns(X: Any, positions: Positions) -> Any:
         return X.iloc[:, positions]
     if hasattr(X, "get_columns") or hasattr(X, "to_arrow"):  # polars takes lists, not arrays
         return X[:, positions.tolist()]
-    if len(positions) and _is_run(positions):  # a view where one will do
+    if len(positions) and _is_run(positions):  # neighbours: a slice makes no copy
         return X[:, positions[0] : positions[-1] + 1]
     return X[:, positions]
 
@@ -78,7 +78,7 @@ def rows_held(own: Any) -> NDArray[np.bool_] | None:
         missing = np.logical_and.reduce(columns)
     elif isinstance(own, np.ndarray):
         missing = _is_nan(own).all(axis=1)
-    else:  # a sparse matrix leaves out zeros, not what is missing
+    else:  # what a sparse matrix leaves out is zero, not missing
         return None
     return ~missing if missing.any() else None
 
@@ -93,7 +93,7 @@ def _is_nan(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 class AllColumns:
-    """A callable that knows every column of the table, or every one that any of several agents knows.
+    """A callable that returns every column of the table, or every column that one of several agents knows.
 
     >>> AllColumns()(np.zeros((2, 3)))
     array([0, 1, 2])
@@ -105,7 +105,7 @@ class AllColumns:
         self.of = of
 
     def __call__(self, X: Any) -> Positions:
-        """Return their positions."""
+        """Return the positions of these columns."""
         if self.of is None:
             return np.arange(X.shape[1])
         names = [str(name) for name in X.columns] if hasattr(X, "columns") else None

@@ -1,4 +1,4 @@
-"""The settings of a plan, written into the docstring of an estimator that has them as its parameters."""
+"""Write the settings of a plan into the docstring of an estimator that has them as parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDTH = 112
 
 
 def documents_plan(estimator: Class) -> Class:
-    """Put an entry for every setting of the estimator in place of ``{plan}`` in its docstring."""
+    """Replace ``{plan}`` in the estimator's docstring by an entry for every setting that it has."""
     entries = [_entry(name) for name, known in SETTINGS.items() if known.estimator]
     estimator.__doc__ = (estimator.__doc__ or "").replace("    {plan}\n", textwrap.indent("".join(entries), "    "))
     return estimator
@@ -44,7 +44,7 @@ def _entry(name: str) -> str:
 
 
 def _goes_with(words: str) -> str:
-    """Return what None stands for, where that goes with the method."""
+    """Return a sentence on what None means, if that depends on the method."""
     return f"None stands for what goes with the method: {words}." if words else ""
 
 

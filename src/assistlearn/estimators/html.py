@@ -1,4 +1,4 @@
-"""How an AssistedClassifier looks in a notebook: its agents side by side, and the answer once there is one."""
+"""Show an AssistedClassifier in a notebook: its agents side by side and, once known, whether help was worth it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def agents_block(
 ) -> Any:
     """Return scikit-learn's drawing of the agents.
 
-    Fitted ones show the columns they found and, where these are prepared, what they are and what is done with them.
+    Once fitted, they show their columns. If these are prepared, they also show the kinds and the preprocessing.
     """
     from sklearn.utils._repr_html.estimator import _VisualBlock
 
@@ -48,7 +48,7 @@ def _shown(said: Any, found: Positions | None, names: Sequence[str] | None, prep
 
 
 def answer_block(report: Report) -> str:
-    """Return what the hold-out samples say, in short: alone, with help, the difference, and who helped."""
+    """Return the accuracy on the hold-out samples as HTML: alone, with help, the difference, and who helped."""
     found = report.differences["accuracy"]
     words = [f"{_verdict(found)} On {report.n_samples:,} samples that no model was trained on:"]
     alone = "alone: the most frequent class" if report.alone_by_labels else "alone"

@@ -1,4 +1,4 @@
-"""Save and load a fitted model without pickle's dangers: read, audit, only then construct (skops)."""
+"""Save and load a fitted model without the dangers of pickle: skops checks a file before it makes any object."""
 
 from __future__ import annotations
 
@@ -77,15 +77,15 @@ def save(model: Any, path: str | PathLike[str]) -> None:
 
 
 def _nameless(name: str) -> bool:
-    """Whether a name is that of a lambda, or of something that was made inside a function."""
+    """Return whether a name is that of a lambda, or of something that was made inside a function."""
     return "<" in name
 
 
 def load(path: str | PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     """Read a model from a file that :func:`save` wrote.
 
-    Loading runs no code from the file. First every type in the file is checked. Trusted are types that skops lists
-    (most of numpy's and scikit-learn's), assistlearn's own, and those that you name in ``trusted``. Trees are also
+    Loading runs no code from the file. First every type in the file is checked. It must be one that skops trusts (most
+    of numpy's and scikit-learn's), one of assistlearn's own, or one that you name in ``trusted``. Trees are also
     checked, because a manipulated tree could crash the process when it predicts.
 
     Parameters

@@ -10,7 +10,7 @@ from assistlearn.events import AgentLeft, Event, RoundFinished, RunFinished, Sto
 
 @dataclass
 class Learned:
-    """Listens to a session.
+    """What a fitted estimator keeps of the events of its session.
 
     Attributes
     ----------
@@ -23,9 +23,9 @@ class Learned:
     losses : list of float
         The loss of the combination after each round.
     left : dict of str to str
-        Who the run went on without, and why.
+        The agents that left the run, and why.
     n_rounds, stop_reason : int, StopReason
-        What the ensemble is made of, and why training ended.
+        The number of rounds whose models vote, and why training ended.
     """
 
     contributions: list[Contribution] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Learned:
     stop_reason: StopReason = StopReason.ALL_ROUNDS_DONE
 
     def hear(self, event: Event) -> None:
-        """Take note of an event."""
+        """Record an event."""
         match event:
             case TurnFinished(contribution=Contribution() as contribution):
                 self.contributions.append(contribution)

@@ -1,4 +1,4 @@
-"""A pilot in one process: what the others' columns would gain the first agent."""
+"""A pilot in one process: find out whether the helpers' columns would help the initiator."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def assistance_gain(
     training, pool = drawn(terms, y, _seed(random_state))
     ensemble = clone(clf).fit(take_rows(X, training), y[training])
     alone = clf.alone(names[0])
-    if isinstance(alone, AssistedClassifier):  # and not the most frequent class, of an initiator with labels alone
+    if isinstance(alone, AssistedClassifier):  # the baseline of labels alone has no rounds
         alone.set_params(n_rounds=clf.n_rounds * len(names))
     alone.fit(take_rows(X, training), y[training])
     weighing = Weighing(terms, names[1:])

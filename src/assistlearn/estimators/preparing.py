@@ -1,4 +1,4 @@
-"""Agents whose learners cannot take their columns as they are: what is put before them, as on the command line."""
+"""Prepare an agent's columns for a learner that cannot use them unchanged, as the command line does."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from assistlearn.tables.preprocessing import (
 )
 
 PREPROCESS = ("auto", "always", "never")
-"""When an agent's columns are prepared: where its learner cannot take them as they are, wherever it has no steps of its
-own, or nowhere."""
+"""When to prepare an agent's columns: if its learner cannot use them unchanged, always, or never. Columns are not
+prepared for a pipeline with steps of its own."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """An agent's learner with what it needs in front of it, and how the agent's columns are read for it.
+    """An agent's learner with its preprocessing, and the reader of the agent's columns.
 
     Attributes
     ----------
     agent : str
-        Whose it is.
+        The agent's name.
     estimator : Pipeline or classifier
-        The learner behind its preprocessing; the learner alone where reading is enough.
+        The preprocessing and the learner; the learner alone if reading the columns is enough.
     reader : FrameReader
-        What the columns are, found in all rows that were given to ``fit``.
+        Reads the columns by their kinds, which were found in all rows given to ``fit``.
     """
 
     agent: str
@@ -46,12 +46,12 @@ class Prepared:
     reader: FrameReader
 
     def rows(self, own: Any) -> Any:
-        """Return the agent's columns as its estimator takes them."""
+        """Return the agent's columns in the form that its estimator needs."""
         return learner_rows(self.estimator, self.reader.read(own, f"Agent {self.agent!r}"))
 
 
 def prepared(agent: str, learner: Any, own: Any, preprocess: str, abstains: bool) -> Prepared | None:
-    """Return how an agent's columns are prepared for its learner; None where it takes them as they are.
+    """Return how an agent's columns are prepared for its learner; None if they are used unchanged.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def prepared(agent: str, learner: Any, own: Any, preprocess: str, abstains: bool
     preprocess : {"auto", "always", "never"}
         When columns are prepared.
     abstains : bool
-        Whether the agent abstains on rows of which it knows nothing, so that their gaps do not count.
+        Whether the agent abstains on rows without any value, so that the gaps in these rows do not count.
     """
     if not _is_needed(learner, own, preprocess, abstains):
         return None
@@ -80,13 +80,13 @@ def prepared(agent: str, learner: Any, own: Any, preprocess: str, abstains: bool
 
 
 def check_preprocess(preprocess: Any) -> None:
-    """Refuse a value of the parameter that it cannot have."""
+    """Refuse an unknown value of the parameter ``preprocess``."""
     if preprocess not in PREPROCESS:
         raise SettingsError(f"preprocess={preprocess!r} must be one of {', '.join(map(repr, PREPROCESS))}.")
 
 
 def may_be_prepared(learner: Any, preprocess: Any) -> bool:
-    """Whether columns that the learner cannot take would be prepared for it."""
+    """Return whether columns that the learner cannot use would be prepared for it."""
     return preprocess != "never" and not has_own_steps(learner)
 
 

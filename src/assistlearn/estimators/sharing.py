@@ -81,7 +81,7 @@ class SharesMixin(VotesMixin):
         return places
 
     def _adds_up(self, first: str, held: Bools | None) -> bool:
-        """Whether every set's decision is a sum of scores: the initiator speaks of every sample, and votes add up."""
+        """Return whether every set's decision is a sum of scores that includes the initiator's, on every sample."""
         speaks = any(made.agent == first for made in self.contributions_) and (held is None or bool(held.all()))
         return speaks and self.combination_ is None and self._plan().make_method().adds_up
 
@@ -95,12 +95,12 @@ class SharesMixin(VotesMixin):
 
 
 class _Said(NamedTuple):
-    """What agents say of some samples: their votes, who holds which, and the initiator's own columns as numbers."""
+    """The agents' votes on some samples, which samples each agent holds, and the initiator's columns as numbers."""
 
     votes: dict[str, Floats]
     present: dict[str, Bools | None]
     numbers: Floats | None
 
     def of(self, agents: Iterable[str]) -> tuple[dict[str, Floats], dict[str, Bools | None], Floats | None]:
-        """Return what some of the agents say; votes may be changed then."""
+        """Return the same for some of the agents. The votes are copies: the caller may change them."""
         return {a: self.votes[a].copy() for a in agents}, {a: self.present[a] for a in agents}, self.numbers

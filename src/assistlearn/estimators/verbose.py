@@ -12,12 +12,12 @@ from assistlearn.events import AloneBegan, Event, RoundFinished, RunFinished, Tu
 
 
 class VerboseBar:
-    """Shows the turns as they are finished; silent unless enabled.
+    """A progress bar of finished turns. It shows nothing unless it is enabled.
 
     Parameters
     ----------
     n_turns : int
-        How many turns there will be at the most.
+        The largest possible number of turns.
     enabled : bool
         Whether to show anything.
     """
@@ -30,13 +30,13 @@ class VerboseBar:
             TimeRemainingColumn(),
             TextColumn(
                 "{task.fields[note]}", table_column=Column(no_wrap=False)
-            ),  # a long note leaves the bar its room
+            ),  # a long note must not crowd out the bar
             disable=not enabled,
         )
         self._task = self._bar.add_task("turns", total=n_turns, note="")
 
     def show(self, event: Event) -> None:
-        """Take note of an event."""
+        """Show an event in the bar."""
         if self._bar.disable:
             return
         match event:

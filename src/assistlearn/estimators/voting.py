@@ -1,4 +1,4 @@
-"""Predicting: the agents' votes, their sum, and what follows from it, at the end or after each round."""
+"""Predict from the agents' votes, with the models of all rounds or those of the first rounds only."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from assistlearn.plan import Plan
 
 
 class VotesMixin:
-    """What a fitted ensemble of agents answers, for estimators that have learned the attributes below."""
+    """The predictions of a fitted ensemble of agents, for estimators that have the attributes below."""
 
     missing_agent: str
     classes_: NDArray[Any]
@@ -220,7 +220,7 @@ class VotesMixin:
     ) -> dict[str, Floats]:
         """Return the agents' shares of the decision.
 
-        They follow from their votes, from who holds which samples, and from the initiator's own columns as numbers.
+        They depend on the agents' votes, on which samples each agent holds, and on the initiator's columns as numbers.
         """
         if self._label_only:
             found = self._combined(own) if self.combination_ is None else self.combination_.decide(own, numbers)
@@ -236,16 +236,16 @@ class VotesMixin:
         return has_labels_alone(self.agents)
 
     def _with_class_shares(self, shares: dict[str, Floats], own: dict[str, Floats]) -> dict[str, Floats]:
-        """Return the agents' shares where those of the classes decide about samples of which no helper speaks."""
+        """Return the agents' shares of the decision. Where no helper votes, the shares of the classes decide."""
         if len(self.classes_) == 1:
             return shares
-        nobody, first = self._nobody(own), next(iter(shares))  # the initiator, where it is there
+        nobody, first = self._nobody(own), next(iter(shares))  # the initiator, if it is present
         prior = votes.scores_of(self.class_prior_[np.newaxis, :])
         at = nobody[:, np.newaxis]
         return {name: np.where(at, prior if name == first else 0.0, share) for name, share in shares.items()}
 
     def _nobody(self, said: dict[str, Floats]) -> Bools:
-        """Return of which samples no helper says anything."""
+        """Return on which samples no helper votes."""
         initiator = check_agents(self.agents)[0][0]
         helpers = [each for name, each in said.items() if name != initiator]
         return silent(helpers, len(next(iter(said.values()))))
@@ -269,13 +269,13 @@ class VotesMixin:
         return out
 
     def _told(self, name: str, scores: Floats, total_weight: float) -> Floats:
-        """Return an agent's votes as the first one hears them: in whole levels. Its own do not travel."""
+        """Return an agent's votes as the initiator gets them: in whole levels, except its own, which are not sent."""
         if name == check_agents(self.agents)[0][0] or len(self.classes_) == 1:
             return scores
         return votes_of(self._plan().make_method().told_votes(scores, total_weight))
 
     def _own_numbers_of(self, X: Any) -> Floats | None:
-        """Return the initiator's own columns of a table as numbers, where it is there."""
+        """Return the initiator's columns of a table as numbers; None if it is absent, or no combination was learned."""
         initiator = None if self.combination_ is None else self.combination_.initiator
         if initiator not in self.columns_:
             return None
@@ -292,12 +292,12 @@ class VotesMixin:
         return {name: None if labels else rows_held(self._rows_of(name, X)) for name, labels in alone.items()}
 
     def _rows_of(self, name: str, X: Any) -> Any:
-        """Return an agent's columns of a table as its learner takes them: as they are, or read for it."""
+        """Return an agent's columns of a table, prepared if its learner needs that."""
         own = take_columns(X, self.columns_[name])
         return self._prepared[name].rows(own) if name in self._prepared else own
 
     def _add_prior_where_nobody_votes(self, own: dict[str, Floats], present: dict[str, Bools | None]) -> None:
-        """Let the first agent answer with the shares of the classes where every agent abstains."""
+        """Where every agent abstains, add the shares of the classes to the votes of the first agent, in place."""
         masks = [held for held in present.values() if held is not None]
         if len(masks) < len(present) or len(self.classes_) == 1 or not self.contributions_:
             return
@@ -305,7 +305,7 @@ class VotesMixin:
         next(iter(own.values()))[nobody] += votes.scores_of(self.class_prior_[np.newaxis, :])
 
     def _staged(self, X: Any) -> Iterator[tuple[dict[str, Floats], dict[str, Floats], int]]:
-        """Yield the agents' shares of the decision after each round, their own votes, and how many have voted."""
+        """Yield, after each round, the agents' shares of the decision, their own votes, and how many agents vote."""
         check_is_fitted(self)
         X = self._check_table(X, reset=False)
         shape = _num_samples(X), len(self.classes_)
@@ -328,12 +328,12 @@ class VotesMixin:
             yield self._stage(round, heard, weights, X), heard, sum(weight > 0.0 for weight in weights.values())
 
     def _add_next(self, answers: Iterator[tuple[KeptModel, Said]], scores: Floats, rows: Any) -> float:
-        """Add an agent's next model's votes to the scores of the samples that it holds, and return its weight."""
+        """Add the votes of an agent's next model to its scores, and return the model's weight (1.0 without rows)."""
         if isinstance(rows, slice):
             kept, said = next(answers)
             add_answers(scores, said, kept.model_weight)
             return kept.model_weight
-        if len(rows) == 0:  # no rows to ask its models about
+        if len(rows) == 0:  # the agent holds none of these samples
             return 1.0
         kept, said = next(answers)
         own = scores[rows]
@@ -342,7 +342,7 @@ class VotesMixin:
         return kept.model_weight
 
     def _stage(self, round: int, scores: dict[str, Floats], weights: dict[str, float], X: Any) -> dict[str, Floats]:
-        """Return the shares of the decision after a round: the votes so far, or what was learned of them then."""
+        """Return the agents' shares of the decision after a round, by the combination learned after it, if any."""
         if self.combination_ is None:
             shares = self._combined(scores, weights)
         elif round == self.n_rounds_:
@@ -373,7 +373,7 @@ class VotesMixin:
     def _said(self, shares: dict[str, Floats], own: dict[str, Floats], n_voting: int) -> Floats:
         """Return the class probabilities, from the agents' shares of the decision.
 
-        Where the initiator has labels alone and no helper speaks, by their own votes, they are the labels' shares.
+        If the initiator has labels alone, they are the shares of the classes on samples on which no helper votes.
         """
         said = self._probabilities(_sum(shares), n_voting)
         if self._label_only and len(self.classes_) > 1:

@@ -1,5 +1,5 @@
-"""What judges a result: metrics, differences with their intervals, calibration, and shares of who helped.
+"""Judge a result: metrics, differences with their intervals, calibration, and each helper's share of the gain.
 
-Arrays in, figures out: it knows no run, no message and no agent but by name. What comes back are frozen dataclasses of
-plain numbers, which become JSON by :func:`dataclasses.asdict`.
+The functions turn arrays into figures. They use no runs and no messages, and know agents only by name. They return
+frozen dataclasses of plain numbers, which :func:`dataclasses.asdict` prepares for JSON.
 """

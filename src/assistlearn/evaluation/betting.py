@@ -1,19 +1,19 @@
-r"""An interval for a mean that holds at any time you stop to look, by betting.
+r"""An interval for a mean, found by betting. It stays valid however often you look.
 
-Somebody bets against a candidate mean :math:`m` of variables in [0, 1]: before every value a share :math:`l` of the
-capital is put on "it will be above", at odds that are fair if :math:`m` is the mean. After the values
+To test a candidate mean :math:`m` of values in [0, 1], somebody bets that the values are above it. Before every value a
+share :math:`l` of the capital is bet, at odds that are fair if :math:`m` is the mean. After the values
 :math:`x_1, \dots, x_n` a capital of 1 has become
 
 .. math:: K_n(m) = \prod_{i \le n} \Bigl(1 - l + l \, \frac{x_i}{m}\Bigr).
 
 If :math:`m` is the mean, this is a fair game, and the chance that the capital *ever* reaches :math:`1 / \alpha` is at
-most :math:`\alpha` (Ville's inequality). So a candidate against which it was reached can be left out for good, and one
-may look after every value. This is the capital of Waudby-Smith and Ramdas (2023), with the capital spread over many
-bets at the beginning in place of a bet that is changed on the way: there is nothing to tune, and the order of the
-values does not matter.
+most :math:`\alpha` (Ville's inequality). So a candidate is excluded for good once the capital reaches this value, and
+you may look after every value. This is the method of Waudby-Smith and Ramdas (2023), except that the capital is divided
+among many bets at the beginning. Their single bet changes on the way. So here there is nothing to tune, and the order
+of the values does not matter.
 
-The capital falls with :math:`m`. So the candidates that are left out lie below one limit, which is found by halving.
-The upper limit is one less the lower limit of :math:`1 - x`.
+The capital falls as :math:`m` rises. So all excluded candidates lie below one limit, which is found by bisection. The
+upper limit is one minus the lower limit of :math:`1 - x`.
 """
 
 from __future__ import annotations
@@ -29,43 +29,43 @@ Side: TypeAlias = Literal["both", "lower", "upper"]
 
 N_BETS = 32
 BETS: Floats = (np.arange(1, N_BETS + 1) / (N_BETS + 1)) ** 2
-"""The shares of the capital that are put on "above", each with an equal part of it. Squares, so that many are small:
-small differences need small bets. They are no setting: none has looked at data."""
+"""The shares that are bet. Each gets an equal part of the capital. They are squares, so that many are small: small
+differences need small bets. They are not a setting, and were not chosen by looking at data."""
 
 HALVINGS = 32
-"""How often the place of a limit is halved: it is exact to 3e-10 of the range, and never too tight."""
+"""How many steps the bisection takes: the limit is then exact to 3e-10 of the range, and never too tight."""
 
 NOTHING = 1e-12
-"""A mean of the values below this is not told from none: no limit is looked for."""
+"""A mean of the values up to this counts as zero: no limit is searched for."""
 
 
 class MeanLimits(NamedTuple):
-    """An interval: the least and the greatest mean that is not left out."""
+    """An interval: the smallest and the largest mean that are not excluded."""
 
     lower: float
     upper: float
 
 
 class ConfidenceSequence:
-    """Limits of a mean that hold at all times together, with probability ``1 - alpha``.
+    """Limits of a mean. With probability ``1 - alpha``, the mean is within them at all times.
 
     Parameters
     ----------
     alpha : float
-        The chance that the mean is ever outside, at the most.
+        The largest chance that the mean is ever outside the limits.
     low, high : float
-        What the values lie between.
+        The smallest and the largest possible value.
     side : {"both", "lower", "upper"}
         Which limits are wanted. For both, each has half of ``alpha``.
 
     Attributes
     ----------
     n : int
-        How many values were heard.
+        The number of values so far.
     mean : float
-        Their mean; not a number before the first.
+        Their mean; not a number before the first value.
     limits : MeanLimits
-        What is left after every look so far: they never get wider.
+        The limits after all values so far. They never get wider.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class ConfidenceSequence:
 
     @property
     def n(self) -> int:
-        """How many values were heard."""
+        """The number of values so far."""
         return int(self._counts.sum())
 
     @property
@@ -100,13 +100,13 @@ class ConfidenceSequence:
 
     @property
     def limits(self) -> MeanLimits:
-        """The limits after every look so far."""
+        """The limits after all values so far."""
         return MeanLimits(self._low + self._range * self._lower, self._low + self._range * self._upper)
 
     def hear(self, values: Floats) -> MeanLimits:
-        """Take values in, and return the limits; where one looks is for the caller to choose, at any time."""
+        """Add values, and return the new limits. They are valid whenever the caller decides to stop."""
         scaled = (np.asarray(values, dtype=np.float64) - self._low) / self._range
-        if not np.all((scaled >= 0.0) & (scaled <= 1.0)):  # not a number is outside, too
+        if not np.all((scaled >= 0.0) & (scaled <= 1.0)):  # also refuses what is not a number
             raise SettingsError(f"Values must lie between {self._low} and {self._low + self._range}.")
         every, counts = np.append(self._values, scaled), np.append(self._counts, np.ones(len(scaled)))
         self._values, place = np.unique(every, return_inverse=True)
@@ -120,23 +120,23 @@ class ConfidenceSequence:
 
 
 def lower_limit(values: Floats, counts: Floats, log_threshold: float, least: float = 0.0) -> float:
-    """Return the greatest candidate mean against which the capital has reached a threshold.
+    """Return the largest candidate mean that is excluded: against it, the capital has reached a threshold.
 
     Parameters
     ----------
     values : ndarray of shape (n_values,)
-        Between 0 and 1.
+        The different values, between 0 and 1.
     counts : ndarray of shape (n_values,)
-        How often each was seen.
+        How often each value was seen.
     log_threshold : float
-        The logarithm of the capital that leaves a candidate out.
+        The logarithm of the capital that excludes a candidate.
     least : float
-        Candidates below are out already; it is returned where no more are.
+        Candidates up to this are already excluded. It is returned if no others are.
     """
     greatest = float(values @ counts / counts.sum()) if len(values) else 0.0
     if greatest <= max(least, NOTHING) or (least > 0.0 and log_capital(values, counts, least) < log_threshold):
         return least
-    out, left = least, greatest  # against the mean of the values themselves nothing is won
+    out, left = least, greatest  # the mean of the values itself is never excluded
     for _ in range(HALVINGS):
         middle = 0.5 * (out + left)
         if log_capital(values, counts, middle) >= log_threshold:
@@ -147,7 +147,7 @@ def lower_limit(values: Floats, counts: Floats, log_threshold: float, least: flo
 
 
 def log_capital(values: Floats, counts: Floats, candidate: float) -> float:
-    """Return the logarithm of what a capital of 1 has become by bets that the mean lies above a candidate.
+    """Return the logarithm of the capital after bets that the mean is above a candidate. It was 1 at first.
 
     >>> round(float(np.exp(log_capital(np.array([0.5]), np.array([7.0]), 0.5))), 12)
     1.0

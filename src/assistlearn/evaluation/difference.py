@@ -14,13 +14,13 @@ from assistlearn.evaluation.metrics import METRICS, Answers, Metric, answers_of
 from assistlearn.evaluation.resampling import resampled
 
 LEVEL = 0.95
-"""How often an interval is to hold the true difference."""
+"""How often an interval should contain the true difference."""
 
 ADDED = 0.5
-"""Pairs that are added to each of the four kinds of pairs of answers, right or wrong (Agresti and Min, 2005)."""
+"""How many pairs are added to each of the four kinds of pairs of right or wrong answers (Agresti and Min, 2005)."""
 
 LEAST = float(np.finfo(np.float64).eps)
-"""What a class is taken for at the least, as in scikit-learn's log loss."""
+"""The smallest probability that counts: a smaller one is raised to it, as in scikit-learn's log loss."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ def differences(
 ) -> dict[str, Difference | None]:
     """Return, for every metric, by how much the assisted answers differ from those alone, on the same samples.
 
-    Accuracy, log loss and Brier score are means over samples; their intervals are those of the mean of the samples'
-    own differences. For accuracy half a pair of each kind is added first, so that a few samples without a
-    disagreement do not pass for certainty. The other metrics are computed anew on samples that are drawn with
-    replacement, in pairs and class by class.
+    Accuracy, log loss and Brier score are means over samples. Their intervals follow from the difference on each
+    sample. For accuracy half a pair of each kind is added first: without this, a few samples without a disagreement
+    would look like certainty. The other metrics are computed again on samples that are drawn with replacement, class by
+    class. Both sets of answers get the same draws.
 
     Parameters
     ----------
@@ -64,11 +64,11 @@ def differences(
     assisted, alone : array of shape (n_samples, n_classes)
         Class probabilities.
     weights : array of shape (n_samples,), optional
-        Of the samples; equal by default.
+        The weights of the samples; equal by default.
     predicted : pair of arrays of int, optional
-        The classes that are answered, assisted and alone; the likeliest by default.
+        The predicted classes, assisted and alone; the likeliest by default.
     seed : int
-        Of the samples that are drawn.
+        The seed of the draws.
     only : sequence of str
         Which metrics; all by default.
 
@@ -133,7 +133,7 @@ def _interval_of_mean(name: str, one: Answers, other: Answers) -> tuple[float, f
 def _interval_of_shares(each: Floats, weights: Floats) -> tuple[float, float]:
     """Return the interval of Agresti and Min (2005) for the difference of two shares of the same samples.
 
-    An added pair weighs what a sample weighs on average, by its weight.
+    An added pair has the mean weight of a sample, where samples count by their weight.
     """
     size = float((weights**2).sum() / weights.sum())
     kinds = np.array([1.0, -1.0, 0.0, 0.0])
@@ -163,4 +163,4 @@ def _briers(answers: Answers) -> Floats:
 
 
 _MEANS = {"accuracy": _right, "log_loss": log_losses, "brier": _briers}
-"""The metrics that are means, and what they are means of."""
+"""The metrics that are means over samples, and the functions that return the value of every sample."""

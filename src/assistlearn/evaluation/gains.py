@@ -1,4 +1,4 @@
-"""What assistance gains, question by question, as samples are opened: by all helpers together, and by each."""
+"""Find out what all helpers together gain, and what each of them gains, while a pilot opens samples."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from assistlearn.evaluation.terms import Terms, greatest
 WorthAnswer: TypeAlias = Literal["yes", "no", "undecided"]
 
 LOSS_WORDS = {"zero-one": "error rate", "log": "log loss"}
-"""What the losses are called."""
+"""The names of the losses in texts."""
 
 
 class Look(NamedTuple):
-    """How it stood after so many opened samples: the mean gain, and its limits."""
+    """The mean gain and its limits after ``n_opened`` opened samples."""
 
     n_opened: int
     mean: float
@@ -34,13 +34,13 @@ class Gain:
     Attributes
     ----------
     helpers : tuple of str
-        Whose help it is.
+        The helpers whose gain this is.
     answer : {"yes", "no", "undecided"}
         Whether the gain is as large as was asked for.
     mean : float
         How much lower the loss was with their help, on average over the opened samples.
     lower, upper : float
-        The limits of the gain for samples like these. They hold at all times together.
+        The limits of the gain for samples like these. They are valid however often you look.
     alpha : float
         The largest chance that the limits do not hold.
     path : tuple of Look
@@ -56,12 +56,12 @@ class Gain:
     path: tuple[Look, ...] = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values; the path as lists."""
+        """Return the gain as plain values, with the path as lists."""
         return asdict(self) | {"helpers": list(self.helpers), "path": [list(look) for look in self.path]}
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Gain:
-        """Return what :meth:`to_dict` gave; further facts are passed over."""
+        """Return a gain from the values of :meth:`to_dict`. Other values are ignored."""
         own = {each.name: facts[each.name] for each in fields(cls)}
         return cls(**own | {"helpers": tuple(own["helpers"]), "path": tuple(Look(*look) for look in own["path"])})
 
@@ -77,13 +77,13 @@ class Worth:
     helpers : mapping of str to Gain
         The gain of each helper alone with the initiator.
     terms : Terms
-        The question.
+        The question that the pilot answers.
     n_training, n_opened, n_closed : int
         How many samples were trained on, were opened, and stayed closed.
     loss_alone, loss_assisted : float
         The mean loss on the opened samples.
     n_bytes : mapping of str to int, or None
-        What was exchanged with each helper; None where all were in one process.
+        How many bytes were exchanged with each helper; None if all agents were in one process.
     alone_by_labels : bool
         Whether the initiator has labels and no features: alone it answers the most frequent class, with the shares of
         the labels as probabilities.
@@ -121,7 +121,7 @@ class Worth:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the result of the pilot as plain values."""
         facts = {name: getattr(self, name) for name in ("n_training", "n_opened", "n_closed")}
         facts |= {"loss_alone": self.loss_alone, "loss_assisted": self.loss_assisted}
         each = {name: gain.to_dict() for name, gain in self.helpers.items()}
@@ -132,7 +132,7 @@ class Worth:
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Worth:
-        """Return what :meth:`to_dict` gave."""
+        """Return the result of a pilot from the values of :meth:`to_dict`."""
         each = {name: Gain.from_dict(gain) for name, gain in facts["each"].items()}
         names = ("n_training", "n_opened", "n_closed", "loss_alone", "loss_assisted", "n_bytes")
         counts = (facts[name] for name in names)
@@ -142,22 +142,22 @@ class Worth:
 
 
 class Weighing:
-    """Takes in the losses of opened samples, a block at a time, and says how the questions stand.
+    """Collects the losses of opened samples, block by block, and answers the questions of a pilot.
 
-    Half of alpha is for all helpers together, and the other half is shared by the questions about each of them. Where
-    there is one helper, that is one question, with all of it.
+    Half of alpha is for the question about all helpers together. The questions about each helper share the other half.
+    With a single helper there is one question, which gets all of alpha.
 
     Parameters
     ----------
     terms : Terms
-        What is asked.
+        The question that the pilot answers.
     helpers : sequence of str
-        Their names.
+        The helpers' names.
 
     Attributes
     ----------
     sets : list of tuple of str
-        Whose help each question is about: all of them first.
+        The helpers that each question is about. The first question is about all of them.
 
     Examples
     --------
@@ -187,17 +187,17 @@ class Weighing:
 
     @property
     def answered(self) -> bool:
-        """Whether there is nothing more to open samples for."""
+        """Whether there is an answer to every question for which samples are opened."""
         asked = self._questions if self.terms.each_helper else self._questions[:1]
         return all(question.answer != "undecided" for question in asked)
 
     def hear(self, losses: Floats) -> None:
-        """Take in the losses of a block.
+        """Add the losses of a block of samples.
 
         Parameters
         ----------
         losses : ndarray of shape (1 + len(sets), n)
-            Of the initiator alone, and with the help of each of the sets.
+            The losses of the initiator alone, then those with the help of each set.
         """
         alone, *helped = losses
         for question, loss in zip(self._questions, helped, strict=True):
@@ -205,20 +205,20 @@ class Weighing:
         self._sum += losses[:2].sum(axis=1)
 
     def gains(self) -> list[Gain]:
-        """Return how each of the questions stands."""
+        """Return the present answer to each question, with the gain and its limits."""
         return [question.gain() for question in self._questions]
 
     def worth(
         self, n_training: int, n_pool: int, n_bytes: Mapping[str, int] | None = None, alone_by_labels: bool = False
     ) -> Worth:
-        """Return what was found.
+        """Return the result of the pilot.
 
         Parameters
         ----------
         n_training, n_pool : int
             How many samples were trained on, and how many might have been opened.
         n_bytes : mapping of str to int, optional
-            What was exchanged with each helper.
+            How many bytes were exchanged with each helper.
         alone_by_labels : bool, default=False
             Whether the initiator has labels alone.
         """

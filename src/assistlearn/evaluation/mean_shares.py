@@ -1,4 +1,4 @@
-"""Shares averaged over several runs, so that the chance of who spoke first evens out."""
+"""Average shares over several runs, so that it matters less which agent was the first by chance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of how good answers are, by name; scikit-learn computes them from class codes and class probabilities."""
+"""Metrics that say how good answers are. scikit-learn computes them from class codes and class probabilities."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assistlearn.core.votes import Codes, winners
 
 @dataclass(frozen=True)
 class Answers:
-    """What is judged, without samples of no weight.
+    """The answers to judge, without samples of weight zero.
 
     Attributes
     ----------
@@ -25,9 +25,9 @@ class Answers:
     probabilities : array of shape (n_samples, n_classes)
         How likely each class is said to be.
     predicted : array of int
-        The classes that are answered.
+        The predicted classes.
     weights : array
-        Of the samples.
+        The weights of the samples.
     """
 
     codes: Codes
@@ -53,17 +53,17 @@ class Metric:
     Attributes
     ----------
     name : str
-        What users call it.
+        Its name in settings and results.
     title : str
-        What it is called in a text.
+        Its name in a text.
     larger_is_better : bool
-        Which direction is better.
+        Whether a larger figure is better.
     compute : callable
-        Returns it, given :class:`Answers`.
+        Returns the figure, given :class:`Answers`.
     needs_every_class : bool
-        Whether it is defined only where every class occurs among the samples.
+        Whether it is defined only if every class occurs among the samples.
     of_probabilities : bool
-        Whether it judges probabilities as such, and not just their order.
+        Whether it judges the probabilities themselves, and not only their order.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Metric:
         return self.compute(answers) if self.is_defined(answers) else None
 
     def is_defined(self, answers: Answers) -> bool:
-        """Return whether there are samples, two classes, and, where it needs them, some of each class."""
+        """Return whether there are samples, two classes or more and, if the metric needs it, samples of every class."""
         least = answers.n_classes if self.needs_every_class else 1
         return answers.n_classes > 1 and len(answers.occurring) >= least
 
@@ -94,7 +94,7 @@ class Metric:
 def answers_of(
     codes: Codes, probabilities: Floats, weights: Floats | None = None, predicted: Codes | None = None
 ) -> Answers:
-    """Return what is judged: rows sum to one, samples of no weight are gone, and every class has its answer."""
+    """Return the answers to judge, without samples of weight zero. Their probabilities are scaled to sum to one."""
     counts = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
     chosen = winners(probabilities) if predicted is None else np.asarray(predicted)
     rows = counts > 0.0
@@ -114,14 +114,14 @@ def measure(
     probabilities : array of shape (n_samples, n_classes)
         How likely each class is said to be.
     weights : array of shape (n_samples,), optional
-        Of the samples; equal by default.
+        The weights of the samples; equal by default.
     predicted : array of int of shape (n_samples,), optional
-        The classes that are answered; the likeliest by default.
+        The predicted classes; the likeliest by default.
 
     Returns
     -------
     figures : dict of str to float or None
-        None where a metric is not defined: without samples, or, for some, where a class does not occur.
+        None if a metric is not defined: there are no samples or, for some metrics, a class does not occur.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def _accuracy(answers: Answers) -> float:
 
 
 def _balanced_accuracy(answers: Answers) -> float:
-    """Return the mean recall of the classes that occur; ``balanced_accuracy_score`` warns where others are answered."""
+    """Return the mean recall of the classes that occur. ``balanced_accuracy_score`` warns if others are predicted."""
     return float(
         metrics.recall_score(
             answers.codes,

@@ -13,13 +13,13 @@ from assistlearn.errors import SettingsError
 from assistlearn.evaluation.terms import Terms
 
 MOST_TRAINING = 5_000
-"""Samples that are trained on at the most, where a share is asked for."""
+"""The largest number of samples to train on, if ``train_size`` is a share."""
 
 MOST_OPENED = 10_000
-"""Samples that are opened at the most."""
+"""The largest number of samples that are opened."""
 
 STREAM = 5
-"""Which of the streams of chance that follow from a seed is the pilot's; the others are those of the run."""
+"""The number of the pilot's stream of random numbers. A seed has several streams; the others belong to the run."""
 
 
 def drawn(terms: Terms, labels: Codes, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -30,11 +30,11 @@ def drawn(terms: Terms, labels: Codes, seed: int) -> tuple[NDArray[np.intp], NDA
     Parameters
     ----------
     terms : Terms
-        How many to train on.
+        Their ``train_size`` says how many samples to train on.
     labels : ndarray of shape (n,)
         The samples' labels, of any kind. Every class must be among those to train on.
     seed : int
-        Where chance comes from.
+        The seed of the draw.
 
     Examples
     --------

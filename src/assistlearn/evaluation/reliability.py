@@ -11,20 +11,20 @@ from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.votes import Codes
 
 MOST_GROUPS = 10
-"""How many groups of answers there are at the most."""
+"""The largest number of groups of answers."""
 
 FEWEST = 20
-"""A group has so many answers at the least, where there are as many: fewer say nothing about a share."""
+"""The smallest mean number of answers in a group: fewer answers say too little about a share."""
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """Answers that are said to be about equally sure.
+    """A group of answers that claim to be about equally sure.
 
     Attributes
     ----------
     n_samples : int
-        How many.
+        The number of answers.
     said : float
         The mean probability of the class that was answered.
     right : float
@@ -61,14 +61,14 @@ def reliability(
     probabilities : array of shape (n_samples, n_classes)
         How likely each class is said to be.
     predicted : array of int of shape (n_samples,)
-        The classes that are answered.
+        The predicted classes.
     weights : array of shape (n_samples,), optional
-        Of the samples; those of no weight do not count.
+        The weights of the samples; equal by default. Samples of weight zero do not count.
 
     Returns
     -------
     groups : tuple of Reliability
-        Answers of the same sureness are never parted, so that groups may be fewer.
+        Answers that are equally sure are always in the same group, so there may be fewer groups.
 
     Examples
     --------

@@ -94,12 +94,12 @@ def compare(codes: Codes, assisted: Decided, alone: Decided, weights: Floats | N
 
 
 def _likely(decided: Decided) -> Floats:
-    """Return the probabilities that are told: calibrated ones where there are such."""
+    """Return the probabilities that users see: the calibrated ones, if there are any."""
     return decided.probabilities if decided.calibrated is None else decided.calibrated
 
 
 def _figures(decided: Decided, judge: Callable[[Floats], dict[str, Any]]) -> dict[str, Any]:
-    """Return figures of calibrated probabilities, and of others where samples are ranked."""
+    """Return the metrics: of calibrated probabilities if a metric judges these, of the other ones otherwise."""
     found = judge(decided.probabilities)
     if decided.calibrated is None:
         return found

@@ -1,4 +1,4 @@
-"""Metrics on samples that are drawn anew many times, class by class, the same ones for both of two sets of answers."""
+"""Compare the metrics of two sets of answers on many draws of the same samples, with replacement and class by class."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.evaluation.metrics import Answers
 
 DRAWS, LEAST_DRAWS = 1000, 200
-"""How often samples are drawn: where they are few, and at the least."""
+"""The largest and the smallest number of draws. The more samples there are, the fewer draws."""
 
 MOST_CELLS = 4e6
-"""Samples times draws times classes against the rest that are computed in a second or so."""
+"""Samples times draws times curves that take about a second. With more than two classes, each class has a curve."""
 
 BLOCK = 20
-"""Draws that are in memory at a time."""
+"""The number of draws in memory at a time."""
 
 
 def resampled(one: Answers, other: Answers, names: Sequence[str], seed: int) -> dict[str, Floats]:
-    """Return the differences of each metric over the draws.
+    """Return the difference of each metric between two sets of answers, in every draw.
 
-    Every draw has as many samples of each class as there are.
+    Every draw has as many samples of each class as the original samples.
 
     Parameters
     ----------
     one, other : Answers
-        On the same samples.
+        Two sets of answers on the same samples.
     names : sequence of str
-        Of ``balanced_accuracy``, ``roc_auc`` and ``average_precision``.
+        Some of ``balanced_accuracy``, ``roc_auc`` and ``average_precision``.
     seed : int
-        Of the draws.
+        The seed of the draws.
     """
     first, second = _Drawn(one), _Drawn(other)
     found: dict[str, list[Floats]] = {name: [] for name in names}
@@ -66,7 +66,7 @@ class _Drawn:
     Parameters
     ----------
     answers : Answers
-        Of all samples.
+        The answers about all samples.
     """
 
     def __init__(self, answers: Answers) -> None:
@@ -103,7 +103,7 @@ class _Ranked:
     scores : array of shape (n_samples,)
         How likely a sample is said to be of the class.
     positive : array of bool of shape (n_samples,)
-        Whether it is.
+        Whether the sample is of the class.
     """
 
     def __init__(self, scores: Floats, positive: Bools) -> None:
@@ -113,7 +113,7 @@ class _Ranked:
         self._positive = positive[self._order]
 
     def sums(self, counts: Floats) -> tuple[Floats, Floats]:
-        """Return the weights of the positive and of all samples down to each score, draws x different scores."""
+        """Return the weight of the positive samples, and of all samples, down to each score (draws x scores)."""
         ranked = counts[:, self._order]
         positive = np.cumsum(ranked * self._positive, axis=1)
         every = np.cumsum(ranked, axis=1, out=ranked)

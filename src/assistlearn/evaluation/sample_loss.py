@@ -1,4 +1,4 @@
-"""The loss of a decision on each sample, bounded: wrong or right, or the logarithm of a clipped probability."""
+"""The bounded loss of a decision on each sample: zero-one loss, or log loss with a clipped probability."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def losses(loss: SampleLoss, codes: Codes, decided: Codes, probabilities: Floats
     Parameters
     ----------
     loss : {"zero-one", "log"}
-        Which.
+        The kind of loss.
     codes : ndarray of shape (n,)
         The true class codes.
     decided : ndarray of shape (n,)
-        Those that were decided for.
+        The predicted class codes.
     probabilities : ndarray of shape (n, K)
-        Those of each class.
+        The class probabilities.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-r"""Calibrated probabilities: scores are rescaled so that they are right as often as they say.
+r"""Calibrate probabilities: rescale scores so that answers are right as often as they say.
 
 Each class has a factor and an offset, :math:`p \propto \exp(a_k f_k + b_k)`, fitted to scores of samples that no model
-has seen. With more than two classes :mod:`assistlearn.evaluation.sureness` then puts right how sure the winner is. The
-class with the most votes stays the likeliest: no other may come above it. One temperature for all classes was worse:
-some classes are answered too boldly, others too shyly (``bench/calibration``).
+has seen. With more than two classes :mod:`assistlearn.evaluation.sureness` then corrects how sure the winner is. The
+class with the most votes stays the likeliest: no other class may become likelier. One temperature for all classes was
+worse: answers are too sure for some classes, and not sure enough for others (``bench/calibration``).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from assistlearn.core.votes import Codes, winners
 from assistlearn.evaluation.sureness import UNCHANGED, fit_sureness, lowering, odds_and_lead
 
 FLAT = 1.0
-"""Samples that count beside the real ones, and are of every class alike: they keep probabilities away from 0 and 1."""
+"""The weight of artificial samples, which belong to all classes equally. They keep probabilities away from 0 and 1."""
 
 PULL_TO_FORMULA, PULL_TOGETHER, PULL_TO_ZERO = 0.1, 1.0, 1.0
 """Penalties: on the common factor's distance from the method's own formula, on the logarithms of the classes' own
-factors, and on offsets. Few samples change little by them."""
+factors, and on offsets. With few samples, they keep the changes small."""
 
 BEHIND = 1e-12
-"""How far, in the exponent, another class stays behind the winner at the least."""
+"""The smallest distance, in the exponent, of another class behind the winner."""
 
 HOLDOUT, OUT_OF_FOLD = "hold-out samples", "out-of-fold scores"
 """What a calibration may be fitted to."""
@@ -34,20 +34,20 @@ HOLDOUT, OUT_OF_FOLD = "hold-out samples", "out-of-fold scores"
 
 @dataclass(frozen=True)
 class ScoreCalibration:
-    """What makes probabilities of the sum of all votes.
+    """Turns the sum of all votes into probabilities.
 
     Attributes
     ----------
     factors : tuple of float
-        What the score of each class is multiplied by; positive.
+        The factor by which the score of each class is multiplied; positive.
     offsets : tuple of float
-        What is added to it then.
+        The offset that is then added to the score of each class.
     fitted_to : str
-        Which scores: :data:`HOLDOUT` or :data:`OUT_OF_FOLD`.
+        The scores that it was fitted to: :data:`HOLDOUT` or :data:`OUT_OF_FOLD`.
     n_samples : int
-        How many.
+        The number of samples that it was fitted to.
     sureness : tuple of float
-        What is changed of how sure the winner is then, as in :func:`~assistlearn.evaluation.sureness.lowering`.
+        The correction of how sure the winner is, for :func:`~assistlearn.evaluation.sureness.lowering`.
     """
 
     factors: tuple[float, ...]
@@ -58,7 +58,7 @@ class ScoreCalibration:
 
     @classmethod
     def from_json(cls, kept: dict[str, Any] | None) -> ScoreCalibration | None:
-        """Return the calibration that :func:`dataclasses.asdict` made these values of; None for None."""
+        """Return the calibration from the values that :func:`dataclasses.asdict` made of it; None for None."""
         if kept is None:
             return None
         factors, offsets = tuple(map(float, kept["factors"])), tuple(map(float, kept["offsets"]))
@@ -86,19 +86,19 @@ class ScoreCalibration:
         return said
 
     def exponents(self, total: Floats) -> Floats:
-        """Return what the probabilities are exponentials of, before the winner is held above all others."""
+        """Return the logarithms of the probabilities, up to a constant, before the winner is kept above all others."""
         found: Floats = total * np.array(self.factors) + np.array(self.offsets)
         return found
 
     def _behind(self, total: Floats) -> Floats:
-        """Return the exponents relative to the winner's, which nobody comes above."""
+        """Return the exponents relative to the winner's. No other class may exceed the winner."""
         found = self.exponents(total)
         found -= found[np.arange(len(total)), winners(total)][:, np.newaxis]
         return _hold(found, total)
 
 
 def _hold(behind: Floats, total: Floats) -> Floats:
-    """Let the class with the most votes stay the likeliest; in place."""
+    """Keep the class with the most votes the likeliest, in place."""
     np.minimum(behind, -BEHIND, out=behind)
     behind[np.arange(len(total)), winners(total)] = 0.0
     return behind
@@ -107,7 +107,7 @@ def _hold(behind: Floats, total: Floats) -> Floats:
 def fit_calibration(
     total: Floats, codes: Codes, weights: Floats | None = None, *, fitted_to: str = HOLDOUT
 ) -> ScoreCalibration:
-    """Return the calibration that makes these samples' classes likely, with little change where they are few.
+    """Return the calibration that makes the true classes of these samples likely. Few samples change little.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def fit_calibration(
     weights : array of shape (n_samples,), optional
         How much each sample counts; equal by default. Uneven weights count as fewer samples.
     fitted_to : str
-        What to call the samples.
+        The kind of scores: :data:`HOLDOUT` or :data:`OUT_OF_FOLD`.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def fit_calibration(
     n_samples, n_classes = total.shape
     counts = np.ones(n_samples) if weights is None else np.asarray(weights, dtype=np.float64)
     if counts.any():
-        counts = counts * (counts.sum() / (counts @ counts))  # as many samples as would tell as much
+        counts = counts * (counts.sum() / (counts @ counts))  # now they sum to the effective sample size
     factors, offsets = _by_class(total, codes, counts)
     found = ScoreCalibration(factors, offsets, fitted_to, n_samples)
     if n_classes == 2 or n_samples < 2:
@@ -146,7 +146,7 @@ def fit_calibration(
 
 def _by_class(total: Floats, codes: Codes, counts: Floats) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return a factor and an offset for each class."""
-    from scipy.optimize import minimize  # `show` reads calibrations, and should start at once
+    from scipy.optimize import minimize  # late, because `show` reads calibrations and must start fast
 
     n_samples, n_classes = total.shape
     size = float(np.abs(total).mean()) or 1.0
@@ -162,19 +162,19 @@ def _by_class(total: Floats, codes: Codes, counts: Floats) -> tuple[tuple[float,
 
 
 MOST_LOG = 30.0
-"""Of the logarithm of a factor, so that nothing overflows on the way."""
+"""The largest absolute value of a factor's logarithm, so that nothing overflows."""
 
 
 @dataclass(frozen=True)
 class _Lesson:
-    """What is minimised: scores, how often each class is the truth, and the formula's own factor's logarithm."""
+    """The loss to minimise. It needs scores, how often each class is the truth, and the log of the formula's factor."""
 
     scores: Floats
     truths: Floats
     formula: float
 
     def loss_and_slope(self, parameters: Floats) -> tuple[float, Floats]:
-        """Return the loss and its slope at a common factor's logarithm, the classes' own, and the offsets."""
+        """Return the loss and its slope, given the logs of the common and the classes' own factors, and the offsets."""
         n_classes = self.scores.shape[1]
         common, own, offsets = parameters[0], parameters[1 : 1 + n_classes], parameters[1 + n_classes :]
         scaled = np.exp(np.clip(common + own, -MOST_LOG, MOST_LOG)) * self.scores
@@ -197,14 +197,14 @@ class _Lesson:
 
 
 def in_words(calibration: ScoreCalibration | None, *, wanted: bool, learned: bool) -> str:
-    """Return what became of probabilities, to follow "probabilities:".
+    """Return whether and how probabilities are calibrated, as words after "probabilities:".
 
     Parameters
     ----------
     calibration : ScoreCalibration or None
-        What a run or an estimator has.
+        The calibration of a run or an estimator.
     wanted : bool
-        Whether the plan asks for one.
+        Whether the plan asks for a calibration.
     learned : bool
         Whether there is a learned combination.
 
@@ -229,7 +229,7 @@ def in_words(calibration: ScoreCalibration | None, *, wanted: bool, learned: boo
 
 
 def _folds(codes: Codes, n_folds: int = 5) -> Iterator[Bools]:
-    """Yield which samples are in each fold. They follow from the order of the samples alone."""
+    """Yield which samples are in each fold. Only the classes and the order of the samples decide."""
     folds = np.empty(len(codes), dtype=np.intp)
     folds[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % n_folds
     for fold in np.unique(folds):
@@ -237,10 +237,10 @@ def _folds(codes: Codes, n_folds: int = 5) -> Iterator[Bools]:
 
 
 def cross_fitted(total: Floats, codes: Codes, weights: Floats | None = None) -> Floats:
-    """Return calibrated probabilities of these very samples, each by a calibration that was not fitted to it.
+    """Return calibrated probabilities of these samples, each by a calibration that was not fitted to that sample.
 
-    They tell honestly how good calibrated probabilities are. Folds have the same share of every class, and follow from
-    the order of the samples alone.
+    So they show honestly how good calibrated probabilities are. Folds have about the same share of every class. Only
+    the classes and the order of the samples decide who is in which fold.
 
     >>> rng = np.random.default_rng(0)
     >>> codes = rng.integers(0, 2, 50)
@@ -257,9 +257,9 @@ def cross_fitted(total: Floats, codes: Codes, weights: Floats | None = None) -> 
 
 
 def expected_calibration_error(codes: Codes, probabilities: Floats, n_bins: int = 15) -> float:
-    """Return by how much, on average, the likeliest class is said to be surer than it is right, or less sure.
+    """Return the mean gap between how sure answers claim to be and how often they are right.
 
-    Samples are put into bins of equal width by how sure the likeliest class is said to be.
+    The answer is the likeliest class. Answers are put into bins of equal width by how sure they claim to be.
 
     >>> expected_calibration_error(np.array([0, 0, 1, 1]), np.array([[0.9, 0.1]] * 4))
     0.4

@@ -1,7 +1,7 @@
 r"""Shapley values of every sample: what each player adds to the value of a set, averaged over all orders of joining.
 
-Values are those of one sample each, so that the spread over samples gives the standard error of their mean. A *table*
-holds values of sets in its rows, and of samples in its columns.
+Every sample has its own value, so that the spread over samples gives the standard error of the mean. A *table* has a
+row for each set and a column for each sample.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from assistlearn.core.ignorance import Bools, Floats
 
 MOST_EXACT = 12
-"""Players up to which every set is looked at: there are 4,096 then."""
+"""The largest number of players for which every set is computed. There are then 4,096 sets."""
 
 PAIRS = 128
-"""Pairs of orders that are drawn where there are more players: an order and its reverse."""
+"""The number of pairs of orders that are drawn if there are more players. A pair is an order and its reverse."""
 
 
 def every_set(n_players: int) -> Bools:
-    """Return all sets, one per row; in row ``s`` is player ``j`` where bit ``j`` of ``s`` is set.
+    """Return all sets, one per row. Row ``s`` contains player ``j`` if bit ``j`` of ``s`` is set.
 
     >>> every_set(2).astype(int)
     array([[0, 0],
@@ -36,7 +36,7 @@ def every_set(n_players: int) -> Bools:
 
 
 def coefficients(n_players: int) -> Floats:
-    r"""Return what to multiply the value of each set with: players x sets, so that ``coefficients @ table`` is it.
+    r"""Return the coefficient of each set, players x sets: ``coefficients @ table`` gives the Shapley values.
 
     A set :math:`S` without :math:`j` comes just before :math:`j` in :math:`|S|! (M - |S| - 1)!` of :math:`M!` orders.
 
@@ -48,14 +48,14 @@ def coefficients(n_players: int) -> Floats:
     sizes = members.sum(axis=1)
     whole = factorial(n_players)
     chances = np.array([factorial(s) * factorial(n_players - s - 1) / whole for s in range(n_players)])
-    joined = np.append(0.0, chances)[sizes]  # the set is what there is after the player has come
+    joined = np.append(0.0, chances)[sizes]  # the player has just joined the set
     before = np.append(chances, 0.0)[sizes]
     found: Floats = np.where(members, joined[:, np.newaxis], -before[:, np.newaxis])
     return found.T
 
 
 def drawn_orders(n_players: int, seed: int, pairs: int = PAIRS) -> NDArray[np.intp]:
-    """Return orders of joining, pair by pair: one that is drawn, and its reverse, which takes out much of the chance.
+    """Return random orders of joining, each followed by its reverse, which makes chance matter less.
 
     >>> drawn_orders(3, seed=0, pairs=1)
     array([[2, 0, 1],
@@ -67,7 +67,7 @@ def drawn_orders(n_players: int, seed: int, pairs: int = PAIRS) -> NDArray[np.in
 
 
 def sets_on_the_way(order: NDArray[np.intp]) -> Iterator[Bools]:
-    """Yield the sets that there are while players join in this order: nobody first, all at last."""
+    """Yield the sets while players join in this order, from the empty set to the set of all."""
     members = np.zeros(len(order), dtype=bool)
     yield members.copy()
     for player in order:

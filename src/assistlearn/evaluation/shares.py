@@ -1,8 +1,8 @@
 """Who helped, and how much: every helper's share of the gain over the initiator alone, on samples with labels.
 
-The value of a set of helpers is how well the initiator does with them, and nobody else: its log loss and its accuracy,
+The value of a set of helpers is how good the initiator's result is with only these helpers: log loss and accuracy,
 sample by sample. A helper's share is its Shapley value: what it adds, averaged over all orders in which helpers may
-join. Beside it stands what is lost if it alone is dropped.
+join. The result also says what is lost if only this helper is dropped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from assistlearn.evaluation.shapley import MOST_EXACT, coefficients, drawn_order
 from assistlearn.evaluation.sums_of_sets import SumsOfSets
 
 Decide = Callable[[frozenset[str]], tuple[Floats, Floats]]
-"""From a set of helpers to what is decided with them: total scores and class probabilities, each ``n x K``."""
+"""Returns the decision with a set of helpers: total scores and class probabilities, each ``n x K``."""
 
 
 @dataclass(frozen=True)
@@ -99,22 +99,22 @@ def shares_of_sum(
     calibration: ScoreCalibration | None = None,
     seed: int = 0,
 ) -> GainShares:
-    """Return the helpers' shares where the decision is the sum of the agents' scores.
+    """Return the helpers' shares, if the decision is the sum of the agents' scores.
 
     Parameters
     ----------
     own : array of shape (n_samples, n_classes)
         The initiator's scores.
     scores : mapping of str to array of shape (n_samples, n_classes)
-        Every helper's.
+        Every helper's scores.
     codes : array of int of shape (n_samples,)
         The true classes.
     weights : array of shape (n_samples,), optional
-        Of the samples; equal by default.
+        The weights of the samples; equal by default.
     calibration : ScoreCalibration, optional
-        What makes probabilities of the sum; by default the formula of :func:`assistlearn.core.votes.probabilities`.
+        Turns the sum into probabilities; by default the formula of :func:`assistlearn.core.votes.probabilities`.
     seed : int
-        Of the orders that are drawn where there are more than :data:`~assistlearn.evaluation.shapley.MOST_EXACT`
+        The seed of the orders that are drawn if there are more than :data:`~assistlearn.evaluation.shapley.MOST_EXACT`
         helpers.
 
     Examples
@@ -139,21 +139,21 @@ def shares_of_sum(
 def shares_of_decisions(
     helpers: Sequence[str], decide: Decide, codes: Codes, weights: Floats | None = None, *, seed: int = 0
 ) -> GainShares:
-    """Return the helpers' shares where a set's decision is whatever ``decide`` makes of it.
+    """Return the helpers' shares, if ``decide`` makes the decision with each set of helpers.
 
     Parameters
     ----------
     helpers : sequence of str
         Their names.
     decide : callable
-        From a set of helpers to total scores and class probabilities, each ``n x K``; the initiator is always in. It
-        is asked once for every set, or for the sets on the way of each order that is drawn.
+        Returns total scores and class probabilities, each ``n x K``, for a set of helpers and the initiator. It is
+        called once for every set or, with many helpers, for the sets along each drawn order.
     codes : array of int of shape (n_samples,)
         The true classes.
     weights : array of shape (n_samples,), optional
-        Of the samples; equal by default.
+        The weights of the samples; equal by default.
     seed : int
-        Of the orders that are drawn where there are many helpers.
+        The seed of the orders that are drawn if there are many helpers.
     """
     counts = _weights(codes, weights)
     found = _PerSample(len(helpers), counts)
@@ -189,7 +189,7 @@ def _all_and_without_each(n_helpers: int) -> Bools:
 
 @dataclass
 class _PerSample:
-    """Shares of every sample, helpers x samples, while they are added up; gains of loss count as positive."""
+    """The shares of every sample, helpers x samples, while they are added up. A lower loss counts as positive."""
 
     n_helpers: int
     weights: Floats
@@ -234,14 +234,14 @@ class _PerSample:
         self.by_order.append(means)
 
     def add_dropped(self, values: Sequence[tuple[Floats, Floats]]) -> None:
-        """Add the values of all helpers together, and of the sets without each."""
+        """Set what is lost without each helper, from the values of the set of all and of each set without one."""
         (loss, right), *without = values
         for helper, (own_loss, own_right) in enumerate(without):
             self.dropped_loss[helper] = own_loss - loss
             self.dropped_right[helper] = right - own_right
 
     def shares(self, helpers: Sequence[str]) -> GainShares:
-        """Return the means over samples."""
+        """Return the shares: means over samples, with standard errors."""
         n_orders = len(self.by_order)
         loss, right = (table / n_orders if n_orders else table for table in (self.loss, self.right))
         chance = self._errors_of_chance()
@@ -265,7 +265,7 @@ class _PerSample:
         return Estimate(mean, float(np.hypot(error, more)))
 
     def _errors_of_chance(self) -> Floats:
-        """Return the standard errors that come from orders being drawn, from pair to pair: of loss and accuracy."""
+        """Return the errors of loss and accuracy that come from drawing orders, by the spread over pairs of orders."""
         if not self.by_order:
             return np.zeros((2, self.n_helpers))
         pairs = np.array(self.by_order).reshape(-1, 2, 2, self.n_helpers).mean(axis=1)

@@ -15,26 +15,26 @@ from assistlearn.evaluation.shapley import coefficients
 from assistlearn.evaluation.sureness import SUREST, UNCHANGED, lowering
 
 CELLS = 2**15
-"""Sets times samples that are in memory at a time: a quarter of a megabyte, which stays in a processor's cache."""
+"""The number of sets times samples in memory at a time: a quarter of a megabyte stays in a processor's cache."""
 
 MOST_LOSS = -float(np.log(LEAST))
 FARTHEST = 40.0
-"""A gap beyond which the loss is at its most anyway."""
+"""The largest gap that is computed. Beyond it, the loss is at its maximum anyway."""
 
 
 class SumsOfSets:
-    """The values of all sets, from how far each class is ahead of the true one.
+    """Computes the values of sets of helpers, from how far each class is ahead of the true one.
 
     Parameters
     ----------
     own : array of shape (n_samples, n_classes)
         The initiator's scores.
     scores : sequence of arrays of shape (n_samples, n_classes)
-        The helpers'.
+        The helpers' scores.
     codes : array of int of shape (n_samples,)
         The true classes.
     calibration : ScoreCalibration or None
-        What makes probabilities of a sum; by default the formula of :func:`assistlearn.core.votes.probabilities`.
+        Turns a sum into probabilities; for None, the formula of :func:`assistlearn.core.votes.probabilities` does.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class SumsOfSets:
         self._most = ties[:, np.newaxis, :]
 
     def add_all(self, loss: Floats, right: Floats, dropped_loss: Floats, dropped_right: Floats) -> None:
-        """Write the exact shares of every sample, and what is lost without each helper (helpers x samples)."""
+        """Write the exact shares, and what is lost without each helper, into these arrays (helpers x samples)."""
         n_helpers = len(self._votes) - 1
         by_set = coefficients(n_helpers)
         without = 2**n_helpers - 1 - 2 ** np.arange(n_helpers)
@@ -72,11 +72,11 @@ class SumsOfSets:
         return self._on_the_way([[0, *(np.flatnonzero(members) + 1)]])[0]
 
     def on_the_way(self, order: NDArray[np.intp]) -> list[tuple[Floats, Floats]]:
-        """Return the values while helpers join in this order, before the first one and after each."""
+        """Return losses and right answers while helpers join in this order: before the first, and after each."""
         return self._on_the_way([[0], *([helper + 1] for helper in order)])
 
     def _on_the_way(self, steps: Sequence[Sequence[int]]) -> list[tuple[Floats, Floats]]:
-        """Return the values after each step, in which some agents join."""
+        """Return losses and right answers after each step. In a step, some agents join."""
         votes = np.zeros_like(self._votes[0])
         exponents = None if self._exponents is None else np.zeros_like(votes)
         found = []
@@ -91,7 +91,7 @@ class SumsOfSets:
         return found
 
     def _judged(self, gaps: Floats, exponents: Floats | None, most: Floats) -> tuple[Floats, Floats]:
-        """Return losses and right answers, sets x samples; the memory of both arguments is used again."""
+        """Return losses and right answers, sets x samples. Overwrites ``gaps`` and ``exponents``."""
         right = _right(gaps, most)
         if exponents is None:
             gaps *= self._factor
@@ -113,7 +113,7 @@ class SumsOfSets:
 
 
 def _right(gaps: Floats, most: Floats) -> Floats:
-    """Return 1.0 where no other class is ahead of the true one, nor an earlier one level with it."""
+    """Return 1.0 where the true class wins: no other class is ahead of it, and no earlier class is equal to it."""
     right: Bools = gaps[0] <= most[0]
     for gap, limit in zip(gaps[1:], most[1:], strict=True):
         right &= gap <= limit
@@ -121,10 +121,10 @@ def _right(gaps: Floats, most: Floats) -> Floats:
 
 
 def _hold_winner(exponents: Floats, gaps: Floats, right: Floats) -> None:
-    """Let no class come above the one with the most votes, as a calibration does; in place.
+    """Keep the class with the most votes the likeliest, as a calibration does; in place.
 
-    Exponents are relative to the true class. Where that has won, the others stay at or below it. Else all, the true one
-    included, stay at or below the winner.
+    Exponents are relative to the true class. Where the true class has won, the others stay at or below it. Elsewhere
+    all classes, the true one included, stay at or below the winner.
     """
     best, top = gaps[0].copy(), exponents[0].copy()
     for gap, exponent in zip(gaps[1:], exponents[1:], strict=True):
@@ -137,12 +137,12 @@ def _hold_winner(exponents: Floats, gaps: Floats, right: Floats) -> None:
 
 
 def _losses(exponents: Floats, right: Floats, sureness: tuple[float, float, float]) -> Floats:
-    """Return the losses once the winner's sureness is corrected; exponents are relative to the true class, and held."""
-    first, second = np.zeros_like(right), np.full_like(right, -np.inf)  # the highest and the next, the true one's 0 too
+    """Return the losses after the correction of the winner's sureness. Exponents are those from _hold_winner."""
+    first, second = np.zeros_like(right), np.full_like(right, -np.inf)  # the two highest; the true class has 0
     for each in exponents:
         np.maximum(second, np.minimum(first, each), out=second)
         np.maximum(first, each, out=first)
-    others = np.exp(-first) - 1.0  # of the true class and the winner
+    others = np.exp(-first) - 1.0  # add the true class, leave out the winner
     for each in exponents:
         others += np.exp(each - first)
     lower = lowering(-np.log(np.maximum(others, np.exp(-SUREST))), first - second, sureness)
@@ -155,7 +155,7 @@ def _losses(exponents: Floats, right: Floats, sureness: tuple[float, float, floa
 
 
 def _hold_winner_of_two(exponents: Floats, right: Floats) -> None:
-    """Do the same for two classes: the other one's exponent is below zero where the true one has won, else above."""
+    """Do the same for two classes: the other class's exponent is at most 0 if the true class won, else at least 0."""
     sign = 1.0 - 2.0 * right
     exponents *= sign
     np.maximum(exponents, 0.0, out=exponents)

@@ -1,9 +1,9 @@
-r"""How sure the likeliest class is, put right once more where there are more than two classes.
+r"""Correct how sure the likeliest class is, if there are more than two classes.
 
-A factor and an offset per class say well which classes are likelier than others, and less well how often the winner is
-right: with 26 classes its chance depends on all the others' scores. So the logarithm of its odds gets a correction
-:math:`b_0 + b_1 z + b_2 d`, where :math:`z` is that logarithm and :math:`d` is how far the second class is behind. The
-other classes keep their proportions.
+A factor and an offset per class say well which classes are likelier than others. They say less well how often the
+winner is right: with 26 classes this depends on the scores of all others. So the logarithm of the winner's odds gets a
+correction :math:`b_0 + b_1 z + b_2 d`, where :math:`z` is that logarithm and :math:`d` is how far the second class is
+behind. The other classes keep their proportions.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import numpy as np
 from assistlearn.core.ignorance import Bools, Floats
 
 PULL_TO_NO_CHANGE = (0.3, 10.0, 10.0)
-"""Penalties on the squares of the three numbers. Few samples change little by them."""
+"""Penalties on the squares of the three numbers. With few samples, they keep the correction small."""
 
 SUREST = 14.0
-"""Odds beyond ``exp(14)`` count as that, so that nobody is corrected by what no sample has shown."""
+"""Larger odds than ``exp(14)`` count as ``exp(14)``: samples cannot show how to correct them further."""
 
 UNCHANGED = (0.0, 0.0, 0.0)
 
 
 def lowering(odds: Floats, lead: Floats, sureness: tuple[float, float, float]) -> Floats:
-    """Return what to take off the exponents of all classes but the winner.
+    """Return what to subtract from the exponents of all classes except the winner.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def lowering(odds: Floats, lead: Floats, sureness: tuple[float, float, float]) -
     lead : array of the same shape
         How far, in the exponent, the second class is behind the winner.
     sureness : tuple of float
-        The correction.
+        The three numbers of the correction.
 
     Examples
     --------
@@ -43,12 +43,12 @@ def lowering(odds: Floats, lead: Floats, sureness: tuple[float, float, float]) -
 
 
 def odds_and_lead(behind: Floats) -> tuple[Floats, Floats]:
-    """Return both for every sample, from exponents relative to the winner's, which are zero for the winner.
+    """Return the winner's log-odds and its lead for every sample, from the exponents relative to the winner's.
 
     >>> odds_and_lead(np.log(np.array([[1.0, 0.25, 0.25]])))
     (array([0.69314718]), array([1.38629436]))
     """
-    others = np.partition(behind, -2, axis=1)[:, :-1]  # all but one of the highest, which is the winner's
+    others = np.partition(behind, -2, axis=1)[:, :-1]  # all but the highest, which is the winner's
     lead = -others[:, -1]
     odds = lead - np.log(np.exp(others + lead[:, np.newaxis]).sum(axis=1))
     return odds, lead
@@ -64,9 +64,9 @@ def fit_sureness(behind: Floats, right: Bools, counts: Floats) -> tuple[float, f
     right : array of bool of shape (n_samples,)
         Where the winner is the true class.
     counts : array of shape (n_samples,)
-        How many samples each one counts for.
+        How much each sample counts.
     """
-    from scipy.optimize import minimize  # `show` reads calibrations, and should start at once
+    from scipy.optimize import minimize  # late, because `show` reads calibrations and must start fast
 
     odds, lead = odds_and_lead(behind)
     seen = np.column_stack([np.ones(len(odds)), np.minimum(odds, SUREST), np.minimum(lead, SUREST)])

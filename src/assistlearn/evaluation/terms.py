@@ -1,4 +1,4 @@
-"""What is asked of a pilot. Light to import, so that the command line can have the same defaults."""
+"""The question that a pilot answers. The module is fast to import: the command line uses the same defaults."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assistlearn.errors import SettingsError
 SampleLoss: TypeAlias = Literal["zero-one", "log"]
 
 CLIP = 0.01
-"""A probability of the true class below this costs no more than this: a loss has to be bounded to be bet on."""
+"""A smaller probability of the true class counts as this one, because bets need a bounded loss."""
 
 
 def greatest(loss: SampleLoss) -> float:
@@ -28,7 +28,7 @@ def greatest(loss: SampleLoss) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """What is asked of a pilot.
+    """The question that a pilot answers.
 
     Attributes
     ----------

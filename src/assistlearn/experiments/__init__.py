@@ -1,1 +1,1 @@
-"""The paper's experiments: settings, seeded replications, results, pictures, and what became of its claims."""
+"""The paper's experiments: settings, seeded replications, results, pictures, and a check of the paper's claims."""

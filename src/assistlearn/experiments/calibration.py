@@ -1,4 +1,4 @@
-"""Choosing what the paper does not say: the candidate whose Single and Oracle come closest to the published ones.
+"""Choose settings that the paper does not state: those whose Single and Oracle come closest to the published curves.
 
 The methods that the paper proposes are not run here, so that nothing can be tuned in their favour.
 """
@@ -22,16 +22,16 @@ SHOWN: tuple[Method, ...] = ("Single", "Oracle")
 
 @dataclass(frozen=True)
 class Trial:
-    """How close a candidate comes.
+    """How close a candidate comes to the published curves.
 
     Attributes
     ----------
     candidate : Candidate
-        What was tried.
+        The settings that were tried.
     away : dict of str to float
         For Single and Oracle, the mean absolute difference from the published curve, over its rounds.
     guides : tuple of str
-        Which of the two count.
+        Which of the two curves count.
     """
 
     candidate: Candidate
@@ -50,7 +50,7 @@ def trials(settings: FigureSettings, folder: str | None = None) -> Iterator[Tria
     Parameters
     ----------
     settings : FigureSettings
-        Of a figure with a ``calibration`` table.
+        The settings of a figure with a ``calibration`` table.
     folder : str, optional
         The data folder.
     """

@@ -1,4 +1,4 @@
-"""What the paper's text claims about a figure, and whether it comes out."""
+"""Check whether our results confirm what the paper's text claims about a figure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOLERANCE = 0.9
 
 
 class ClaimVerdict(StrEnum):
-    """Whether a claim comes out."""
+    """Whether our results confirm a claim."""
 
     HOLDS = "holds"
     IN_PART = "holds in part"
@@ -30,16 +30,16 @@ class ClaimVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class CheckedClaim:
-    """A claim and what became of it.
+    """A claim, and whether our results confirm it.
 
     Attributes
     ----------
     claim : str
         In the paper's words, or close to them.
     verdict : ClaimVerdict
-        Whether it comes out.
+        Whether our results confirm it.
     evidence : str
-        The numbers.
+        The numbers that the verdict follows from.
     """
 
     claim: str
@@ -48,7 +48,7 @@ class CheckedClaim:
 
 
 def checked_claims(result: FigureResult) -> list[CheckedClaim]:
-    """Return what became of every claim about a figure. On a demo of the data nothing can be told."""
+    """Return the verdict on every claim about a figure. With the demo of the data, no claim can be judged."""
     found = [finding for check in _CHECKS for finding in check(result)]
     return [replace(each, verdict=ClaimVerdict.OPEN) for each in found] if result.demo else found
 

@@ -1,4 +1,4 @@
-"""Two methods on the same replications, and whether one is better by more than chance explains."""
+"""Compare two methods on the same replications, and test whether chance explains their difference."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from scipy.stats import ttest_rel
 from assistlearn.core.ignorance import Floats
 
 LEVEL = 0.05
-"""A difference is taken for real where chance alone makes it more rarely than this."""
+"""A difference counts as real if chance alone would cause it with a smaller probability than this."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two methods on the same replications.
+    """How much two methods differ on the same replications.
 
     Attributes
     ----------
     difference : float
         The mean difference in accuracy.
     p : float
-        Of a paired t-test, two-sided; 1 where all differences are equal to zero.
+        The p-value of a two-sided paired t-test; 1 if all differences are zero, or there is only one.
     p_resplit : float, optional
         The same, corrected for replications that split the same samples again and again (Nadeau and Bengio, 2003).
     """
@@ -59,8 +59,8 @@ def compare(first: Floats, second: Floats, resplit: float = 0.0) -> Comparison:
     first, second : ndarray of shape (n_replications,)
         The accuracies.
     resplit : float, default=0.0
-        Where every replication splits the same samples anew, the size of the test part over that of the training part.
-        Such replications share samples, and their spread tells too little; the correction adds this share to one over
+        If every replication splits the same samples again: the size of the test part divided by that of the training
+        part. Such replications share samples, so their spread is too small. The correction adds this ratio to one over
         the number of replications.
 
     Examples

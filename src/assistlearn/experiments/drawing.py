@@ -47,14 +47,14 @@ def draw_curves(ax: Axes, result: FigureResult) -> None:
 
 
 def save_picture(result: FigureResult, *paths: Path, data: str | None = None) -> None:
-    """Draw the figure and write it to files; their endings say in which form.
+    """Draw the figure and write it to files. Their endings decide the formats.
 
     Parameters
     ----------
     result : FigureResult
-        Of the figure.
+        The figure's result.
     *paths : Path
-        Where to.
+        The files to write.
     data : str, optional
         The data folder, for figures that show samples.
     """
@@ -83,7 +83,7 @@ def save_picture(result: FigureResult, *paths: Path, data: str | None = None) ->
 
 
 def _save_png(figure: Any, path: Path) -> None:
-    """Save with few colours: a third of the size, and nothing is lost that an eye sees."""
+    """Save with few colours: the file has a third of the size, and looks the same."""
     from PIL import Image
 
     whole = io.BytesIO()

@@ -1,4 +1,4 @@
-"""The samples of a replication: what is trained on, and what is tested on."""
+"""Draw the samples of a replication: those to train on, and those to test on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def draw(data: Data, seed: int, folder: str | None = None) -> tuple[DataSet, Dat
     data : Blobs, Shared, Pictures or Patients
         Which data, from a figure's settings.
     seed : int
-        Of the replication: the same seed draws the same samples.
+        The seed of the replication. The same seed draws the same samples.
     folder : str, optional
         The data folder.
 
@@ -46,7 +46,7 @@ def draw(data: Data, seed: int, folder: str | None = None) -> tuple[DataSet, Dat
 
 
 def settled(data: Data, folder: str | None = None) -> Data:
-    """Return the data as they will be used: of MIMIC-III the demo, where the credentialed files are not at hand."""
+    """Return the data that will be used: the demo of MIMIC-III if the credentialed files are missing."""
     if not isinstance(data, Patients) or data.demo:
         return data
     try:
@@ -75,14 +75,14 @@ _LOADED: dict[tuple[Shared | Patients, str | None], DataSet] = {}
 
 
 def whole(data: Shared | Patients, folder: str | None = None) -> DataSet:
-    """Return all samples of a table, read once in this process: MIMIC-III takes minutes."""
+    """Return all samples of a table. It is read only once in this process, because MIMIC-III takes minutes."""
     if (data, folder) not in _LOADED:
         remember(data, folder, _patients(data, folder) if isinstance(data, Patients) else _table(data, folder))
     return _LOADED[data, folder]
 
 
 def remember(data: Shared | Patients, folder: str | None, samples: DataSet) -> None:
-    """Take a table that somebody else has read."""
+    """Keep a table that another process has read, so that this one need not read it."""
     _LOADED[data, folder] = samples
 
 

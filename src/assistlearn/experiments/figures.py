@@ -1,4 +1,4 @@
-"""What a figure is made of: everything that its ``settings.toml`` says, checked."""
+"""The settings of a figure, read from its ``settings.toml`` and checked."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Blobs(_Part, frozen=True, tag_field="kind", tag="blobs"):
-    """Synthetic samples, drawn anew in every replication: centres, samples and split."""
+    """Synthetic samples. Every replication draws its own centres, samples and split of the columns."""
 
     family: str
     spread: float
@@ -43,7 +43,7 @@ class Shared(_Part, frozen=True, tag_field="kind", tag="table"):
 
 
 class Pictures(_Part, frozen=True, tag_field="kind", tag="fashion_mnist"):
-    """Fashion-MNIST, trained and tested on the authors' own parts; every replication has its own cut."""
+    """Fashion-MNIST, with its own training and test parts. Every replication cuts the pictures along another line."""
 
     divide_by: float
     n_train: Positive = 60_000
@@ -64,7 +64,7 @@ Data: TypeAlias = Blobs | Shared | Pictures | Patients
 
 
 class LearnerSettings(_Part, frozen=True):
-    """What every agent fits."""
+    """The learner that every agent fits."""
 
     kind: Literal["decision tree", "random forest", "logistic regression", "network"]
     parameters: Parameters
@@ -72,14 +72,14 @@ class LearnerSettings(_Part, frozen=True):
 
 
 class Candidate(_Part, frozen=True):
-    """One choice of what the paper does not say: parameters of the learner, and of the data where they are made."""
+    """One choice of settings that the paper does not state: the learner's parameters, and the spread of Blobs."""
 
     parameters: Parameters = {}
     spread: float | None = None
 
 
 class Calibration(_Part, frozen=True):
-    """Between which settings the choice was made, looking at Single and Oracle alone."""
+    """The candidates for settings that the paper does not state. Single and Oracle alone decide among them."""
 
     replications: Positive
     n_test: Positive
@@ -97,7 +97,7 @@ class Quick(_Part, frozen=True):
 
 
 class Transmission(_Part, frozen=True):
-    """What the paper says about the cost of sending, and what a value of the helper's columns weighs."""
+    """What the paper claims about the cost of sending, and how many bits a value of the helper's columns has."""
 
     claimed_ratio: float
     target: Share
@@ -118,13 +118,14 @@ class FigureSettings(_Part, frozen=True, kw_only=True):
     Attributes
     ----------
     figure : str
-        The paper's name of it, such as "3c".
+        Its number in the paper, such as "3c".
     title : str
         Data, split and learner in a line.
     methods : tuple of str
         The curves.
     rounds, replications, seed : int
-        How long, how often, and the seed of the first replication; every further one has the next number.
+        The number of rounds and of replications, and the seed of the first replication. Each other one has the next
+        seed.
     data, learner, picture, quick, calibration, transmission
         The tables of the file.
     choice : str
@@ -156,7 +157,7 @@ class FigureSettings(_Part, frozen=True, kw_only=True):
     def digest(self) -> str:
         """Return a short text that changes with every setting that a replication's numbers depend on.
 
-        How many replications there are, and how they are drawn and explained, is not among them.
+        It does not depend on the number of replications, nor on how the figure is drawn and explained.
         """
         decisive = [self.methods, self.rounds, self.seed, self.data, self.learner, self.transmission is not None]
         return hashlib.sha256(msgspec.json.encode(decisive, order="deterministic")).hexdigest()[:16]
@@ -186,7 +187,7 @@ def read_settings(name: str) -> FigureSettings:
 
 
 def parse_settings(values: Mapping[str, Any], where: str) -> FigureSettings:
-    """Return settings from what a TOML file holds; ``where`` names it in errors."""
+    """Return the settings from the values of a TOML file. ``where`` names the file in errors."""
     try:
         return msgspec.convert(values, FigureSettings)
     except msgspec.ValidationError as error:

@@ -24,7 +24,7 @@ class Shelf:
         self.folder = folder / "replications"
 
     def keep(self, replication: Replication) -> None:
-        """Write a replication down."""
+        """Write a replication to its file."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self._path(replication.number)
         beside = path.with_name(f".{path.name}.{os.getpid()}")
@@ -35,7 +35,7 @@ class Shelf:
         """Return a replication that was made with these settings; None where there is none."""
         try:
             found = msgspec.json.decode(self._path(number).read_bytes(), type=Replication)
-        except (FileNotFoundError, msgspec.DecodeError):  # what cannot be read is made again
+        except (FileNotFoundError, msgspec.DecodeError):  # a file that cannot be read is replaced
             return None
         same = found.settings == settings.digest() and found.number == number
         return found if same else None

@@ -32,7 +32,7 @@ COUNTED = {
     ClaimVerdict.OPEN: "cannot be told",
 }
 WIDTH = 100
-"""Of a line of prose."""
+"""The width of a line of prose."""
 COMMAND = "assistlearn reproduce all --page docs/evidence/reproduction.md"
 INTRODUCTION = "page_introduction.md"
 DEMO = (
@@ -68,7 +68,7 @@ def write_page(results: Sequence[FigureResult], path: Path, data: str | None = N
 
 
 def _summary(results: Sequence[FigureResult]) -> str:
-    """Return what became of the claims, in a few lines."""
+    """Return how many claims hold and which do not, in a few lines."""
     found = [(result.settings.figure, each) for result in results for each in checked_claims(result)]
     counts = Counter(each.verdict for _, each in found)
     listed = ", ".join(f"{counts[verdict]} {words}" for verdict, words in COUNTED.items() if counts[verdict])
@@ -157,7 +157,7 @@ def _learner(result: FigureResult) -> str:
 
 
 def _table(result: FigureResult) -> Iterator[str]:
-    """Yield ours against theirs at the first, middle and last of the rounds that are published."""
+    """Yield our accuracies and the published ones, after the first, middle and last published round."""
     curves = result.published
     rounds = _three(list(next(iter(curves.values()), range(1, result.settings.rounds + 1))))
     heads = [f"round {round}{whose}" for round in rounds for whose in ((", ours", ", published") if curves else ("",))]

@@ -20,7 +20,7 @@ def published(figure: str) -> dict[str, Curve]:
     Parameters
     ----------
     figure : str
-        The paper's name of it, such as "3c". Figures without curves give an empty mapping.
+        Its number in the paper, such as "3c". Figures without curves give an empty mapping.
 
     Examples
     --------

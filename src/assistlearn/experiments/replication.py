@@ -19,7 +19,7 @@ from assistlearn.experiments.transmission import Cost, cost_of
 
 
 class Replication(msgspec.Struct, frozen=True, kw_only=True):
-    """What one replication found; this is what is kept on disk.
+    """The result of one replication, as it is kept on disk.
 
     Attributes
     ----------
@@ -33,11 +33,11 @@ class Replication(msgspec.Struct, frozen=True, kw_only=True):
     rounds : dict of str to int
         For each method, the round after which training ended.
     stopped : dict of str to str
-        For each method, why.
+        For each method, why training ended.
     cpu_seconds : float
-        How much time of a processor it took.
+        The processor time that it took.
     cost : Cost, optional
-        What travelled in ASCII, where the figure is about that.
+        What ASCII sent, if the figure is about that.
     """
 
     figure: str
@@ -56,7 +56,7 @@ def replicate(settings: FigureSettings, number: int, folder: str | None = None) 
     Parameters
     ----------
     settings : FigureSettings
-        Of the figure.
+        The figure's settings.
     number : int
         Which replication, from 0; it decides the seed of samples and learners.
     folder : str, optional
@@ -95,9 +95,9 @@ def replicate(settings: FigureSettings, number: int, folder: str | None = None) 
 
 
 def fitted(settings: FigureSettings, method: Method, train: DataSet, seed: int) -> AssistedClassifier:
-    """Return one of a figure's methods, fitted."""
+    """Return a fitted model of one of a figure's methods."""
     model = _model(settings, method, train, seed)
-    with warnings.catch_warnings(), threadpool_limits(1):  # replications, not matrix products, share the cores
+    with warnings.catch_warnings(), threadpool_limits(1):  # the other cores are for other replications
         warnings.simplefilter("ignore", ConvergenceWarning)  # a fixed number of epochs is what the settings ask for
         return model.fit(train.features, train.labels)
 

@@ -1,4 +1,4 @@
-"""A figure's result on disk and as one JSON object."""
+"""Write a figure's result to disk, and return it as one JSON object."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CSV, JSON, PNG, SVG = "results.csv", "results.json", "figure.png", "figure.svg"
 
 
 def facts(result: FigureResult) -> dict[str, Any]:
-    """Return everything there is to say about a figure, in plain types."""
+    """Return everything that is known about a figure's result, in plain types."""
     settings = result.settings
     return {
         "figure": settings.figure,
@@ -44,7 +44,7 @@ def facts(result: FigureResult) -> dict[str, Any]:
 
 
 def transmission(result: FigureResult) -> dict[str, Any] | None:
-    """Return what travels until the target is reached, in bits and as ratios, averaged over the replications."""
+    """Return what is sent until the target is reached, in bits and as ratios, averaged over the replications."""
     if result.settings.transmission is None:
         return None
     costs = [each.cost for each in result.replications if each.cost is not None]
@@ -82,7 +82,7 @@ def write(result: FigureResult, out: Path, data: str | None = None) -> Path:
     Parameters
     ----------
     result : FigureResult
-        Of the figure.
+        The figure's result.
     out : Path
         The folder of all results.
     data : str, optional

@@ -20,12 +20,12 @@ HEADER = ("figure", "method", "round", "mean", "standard_error", "replications",
 
 @dataclass(frozen=True)
 class FigureResult:
-    """What a figure's replications say together.
+    """The results of all replications of a figure.
 
     Attributes
     ----------
     settings : FigureSettings
-        Of the figure.
+        The figure's settings.
     replications : tuple of Replication
         In the order of their numbers.
     """
@@ -60,7 +60,7 @@ class FigureResult:
 
     @property
     def cpu_seconds(self) -> float:
-        """How much time of a processor all replications took together."""
+        """The processor time of all replications together."""
         return sum(each.cpu_seconds for each in self.replications)
 
     @property
@@ -70,7 +70,7 @@ class FigureResult:
 
     @property
     def resplit(self) -> float:
-        """Where replications split the same samples anew, the test part's size over the training part's; else zero."""
+        """The ratio of test samples to training samples, if replications split the same samples; else zero."""
         data = self.settings.data
         return (1.0 - data.train) / data.train if isinstance(data, Shared | Patients) else 0.0
 
@@ -99,7 +99,7 @@ class FigureResult:
 
 
 def collect(settings: FigureSettings, replications: Sequence[Replication]) -> FigureResult:
-    """Return the result of replications, in whatever order they were finished."""
+    """Return the result of these replications, which may be in any order."""
     return FigureResult(settings, tuple(sorted(replications, key=lambda each: each.number)))
 
 

@@ -22,7 +22,7 @@ def run(settings: FigureSettings, out: Path, jobs: int = 1, data: str | None = N
     Parameters
     ----------
     settings : FigureSettings
-        Of the figure, from :func:`prepared`.
+        The figure's settings, from :func:`prepared`.
     out : Path
         The folder of all results; a figure has a folder of its own inside.
     jobs : int, default=1
@@ -42,7 +42,7 @@ def run(settings: FigureSettings, out: Path, jobs: int = 1, data: str | None = N
 
 
 def prepared(settings: FigureSettings, data: str | None = None) -> FigureSettings:
-    """Return the settings with the data that are at hand."""
+    """Return the settings with data that can be read: the demo if the files of MIMIC-III are missing."""
     return msgspec.structs.replace(settings, data=settled(settings.data, data))
 
 
@@ -55,7 +55,7 @@ def _made(
         return
     pool = ProcessPoolExecutor(
         min(jobs, len(numbers)),
-        mp_context=multiprocessing.get_context("spawn"),  # a forked one would inherit the locks of our threads
+        mp_context=multiprocessing.get_context("spawn"),  # a forked process would inherit our threads' locks
         initializer=_hand_on(settings, data),
     )
     try:
@@ -67,14 +67,14 @@ def _made(
 
 
 def _kept(settings: FigureSettings, number: int, data: str | None, shelf: Shelf) -> Replication:
-    """Run a replication and keep it where it was run: it outlives the process that asked for it."""
+    """Run a replication and write it in the same process, so that it is kept even if the main process ends."""
     replication = replicate(settings, number, data)
     shelf.keep(replication)
     return replication
 
 
 def _hand_on(settings: FigureSettings, data: str | None) -> Callable[[], None] | None:
-    """Read a table here, once, and return what makes it known in another process."""
+    """Read the table once, and return a function that gives it to another process; None if there is no table."""
     if not isinstance(settings.data, Shared | Patients):
         return None
     return partial(remember, settings.data, data, whole(settings.data, data))

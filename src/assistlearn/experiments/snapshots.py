@@ -42,7 +42,7 @@ class SamplesAfterRound:
 def take_snapshots(settings: FigureSettings, data: str | None = None) -> list[SamplesAfterRound]:
     """Return the first test samples of the first replication after the rounds that the settings name.
 
-    A round that training did not reach shows what the last round gave.
+    If training ended before a round, its snapshot shows the result of the last round.
     """
     train, test = draw(settings.data, settings.seed, data)
     some = test.take(slice(None, N_SHOWN))

@@ -1,8 +1,8 @@
-"""What ASCII really sends, message by message, against sending the helper's columns.
+"""Count the bits that ASCII really sends, message by message, and compare them with sending the helper's columns.
 
-The messages are those of :mod:`assistlearn.protocol` and :mod:`assistlearn.alignment`, made and encoded as in a run
-over a network, and weighed. The paper counts otherwise: one number per sample and round against one number per sample
-and column, all of the same size, without labels and ids.
+The messages of :mod:`assistlearn.protocol` and :mod:`assistlearn.alignment` are made and encoded as in a run over a
+network, and their sizes are added up. The paper counts differently: it compares one number per sample and round with
+one number per sample and column. All numbers have the same size, and labels and ids do not count.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ RUN = "reproduction"
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """What has to travel, in bits.
+    """What must be sent, in bits.
 
     Attributes
     ----------
     n_samples, n_columns : int
         How many samples there are, and how many columns the helpers have together.
     ids : int
-        Both ways until the agents agree on the samples, by keyed hashes.
+        The messages in both directions until the agents agree on the samples, by keyed hashes.
     labels : int
-        The task: class codes and settings, and the answers.
+        The messages with the task (class codes and settings), and the replies.
     turns : list of int
         In each round, the requests to the helpers and their replies.
     end : int
-        The word that training is over, and the answers.
+        The messages that training is over, and the replies.
     columns : int
         The helpers' columns, value by value as they are stored.
     columns_compressed : int
@@ -63,7 +63,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
         return self.ids + self.labels + sum(self.turns[:round]) + self.end
 
     def ratio(self, round: int) -> float:
-        """Return how many times more it takes to match the ids and send the columns than to train by ASCII."""
+        """Return how many times more bits it takes to match the ids and send the columns than to train by ASCII."""
         return (self.ids + self.columns) / self.upto(round)
 
     def ratio_without_ids(self, round: int) -> float:
@@ -75,7 +75,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
         return (self.ids + self.columns_compressed) / self.upto(round)
 
     def papers_ratio(self, round: int) -> float:
-        """Return the paper's ratio: a number per sample and column, over a number per sample and one more, per round.
+        """Return the paper's ratio: one number per sample and column, to one per sample plus one more, in each round.
 
         >>> cost = Cost(n_samples=60_000, n_columns=392, ids=0, labels=0, turns=[], end=0, columns=0,
         ...             columns_compressed=0)
@@ -86,14 +86,14 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def cost_of(model: AssistedClassifier, train: DataSet, bits_per_value: int) -> Cost:
-    """Weigh the messages of a run that gave this model.
+    """Return the size of the messages of a run that gave this model.
 
     Parameters
     ----------
     model : AssistedClassifier
         Fitted to ``train`` with ``method="ascii"``. Its first agent is the initiator.
     train : DataSet
-        What it was fitted to.
+        The samples that it was fitted to.
     bits_per_value : int
         The size of a value in a helper's table, for sending the columns instead: 8 or 32.
     """
@@ -153,7 +153,7 @@ def _task(codes: NDArray[Any], n_classes: int) -> int:
 
 
 def _rounds(model: AssistedClassifier, train: DataSet, codes: NDArray[Any], helpers: list[str]) -> Iterator[int]:
-    """Yield the bits of each round: to every helper what it has not heard, and its reply."""
+    """Yield the bits of each round: the requests with news that a helper has not heard yet, and the replies."""
     rewards = dict(_rewards(model, train, codes))
     made = {(c.round, c.agent): c for c in model.contributions_}
     unheard: dict[str, list[m.News]] = {helper: [] for helper in helpers}
@@ -174,8 +174,8 @@ def _rounds(model: AssistedClassifier, train: DataSet, codes: NDArray[Any], help
 def _turn(
     news: list[m.News], kept: Contribution | None, rewards: Mapping[int, NDArray[np.bool_]], round: int, n: int
 ) -> int:
-    """Return the bits of one helper's turn; of a helper that sits out, whose reply tells a reward all the same."""
-    reward = np.arange(n) % 2 == 0 if kept is None else rewards[kept.turn]  # unknown: taken to be of one bit each
+    """Return the bits of one helper's turn. The reply has a reward even if the helper sits out."""
+    reward = np.arange(n) % 2 == 0 if kept is None else rewards[kept.turn]  # unknown: count one bit a sample
     weight, mean = (0.0, 0.0) if kept is None else (kept.model_weight, kept.mean_reward)
     request = m.TakeTurn(run=RUN, turn=2 * round, round=round, since=2 * round - 2, news=news)
     reply = m.TurnTaken(
