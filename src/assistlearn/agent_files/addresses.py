@@ -1,4 +1,4 @@
-"""URLs of tables and databases: which ones there are, and that none of them holds a secret."""
+"""Check URLs of tables and databases: they must be of a known kind, and must not hold a secret."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WHERE = {
 
 
 def is_url(text: str) -> bool:
-    r"""Return whether a place of a table is a URL and not a path.
+    r"""Return whether the place of a table is a URL and not a path.
 
     >>> is_url("s3://lab/visits.parquet"), is_url("tables/visits.parquet"), is_url("C:\\lab.csv")
     (True, False, False)
@@ -53,7 +53,7 @@ def credentials_go_to(url: str) -> str:
 
 
 def check_table_url(url: str) -> None:
-    """Raise ``WrongKeyError`` if a table cannot be read from a URL, or if it holds a secret."""
+    """Raise ``WrongKeyError`` if a table cannot be read from a URL, or if the URL holds a secret."""
     parts = _parts(url, "table", (*STORES, *WEB))
     if parts.scheme in DATABASES:
         raise WrongKeyError("table", f"{shown(url)!r} is a database: write it as database = ..., with query = ...")
@@ -73,7 +73,7 @@ def check_table_url(url: str) -> None:
 
 
 def check_database_url(url: str) -> None:
-    """Raise ``WrongKeyError`` if a URL is of no database that can be asked, or if it holds a secret."""
+    """Raise ``WrongKeyError`` if a URL is not that of a known kind of database, or if it holds a secret."""
     _parts(url, "database", DATABASES)
 
 

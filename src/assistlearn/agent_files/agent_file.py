@@ -50,7 +50,7 @@ class AgentDescription:
     allow : Allowance or None
         What the owner allows. None: the file says nothing about it.
     privacy : PrivacyRules or None
-        What the owner lets be told of the people in its table. None: the file says nothing about it.
+        What the owner lets others be told about each person. None: the file says nothing about it.
     moved_columns : {"refuse", "accept"}
         Whether the agent votes although columns of its table have moved far since training.
     read_seconds : float
@@ -83,7 +83,7 @@ class AgentDescription:
 
     @property
     def is_label_only(self) -> bool:
-        """Whether it has labels and nothing to learn from: it takes no turns of its own."""
+        """Whether it has labels but no learner: it takes no turns."""
         return not self.learners
 
 

@@ -29,8 +29,8 @@ Separator = Annotated[str, Meta(pattern=r"\A[\x00-\x7f]\Z", description='one cha
 TablePlace = Annotated[str, Meta(pattern=r"\S", description="a path or a URL in quotes")]
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Name = Annotated[str, Meta(description="a text in quotes, not an empty one")]
-"""As ``Text``, where a list may stand as well. msgspec 0.22 crashes when the program ends if such a choice has a
-pattern; so ``__post_init__`` finds empty texts."""
+"""Like ``Text``, for a key whose value may also be a list. If such a type has a pattern, msgspec 0.22 crashes when the
+program ends, so ``__post_init__`` refuses empty texts instead."""
 LearnerName = Annotated[Name, Meta(examples=["sklearn.tree.DecisionTreeClassifier"])]
 
 
@@ -42,7 +42,7 @@ class FeatureChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     include : tuple of str or None
         None: all columns but the ids, the label and the weight. Empty: no column, for an initiator with labels alone.
     exclude : tuple of str
-        Taken away from those included.
+        Columns to remove from those included.
     """
 
     include: tuple[str, ...] | None = None

@@ -40,7 +40,7 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         How much one initiator may ask for; :mod:`assistlearn.service.limits` says what is counted, and what holds where
         the file does not say.
     max_samples : int, "none" or None
-        How many samples one run may have, one alignment and one prediction.
+        The most samples of one run, of one alignment and of one prediction.
     min_people : int, "none" or None
         How many of a run's training samples this agent must hold.
     min_effective : int
@@ -79,7 +79,7 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_total_bits: Most = None
     min_effective: Count = MIN_EFFECTIVE
     proof: bool = False
-    expires: Any = None  # msgspec takes a date or a moment, but not either
+    expires: Any = None  # msgspec cannot accept both a date and a moment in one field
 
     def __post_init__(self) -> None:
         nobody = not self.initiators and self.unknown != "ask"
@@ -112,7 +112,7 @@ class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def _moment(value: object) -> dt.datetime | None:
     if isinstance(value, dt.datetime):
         return value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
-    if value == dt.date.max:  # there is no day after
+    if value == dt.date.max:  # there is no later day
         return dt.datetime.max.replace(tzinfo=dt.UTC)
     if isinstance(value, dt.date):
         return dt.datetime.combine(value + dt.timedelta(days=1), dt.time(), tzinfo=dt.UTC)

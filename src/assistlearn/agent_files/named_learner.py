@@ -1,7 +1,7 @@
 """From the name of a learner in an agent's file to the learner itself.
 
-To name a module is to import it, and so to run it. An agent's file is like a script of its owner. It is never taken
-from the network or from another agent.
+A module that the file names is imported, and so its code runs. An agent's file is like a script of its owner. It is
+never accepted from the network or from another agent.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def make_learner(description: AgentDescription) -> Any:
     description : AgentDescription
         The kind of each of its ``learners`` is a class (``"sklearn.tree.DecisionTreeClassifier"``) or a function that
         returns a classifier (``"module:function"``). The module is looked for among the installed ones, then beside the
-        file. Several are made into one that takes the best of them (:class:`~assistlearn.learners.BestOf`). None where
-        there are none.
+        file. Several become one learner that uses the best of them (:class:`~assistlearn.learners.BestOf`). Without
+        any, the result is None.
 
     Raises
     ------
     LearnerError
-        It cannot be imported, refuses its parameters, or is not a classifier.
+        A learner cannot be imported, refuses its parameters, or is not a classifier.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def make_learner(description: AgentDescription) -> Any:
     made = [_Maker(description, learner).make() for learner in description.learners]
     if len(made) < 2:
         return made[0] if made else None
-    from assistlearn.learners.best_of import BestOf  # scikit-learn, too: slow to import
+    from assistlearn.learners.best_of import BestOf  # imports scikit-learn, which is slow
 
     return BestOf(made)
 
@@ -132,7 +132,7 @@ class _Maker:
             ) from error
 
     def _check_values(self, learner: Any) -> None:
-        """Let scikit-learn check the values now; its own estimators would do so only when they are fitted."""
+        """Check the parameters' values now. Estimators of scikit-learn would check them only when they are fitted."""
         if not hasattr(learner, "_parameter_constraints"):
             return
         try:
@@ -159,7 +159,7 @@ def _what_is(learner: Any) -> str:
 
 
 def _parameters_of(maker: Callable[..., Any]) -> list[str] | None:
-    """Return the names that it can be called with; None where it takes any, or does not say."""
+    """Return the names of the parameters of a callable; None where it accepts any name, or has no signature."""
     try:
         taken = inspect.signature(maker).parameters
     except (TypeError, ValueError):  # written in C
@@ -172,7 +172,7 @@ _LOADED: dict[str, Path] = {}
 
 
 def _import_named(name: str, beside: Path) -> ModuleType:
-    """Import an installed module, or else the file beside the agent's. Nothing installed is ever shadowed."""
+    """Import an installed module or, if there is none of this name, the module beside the agent's file."""
     if name in _LOADED:
         if beside.is_file() and _LOADED[name] != beside.resolve():
             raise ImportError(
@@ -190,7 +190,7 @@ def _import_file(name: str, file: Path) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # saved models name their class by module, and are read back through this
+    sys.modules[name] = module  # a saved model names its class by module, and is loaded through this entry
     try:
         spec.loader.exec_module(module)
     except BaseException:

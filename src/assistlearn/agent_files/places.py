@@ -70,8 +70,8 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 def _statements(text: str) -> Iterator[tuple[int, bool, dict[str, Any]]]:
     """Yield every header and assignment with its first line.
 
-    A statement ends where the lines since its start are valid TOML by themselves: a text or list over several lines
-    is not, until it is closed.
+    A statement ends where the lines since its start are valid TOML by themselves. A text or list over several lines is
+    valid only when it is closed.
     """
     pending: list[str] = []
     for number, line in enumerate(text.split("\n"), start=1):

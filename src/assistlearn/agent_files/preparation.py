@@ -14,17 +14,17 @@ class PreprocessingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=T
     Attributes
     ----------
     enabled : bool
-        False: the learner gets the numbers as they are, and must do the rest itself.
+        False: the learner gets the columns unprepared, and must handle text and missing values itself.
     categories : {"auto", "one-hot", "ordinal"}
         How text becomes numbers.
     max_categories : int
-        How many values of a column are told apart; the rarest share one.
+        The most categories of one column. If it has more values, the rarest ones share a category.
     as_category : tuple of str
         Columns, by name or pattern, whose numbers are codes and not amounts.
     missing : {"auto", "impute", "keep"}
         Whether missing numbers are filled with the median, and marked, or left to the learner.
     missing_values : tuple of str
-        Words that stand for a missing value in a CSV file. An empty cell always does.
+        Words that mean a missing value in a CSV file. An empty cell always means one.
     scale : {"auto", "standard", "none"}
         Whether numbers are brought to mean zero and variance one.
     dates : {"days", "refuse"}

@@ -1,4 +1,4 @@
-"""What an agent's owner lets be told of the people in its table: the table ``[privacy]`` of its file."""
+"""What an agent's owner lets others be told about each person: the table ``[privacy]`` of its file."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ Positive: TypeAlias = Annotated[float, Meta(gt=0.0)]
 
 
 class PrivacyRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The table ``[privacy]`` of an agent's file; None: the file does not say.
+    """The table ``[privacy]`` of an agent's file. A rule is None where the file does not say.
 
     Attributes
     ----------
     max_bits_per_sample : float or None
-        Bits that one initiator is told of any one person, in training and in prediction, over all its runs.
+        The most bits that one initiator is told about any one person, in training and prediction, over all its runs.
     max_rounds : int or None
-        Turns of one run that tell something of samples.
+        The most turns of one run in which this agent tells something about samples.
     max_predictions : int or None
-        How often one initiator is given votes on the same person, over all its runs.
+        The most times that one initiator is given votes on the same person, over all its runs.
     min_samples : int or None
         How many of a run's training samples this agent must hold, in all and of each class that it holds any of.
     methods : tuple of str or None
-        The methods of the runs that it takes part in.
+        The methods of runs in which this agent takes part.
     randomise : float or None
-        The epsilon of randomised response on what is told of a person: on one-bit rewards, and on the classes that a
+        The epsilon of randomised response on what is told about a person: on one-bit rewards, and on the classes that a
         model answers for hold-out samples and in prediction.
     max_epsilon : float or None
-        The sum of these epsilons that one initiator is told of any one person, over all its runs.
+        The most that these epsilons may sum to, for one initiator and any one person, over all its runs.
     max_label_epsilon : float or None
-        In an initiator's file: how much helpers may be told of any one person's label, over all runs.
+        In an initiator's file: how much helpers may be told about any one person's label, over all runs.
 
     Examples
     --------

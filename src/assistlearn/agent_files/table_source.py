@@ -1,4 +1,4 @@
-"""Where an agent's table is: in files, behind a URL, or in a database that is asked for it."""
+"""Where an agent's table is: in files, at a URL, or in a database that answers a query."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TableUrl:
     Attributes
     ----------
     url : str
-        Holds no secret. Its path ends as the name of a file does, or in ``/``.
+        Holds no secret. Its path ends in ``.csv``, ``.csv.gz``, ``.parquet`` or ``/``.
     separator : str
         What stands between the values of a CSV file.
     """
@@ -51,14 +51,14 @@ class TableUrl:
 
 @dataclass(frozen=True)
 class TableQuery:
-    """A table that a database is asked for.
+    """A table that is a database's answer to a query.
 
     Attributes
     ----------
     query : str
         One SQL SELECT.
     folder : Path
-        Files that the query names are looked for here.
+        Where files that the query names are looked for.
     database : Path, str or None
         A file of DuckDB or SQLite, opened for reading only, or the URL of a PostgreSQL database, without a password.
         None: DuckDB answers, and the query names its files itself.

@@ -27,7 +27,7 @@ def explained(
     said = _SAID.fullmatch(str(error))
     assert said is not None
     what, path = said["what"], said["path"]
-    at = tuple(path.partition("[")[0].split(".")) if path else ()  # a list is shown whole
+    at = tuple(path.partition("[")[0].split(".")) if path else ()  # an error shows a list as a whole
     wrong = reduce(lambda around, key: _fields(around)[key], at, inspect.type_info(kind))
     if isinstance(error.__cause__, WrongKeyError):
         at, message = (*at, error.__cause__.key), str(error.__cause__)
@@ -64,7 +64,7 @@ def _about_value(value: Any, kind: inspect.Type, at: KeyPath) -> str:
 
 
 def _wanted(kind: inspect.Type, at: KeyPath) -> str:
-    """Return what a value of this type is, in words."""
+    """Return in words what a value of this type must be."""
     match kind:
         case inspect.Metadata(type=inner, extra_json_schema=said):
             return (said or {}).get("description") or _wanted(inner, at)
@@ -98,7 +98,7 @@ def _number(limit: float) -> str:
 
 
 def _alternatives(kind: inspect.Type) -> list[inspect.Type]:
-    """Return the types that a value may be of; None is what an absent key is, and no value."""
+    """Return the types that a value may have. None is not one of them: it means that the key is absent."""
     if isinstance(kind, inspect.Metadata):
         return _alternatives(kind.type)
     types = kind.types if isinstance(kind, inspect.UnionType) else (kind,)

@@ -1,9 +1,9 @@
-"""A TOML file read into a type of our own, with errors that name the file, the line, the value and the remedy.
+"""Read a TOML file into a type of our own, with errors that name the file, the line, the value and the remedy.
 
 The type is a frozen ``msgspec.Struct`` that forbids unknown fields: its fields are the file's keys, with their types,
 limits and defaults. A list is a ``tuple[str, ...]``, a table another such type; ``msgspec.defstruct`` makes one at run
 time. ``Meta(description=...)`` of a field says in words what its value must be, ``Meta(examples=[...])`` what a line
-with it looks like. A check of several keys together stands in ``__post_init__`` and raises
+with it looks like. A check of several keys together belongs in ``__post_init__`` and raises
 :class:`~assistlearn.errors.WrongKeyError`.
 """
 
@@ -38,7 +38,7 @@ def read_toml_file(file: Path, kind: type[T], what: str) -> tuple[T, Places]:
     file : path
         Where it is. A value of type ``Path`` in it is relative to its folder.
     kind : Struct type
-        Its keys.
+        The type to read it into.
     what : str
         What the file is, for error messages: ``"agent's file"``.
 
@@ -60,7 +60,7 @@ def read_toml_file(file: Path, kind: type[T], what: str) -> tuple[T, Places]:
 
 
 def from_toml(values: Mapping[str, Any], kind: type[T], places: Places) -> T:
-    """Return what the values of a TOML file say.
+    """Return the values of a TOML file as an object of this type.
 
     >>> class Lab(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ...     name: Text
@@ -95,7 +95,7 @@ def read_toml(file: Path, what: str) -> tuple[str, dict[str, Any]]:
 
 
 def _path(folder: Path, kind: type, value: object) -> Path:
-    """Return a path beside the file; msgspec knows every other type that a key can have."""
+    """Return a path relative to the file's folder. msgspec itself converts every other type that a key can have."""
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"{value!r} is not a path. Write one as a text in quotes.")
     return folder / Path(value).expanduser()

@@ -37,7 +37,7 @@ class Cipher:
     Parameters
     ----------
     n_jobs : int, optional
-        How many processes work side by side; by default as many as this process may use cores.
+        How many processes work side by side; by default one for each core that this process may use.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def _say_nothing(done: int, total: int) -> None:
 
 @contextmanager
 def _workers(count: int) -> Iterator[Callable[[Sequence[Piece]], Iterator[Done]]]:
-    """Yield a map over pieces that keeps their order; with one worker it runs in this process."""
+    """Yield a function that works on pieces and returns the results in order; one worker works in this process."""
     if count <= 1:
         yield lambda pieces: map(curve.work, pieces)
         return
@@ -133,7 +133,7 @@ class _Worker:
     """A process that runs :mod:`assistlearn.alignment.curve`."""
 
     def __init__(self) -> None:
-        command = [sys.executable, "-P", curve.__file__]  # -P: our neighbouring modules must not shadow anyone's
+        command = [sys.executable, "-P", curve.__file__]  # -P: modules beside that file must not shadow others
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603
 
     def work(self, piece: Piece) -> Done:
@@ -159,5 +159,5 @@ class _Worker:
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
-                with suppress(OSError):  # what it did not read in time
+                with suppress(OSError):  # it ended before it read all its input
                     stream.close()

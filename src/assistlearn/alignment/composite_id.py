@@ -1,7 +1,7 @@
-"""Ids that stand in several columns: their parts are joined, in the same way in every table.
+"""Join the parts of ids that are in several columns, in the same way in every table.
 
-Every part is text by the rule of :mod:`assistlearn.alignment.one_id`. Between two parts stands ``|``; inside a part a
-backslash stands before ``|`` and before a backslash, so that no two people get the same id.
+Every part becomes text by the rule of :mod:`assistlearn.alignment.one_id`. Parts are separated by ``|``. Inside a part,
+a backslash is put before every ``|`` and every backslash, so that no two people get the same id.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PART = re.compile(r"(?:\\[\\|]|[^|])*", re.DOTALL)
 
 
 def join_ids(parts: Sequence[pl.Series], owner: str = "This table") -> pl.Series:
-    r"""Return one text for each row: all its parts.
+    r"""Return one id for each row: the text of all its parts.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def _parts(text: str) -> list[str]:
     parts, at = [], 0
     while True:
         found = _PART.match(text, at)
-        assert found is not None  # it may match nothing at all
+        assert found is not None  # the pattern matches an empty text, too
         parts.append(re.sub(r"\\([\\|])", r"\1", found[0]))
         at = found.end() + 1
         if at > len(text):

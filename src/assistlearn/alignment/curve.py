@@ -1,8 +1,8 @@
-"""The elliptic curve: ids become points, and points are raised to a secret key. Runs alone, too, as a worker process.
+"""The elliptic curve: ids become points, and a secret key is applied to them. Also runs alone, as a worker process.
 
 The arithmetic is that of ``openmined.psi`` (curve P-256, hashing into the curve by SHA-256). Its two operations are
-``key`` applied to an id, and ``key`` applied to a point that another key was applied to before. They commute: whoever
-goes first, the point is the same. That is all that private set intersection needs.
+``key`` applied to an id, and ``key`` applied to a point that another key was applied to before. The keys commute: in
+either order, the point is the same. That is all that private set intersection needs.
 
 As a program this module reads pieces of work from its standard input and writes points to its standard output until
 the input ends, so that it dies with its parent. It imports nothing of this package, so that it starts fast.
@@ -22,7 +22,7 @@ POINT_BYTES = 33
 """A compressed point: its sign and its first coordinate."""
 
 FRAME = struct.Struct("<I")
-"""The length of what follows."""
+"""The length of the message that follows."""
 
 
 class Piece(msgspec.Struct, frozen=True, array_like=True):
@@ -34,7 +34,7 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Done(msgspec.Struct, frozen=True, array_like=True):
-    """The points that came out, or why none did."""
+    """The resulting points, or the reason why there are none."""
 
     points: bytes
     error: str
@@ -46,7 +46,7 @@ def library() -> Any:
 
 
 def new_key() -> bytes:
-    """Return a fresh secret key, from the library's own source of chance."""
+    """Return a fresh secret key, from the library's own random generator."""
     key: bytes = library().client.CreateWithNewKey(True).GetPrivateKeyBytes()
     return key
 
@@ -94,7 +94,7 @@ def receive(stream: IO[bytes]) -> bytes | None:
 
 
 def main() -> None:
-    """Work until the input ends."""
+    """Read pieces of work from the input, and write their points to the output, until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes our input
     while (data := receive(sys.stdin.buffer)) is not None:
         send(sys.stdout.buffer, work(msgspec.msgpack.decode(data, type=Piece)))

@@ -84,7 +84,7 @@ class HashHelper(Helper):
 
     @property
     def n_found(self) -> int:
-        """How many of the ids asked about it holds."""
+        """How many of the requested ids the helper holds."""
         return int(np.count_nonzero(self._found >= 0))
 
     def _answer(self, request: bytes) -> wire.AlignmentMessage:

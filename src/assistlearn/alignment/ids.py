@@ -48,7 +48,7 @@ class Ids:
 
     @classmethod
     def normalised(cls, texts: Sequence[str], owner: str = "This table") -> Ids:
-        """Return ids that are known to be normalised and all different.
+        """Return ids from texts that are known to be normalised and all different, without checking them.
 
         >>> len(Ids.normalised(["17", "18"]))
         2

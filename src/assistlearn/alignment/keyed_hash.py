@@ -42,7 +42,7 @@ def key_from(secret: bytes, token: bytes) -> bytes:
 
 
 def key_check(key: bytes) -> bytes:
-    """Return what shows that two agents have the same secret, before any digests are compared."""
+    """Return a digest of the key. It shows, before ids are compared, that two agents have the same secret."""
     return hashlib.blake2b(key=key, digest_size=DIGEST_BYTES, person=b"same secret").digest()
 
 
@@ -58,7 +58,7 @@ def digests(ids: Ids, key: bytes) -> CodedIds:
     keyed = hashlib.blake2b(key=key, digest_size=DIGEST_BYTES, person=b"id")
 
     def digest(text: str) -> bytes:
-        state = keyed.copy()  # the key is taken in once, not for each id
+        state = keyed.copy()  # the key is hashed once, not for each id
         state.update(text.encode())
         return state.digest()
 

@@ -78,7 +78,7 @@ def unpack(data: bytes, n: int, what: str) -> Bools:
 
 
 def _positions_of_few(wanted: NDArray[np.uint64], among: NDArray[np.uint64]) -> Rows:
-    """Return the positions of a few codes, each looked for in turn: as in the prediction of one sample."""
+    """Return the positions of a few codes, looked up one after the other, as in the prediction of one sample."""
     found = np.full(len(wanted), -1, dtype=np.int64)
     for place, code in enumerate(wanted):
         near = np.flatnonzero(among[:, 0] == code[0])

@@ -4,15 +4,15 @@ The rule, in full:
 
 1. A whole number is written in decimal digits, without sign if it is positive and without leading zeros: the integer
    ``17``, the float ``17.0`` and the decimal ``17.00`` are all ``17``.
-2. Text is put into Unicode's composed form (NFC), and blanks at both ends are removed. Of digits, a fraction of zeros
-   is removed as well, as some programs write whole numbers so. Nothing else changes: case, blanks inside, signs and
-   leading zeros can mean something. So ``" 17 "`` and ``"17.0"`` are the same id as the integer ``17``, and ``"0017"``
-   is another.
+2. Text is put into Unicode's composed form (NFC), and blanks at both ends are removed. If the text is a whole number
+   with a fraction of zeros, the fraction is removed, because some programs write whole numbers in this way. Nothing
+   else changes: case, blanks inside, signs and leading zeros can mean something. So ``" 17 "`` and ``"17.0"`` are the
+   same id as the integer ``17``, and ``"0017"`` is another.
 3. A date is written as ``2024-02-29``.
-4. An id must be there: null, NaN and blank text are refused. So are fractions, floats so large that their last digits
-   are lost (beyond ``2**53``; in single precision beyond ``2**24``), booleans, dates with a time of day, bytes, and
-   everything else.
-5. After this, every id of a table is different from every other.
+4. An id must not be missing: null, NaN and blank text are refused. So are fractions, floats so large that their last
+   digits are lost (beyond ``2**53``; in single precision beyond ``2**24``), booleans, dates with a time of day, bytes,
+   and everything else.
+5. After this, all ids of a table must be different.
 
 An id's bytes are the UTF-8 form of this text.
 """
@@ -38,11 +38,11 @@ FRACTION = r"^(-?[0-9]+)\.0+$"
 """A whole number with a fraction of zeros, whose first group is the number."""
 
 LARGEST_FLOAT = {8: 2**53, 4: 2**24, 2: 2**11}
-"""By the bytes of a float: beyond it, neighbouring whole numbers are the same float."""
+"""For floats of this many bytes: beyond this number, neighbouring whole numbers are the same float."""
 
 
 def normalise_one(value: Any) -> str | None:
-    """Return one id as text, or ``None`` if it is missing: the rule, value by value.
+    """Return one id as text, by the rule, or ``None`` if it is missing.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def _normalise_text(text: str) -> str:
 
 
 def _has_python_twin(value: Any) -> bool:
-    """Whether numpy's scalar stays what it is in Python: spans and moments in nanoseconds would become numbers."""
+    """Return whether a numpy scalar keeps its meaning in Python: moments in nanoseconds would become numbers."""
     if isinstance(value, np.datetime64):
         return bool(np.datetime_data(value.dtype)[0] == "D")
     return isinstance(value, np.generic) and value.dtype.kind in "iufbU"

@@ -1,8 +1,8 @@
-"""Alignment by private set intersection: nothing is learned of ids that only one of the two agents holds.
+"""Alignment by private set intersection: no agent learns an id that only the other one holds.
 
 Both agents turn ids into points of an elliptic curve and apply a secret key of their own, made for this one alignment.
-The keys commute, so that an id has the same point under both keys whoever went first; points under both keys are
-compared, and no agent ever holds the other's key:
+The keys commute: an id has the same point under both keys, in either order. So points under both keys can be compared,
+although no agent ever has the other's key:
 
 1. The initiator sends its ids under its key ``a``, sorted by their bytes, which hides their order.
 2. The helper applies its key ``b`` to them, and sends them back beside its own ids under ``b``, sorted in the same way.
@@ -29,7 +29,7 @@ NOTHING: Rows = np.empty(0, dtype=np.int64)
 
 
 class PsiInitiator(Initiator):
-    """Learns which of its ids the helper holds, and tells it the samples of the run.
+    """Learns which of its ids the helper holds, and tells the helper the samples of the run.
 
     Parameters
     ----------

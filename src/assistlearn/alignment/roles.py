@@ -1,4 +1,4 @@
-"""The two roles of an alignment and its six steps, whatever the way to find the shared samples.
+"""The two roles of an alignment and its six steps, by keyed hashes and by private set intersection alike.
 
 ========  ===================  ==========================================================
 step      who                  what
@@ -13,7 +13,7 @@ step      who                  what
 
 Between steps 3 and 4 the initiator has asked all helpers and knows the samples of the run
 (:func:`~assistlearn.alignment.samples.samples_of_run`). A step that fails raises an ``AlignmentError`` and changes
-nothing; the same message may be given twice and is answered the same.
+nothing. A message that comes twice gets the same answer.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Initiator(ABC):
         self._expected: bytes | None = None
 
     def start(self) -> bytes:
-        """Step 1: return the request to the helper. Called again, it starts afresh."""
+        """Step 1: return the request to the helper. A second call starts a new alignment."""
         token = secrets.token_bytes(wire.TOKEN_BYTES)
         request = self._request(token)
         self._token, self._places, self._expected = token, None, None
@@ -113,7 +113,7 @@ class Initiator(ABC):
 
     @abstractmethod
     def _read_answer(self, answer: bytes, token: bytes) -> Rows:
-        """Return each sample's place in what was exchanged, or -1 where there is none."""
+        """Return for each sample its place in the exchanged list, or -1 where the helper does not hold it."""
 
     @abstractmethod
     def _samples(self, places: Rows, kept: Bools) -> bytes: ...
@@ -150,11 +150,11 @@ class Helper(ABC):
 
     @property
     def n_found(self) -> int | None:
-        """How many of the ids asked about it holds; None where it cannot tell before step 5."""
+        """How many of the requested ids the helper holds; None where it cannot know this before step 5."""
         return None
 
     def answer(self, request: bytes) -> bytes:
-        """Step 2: return the answer to the initiator's request. Another request starts afresh."""
+        """Step 2: return the answer to the initiator's request. A different request starts a new alignment."""
         seen = hashlib.blake2b(request).digest() if isinstance(request, bytes) else b""
         if not seen or seen != self._request:
             answer = self._answer(request)

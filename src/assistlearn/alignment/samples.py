@@ -50,7 +50,7 @@ class Minimum:
             )
 
     def of(self, n_samples: int) -> int:
-        """Return the number of shared samples that a run with so many samples of the initiator needs."""
+        """Return how many samples must be shared, if the initiator has ``n_samples``."""
         return max(min(self.samples, n_samples), math.ceil(self.share * n_samples))
 
     def check(self, n_shared: int, n_samples: int, who: str) -> None:

@@ -1,6 +1,6 @@
-"""The bytes that agents exchange to align: few, inert, and checked for their size before they are decoded.
+"""The messages of an alignment as bytes: plain data, whose size is checked before they are decoded.
 
-A message is a mark of four bytes, a version, and a MessagePack map. The caller carries it; nothing here knows how.
+A message is a mark of four bytes, a version, and a MessagePack map. The caller carries it to the other agent.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ ENVELOPE = 512
 
 
 class AlignmentMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
-    """Common to all: the alignment it belongs to, a random number that the initiator drew."""
+    """What all messages have: the token of their alignment, a random number that the initiator drew."""
 
     token: bytes
 
 
 class HashRequest(AlignmentMessage, frozen=True):
-    """Initiator to helper: do we have the same secret, and the digests of the initiator's ids in its order."""
+    """Initiator to helper: a check that both have the same secret, and the digests of its ids, in its order."""
 
     same_secret: bytes
     digests: bytes
@@ -98,14 +98,14 @@ def decode(data: bytes, kind: type[Kind], limit: int, token: bytes | None = None
     kind : type of message
         The only one accepted.
     limit : int
-        The most bytes that its lists may have; looked at before anything is decoded.
+        The most bytes that its lists may have; checked before anything is decoded.
     token : bytes, optional
-        The alignment it must belong to; none for the first message, which brings it.
+        The token of the alignment that it must belong to; None for the first message, which brings the token.
 
     Raises
     ------
     AlignmentError
-        Says what is wrong with the bytes. Nothing else is ever raised for bytes that came in.
+        Says what is wrong with the bytes. Bytes that came in never raise another error.
     """
     name = kind.__name__
     if not isinstance(data, bytes | bytearray | memoryview):

@@ -32,7 +32,7 @@ class DataSet:
     labels : ndarray of shape (n_samples,)
         One label per sample.
     ids : ndarray of shape (n_samples,)
-        What the agents know a sample by; no two are equal.
+        The names by which all agents know the samples; no two are equal.
     feature_names : tuple of str
         The names of the columns.
     agents : mapping of str to tuple of str

@@ -67,7 +67,7 @@ def fashion_mnist(
     part : {"train", "test"}, default="train"
         Which part, as the authors divide them.
     cut : int, default=0
-        The seed of the line. Give both parts the same.
+        The seed of the line. Use the same seed for both parts.
     data : path, default=None
         The data folder; by default what ``ASSISTLEARN_DATA`` says. Without either, the data come from OpenML, once.
 

@@ -75,7 +75,7 @@ def read(folder: Path, file: File, otherwise: str = "") -> bytes:
 
 
 def check_listed(path: Path, remedy: str) -> None:
-    """Compare a file with the checksum that ``SHA256SUMS.txt`` beside it lists, where it does."""
+    """Compare a file with its checksum in ``SHA256SUMS.txt`` beside it, if that lists the file."""
     listing = path.with_name("SHA256SUMS.txt")
     if not listing.is_file():
         return

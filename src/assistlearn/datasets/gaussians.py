@@ -28,12 +28,12 @@ class BlobFamily:
     n_features : int
         How many features tell the classes apart.
     n_agents : int
-        Between how many agents all features are split, each knowing equally many.
+        How many agents the features are split between. All agents know equally many.
     n_redundant : int, default=0
         How many features are added that tell nothing new.
     redundant : {"noise", "mixtures"}, default="noise"
         "noise": they are drawn without regard to the class; "mixtures": they are random linear combinations of the
-        features that do tell.
+        features that tell the classes apart.
     spread : float, default=1.0
         The standard deviation of a blob in every direction.
     box : float, default=10.0
@@ -73,16 +73,16 @@ def blobs(
     Parameters
     ----------
     family : {"fig1", "fig3a", "fig4a", "fig6a"} or BlobFamily
-        Which of the paper's: 9 classes and 2 agents with a feature each; 10 classes and 4 agents with two features
-        each; 10 classes and 2 agents with a random half of 5 telling and 195 redundant features each; 20 classes and
-        20 agents with a feature each. A ``BlobFamily`` of your own changes what you like.
+        The paper's families, in this order: 9 classes and 2 agents with a feature each; 10 classes and 4 agents with
+        two features each; 10 classes and 2 agents with a random half each of 5 useful and 195 redundant features;
+        20 classes and 20 agents with a feature each. Pass a ``BlobFamily`` of your own to change any of this.
     part : {"train", "test"}, default="train"
         Both parts have the same centres and the same split between the agents, and no sample in common.
     n_samples : int, default=None
         How many samples; by default 1,000 to train with and 100,000 to test on. Classes are of equal size, as far as
         the number allows.
     random_state : int, default=0
-        The seed of everything: centres, samples, split. A replication of an experiment has its own.
+        The seed of everything: centres, samples, split. Each replication of an experiment has its own seed.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def _checked(family: str | BlobFamily) -> BlobFamily:
 
 
 def _rng(random_state: int, stream: int) -> np.random.Generator:
-    """Return a source of chance of its own for each purpose, so that the parts share centres and split only."""
+    """Return a random generator for one purpose, so that both parts share the centres and the split, and no samples."""
     return np.random.default_rng([random_state, stream])
 
 

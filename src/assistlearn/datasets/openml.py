@@ -37,8 +37,8 @@ class OpenmlTable:
     dtype : str
         The type of the features.
     counts : mapping of label to int
-        How many samples each label has. Where no two are equal, they tell the classes apart, however OpenML codes
-        them; otherwise OpenML's labels must be these.
+        How many samples each label has. Where all these numbers differ, they show which class is which, whatever
+        OpenML calls it. Otherwise OpenML's labels must be the same as these.
     n_features : int
         How many features it has.
     digest : str
@@ -155,7 +155,7 @@ def _keep(path: Path, features: Array, labels: Array) -> None:
 
 @contextmanager
 def _bar(text: str) -> Iterator[None]:
-    """Show that something is going on; OpenML does not say how much there is to come."""
+    """Show a bar that moves until the work is done: OpenML does not say how much there is to download."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         progress.add_task(text, total=None)

@@ -1,4 +1,4 @@
-"""An agent's table: read, its columns' kinds found, checked, and prepared for a learner."""
+"""Read an agent's table, find the kinds of its columns, check it, and prepare it for a learner."""
 
 from assistlearn.tables.loading import LoadedAgent, load_agent
 from assistlearn.tables.preprocessing import default_pipeline, learner_rows

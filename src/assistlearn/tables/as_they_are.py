@@ -1,13 +1,13 @@
-"""Whether a learner can take its columns as they are, or needs them prepared.
+"""Decide whether a learner gets its columns unchanged, or prepared.
 
 =======================================  ===================================================================
-its columns go to the learner as ...     where
+the learner gets its columns             when
 =======================================  ===================================================================
-they are, whatever they hold             it has steps of its own (a pipeline, a ``ColumnTransformer``), or says
-                                         that it takes text
-they are                                 all are numbers or booleans, without gaps
-they are                                 there are gaps, and it says that it takes missing values
-they are                                 there are columns of a categorical data type, and it takes those itself
+unchanged, whatever they hold            it has steps of its own (a pipeline, a ``ColumnTransformer``), or says
+                                         that it accepts text
+unchanged                                all are numbers or booleans, without gaps
+unchanged                                there are gaps, and it says that it accepts missing values
+unchanged                                some are of a categorical data type, and it encodes those itself
 prepared, all of them                    anything else: text, dates, objects, decimals, other categories or gaps
 =======================================  ===================================================================
 """
@@ -33,7 +33,7 @@ _NUMBERS = (
 
 
 def takes_kinds(learner: Any, own: Any) -> bool:
-    """Whether a learner can take columns of these kinds, gaps aside.
+    """Return whether a learner accepts columns of these kinds. Missing values are not looked at.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def takes_kinds(learner: Any, own: Any) -> bool:
     """
     if sparse.issparse(own) or has_own_steps(learner):
         return True
-    if isinstance(own, np.ndarray):  # the learner itself says what it thinks of other objects
+    if isinstance(own, np.ndarray):  # other objects: the learner itself refuses them
         return _as_floats(own) is not None or (own.dtype.kind == "O" and not may_be_features(own.flat))
     if hasattr(own, "iloc"):
         columns = [own.iloc[:, place] for place in range(own.shape[1])]
@@ -73,7 +73,7 @@ def takes_kinds(learner: Any, own: Any) -> bool:
 
 
 def takes_categories(learner: Any, n_categories: int) -> bool:
-    """Whether a learner makes categories of a column of a categorical data type by itself."""
+    """Return whether a learner encodes a column of a categorical data type itself."""
     if isinstance(learner, HistGradientBoostingClassifier):
         from_dtype = isinstance(learner.categorical_features, str) and learner.categorical_features == "from_dtype"
         return from_dtype and n_categories <= learner.max_bins
@@ -84,7 +84,7 @@ def takes_categories(learner: Any, n_categories: int) -> bool:
 
 
 def has_gaps(own: Any) -> bool:
-    """Whether any value is missing.
+    """Return whether any value is missing.
 
     >>> has_gaps(pl.DataFrame({"a": [1, None]})), has_gaps(np.zeros((2, 2)))
     (True, False)
@@ -103,7 +103,7 @@ def has_gaps(own: Any) -> bool:
 
 
 def _as_floats(values: NDArray[Any]) -> NDArray[Any] | None:
-    """Return an array as scikit-learn would make numbers of it; None where it cannot."""
+    """Return an array as numbers, as scikit-learn would convert it; None where it could not."""
     if values.dtype.kind in "biuf":
         return values
     if values.dtype.kind != "O":

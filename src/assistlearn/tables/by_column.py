@@ -1,4 +1,4 @@
-"""Work on many columns, or pieces of one, on a few threads: the engine and the digests let go of Python's lock."""
+"""Work on many columns, or on pieces of one, in a few threads: Polars and ``hashlib`` release Python's lock."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 MOST = 4
-"""More threads would only wait for memory."""
+"""The most threads. More of them would only wait for memory."""
 
 
 def by_column(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """Yield the result of each, in order; no more are under way or waiting than there are threads.
+    """Yield the result of each item, in order.
 
-    An error is raised when its turn comes, so it is the first one's, as if there were no threads.
+    Work begins on later items before their results are asked for, but only on as many as there are threads. Errors are
+    raised in the order of the items: the first error is the one that a plain loop would raise.
 
     >>> list(by_column(abs, [-1, 2, -3]))
     [1, 2, 3]

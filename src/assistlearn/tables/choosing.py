@@ -15,8 +15,8 @@ from assistlearn.tables.schema import Schema
 def choose_features(names: Sequence[str], description: AgentDescription) -> list[str]:
     """Return the feature columns, in the order of the table.
 
-    Patterns never take the id, label and weight columns; to name one of them outright is an error. The index of a
-    pandas data frame is no feature unless it is named outright. An initiator that names no learner has none.
+    A pattern never chooses the id, label and weight columns, and ``include`` must not name them. The index of a pandas
+    data frame is a feature only if ``include`` chooses it. An initiator without a learner must have no features.
 
     Examples
     --------
@@ -74,9 +74,10 @@ def is_index(name: str) -> bool:
 
 
 def match_columns(wanted: Sequence[str], names: Sequence[str], description: AgentDescription, *keys: str) -> list[str]:
-    """Return the columns that any of these names and patterns means, in the order of ``names``.
+    """Return the columns that match any of these names and patterns, in the order of ``names``.
 
-    Every one of them must mean something: a misspelt name in ``exclude`` would otherwise let a column in.
+    A name or pattern that matches no column is an error: a misspelt name in ``exclude`` would otherwise leave a column
+    in.
     """
     found: set[str] = set()
     for each in wanted:
@@ -92,7 +93,7 @@ def match_columns(wanted: Sequence[str], names: Sequence[str], description: Agen
 
 
 def columns_called(each: str, names: Sequence[str]) -> list[str]:
-    """Return the columns that a name or a pattern means; none where it means nothing.
+    """Return the columns that match a name or a pattern; an empty list where none does.
 
     >>> columns_called("x1*", ["x0", "x1", "x10"])
     ['x1', 'x10']
@@ -103,7 +104,7 @@ def columns_called(each: str, names: Sequence[str]) -> list[str]:
 def require_trained(schema: Schema, names: Sequence[str], description: AgentDescription) -> None:
     """Refuse a table that lacks the ids, or a feature that the models were trained with.
 
-    Features are found by name: the order of the columns, and what others there are, does not matter.
+    Features are found by name. The order of the columns does not matter, and neither do further columns.
     """
     for column in description.id:
         _require_column(column, names, description, "id")
@@ -141,7 +142,7 @@ def _refuse_reserved(include: Sequence[str], description: AgentDescription) -> N
 
 
 def _reserved(description: AgentDescription) -> list[tuple[str, str]]:
-    """Return the columns that are no features, each after the key that names it."""
+    """Return the columns that cannot be features, each as a pair: the key that names it, and its name."""
     named = [("label", description.label), ("weight", description.weight)]
     return [("id", column) for column in description.id] + [(key, column) for key, column in named if column]
 

@@ -1,4 +1,4 @@
-"""What is done with numbers and with categories, by scikit-learn's own transformers."""
+"""The steps that prepare numbers and categories, made of scikit-learn's own transformers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from assistlearn.tables.schema import Schema
 
 @dataclass(frozen=True)
 class Steps:
-    """How columns become what a learner takes.
+    """How columns are prepared for a learner.
 
     Attributes
     ----------
     categories : {"one-hot", "ordinal"}
         One column for each category, or one column of codes.
     max_categories : int
-        How many values of a column are told apart; the rarest share one.
+        The most categories of one column. If it has more values, the rarest ones share a category.
     impute : bool
-        Whether missing numbers become the median, and a column says where they were missing.
+        Whether missing numbers are filled with the median, and a new column marks where they were missing.
     scale : {"standard", "minmax", "none"}
         Whether numbers are brought to mean zero and variance one, or between 0 and 1.
     unknown_value : float
@@ -39,11 +39,11 @@ class Steps:
 
     @property
     def leaves_numbers(self) -> bool:
-        """Whether numbers stay as they are."""
+        """Whether numbers are left unchanged."""
         return not self.impute and self.scale == "none"
 
     def transformer(self, schema: Schema) -> ColumnTransformer:
-        """Return what does it for the columns of a schema, unfitted: numbers come first, then categories."""
+        """Return the unfitted transformer for the columns of a schema. Numbers come first, then categories."""
         branches: list[tuple[str, Any, list[str]]] = []
         if schema.numbers:
             branches.append(("numbers", "passthrough" if self.leaves_numbers else self._of_numbers(), schema.numbers))

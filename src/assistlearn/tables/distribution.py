@@ -1,6 +1,6 @@
 """How a table's columns are distributed, roughly: enough to notice that a column is in another unit than in training.
 
-It stays with the agent, beside its models.
+The distributions stay with the agent, beside its models.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def distributions(features: pl.DataFrame) -> dict[str, dict[str, Any]]:
 
 
 def moved(then: Distributions, now: Distributions) -> list[str]:
-    """Return in words which columns have moved far, for the table's owner.
+    """Return a sentence for the table's owner about each column that has moved far since training.
 
     >>> change = pl.DataFrame({"change": range(-50, 51)}).cast(pl.Float64)
     >>> moved(distributions(change), distributions(change * 60))
@@ -63,7 +63,7 @@ def _distribution(column: pl.Series) -> dict[str, Any]:
 
 
 def _mark(value: str) -> str:
-    """Return what stands for a value, so that no text of the table is written anywhere."""
+    """Return a short digest to keep in place of a value, so that no text of the table is written anywhere."""
     return hashlib.sha256(value.encode()).hexdigest()[:16]
 
 

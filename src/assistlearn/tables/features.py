@@ -1,4 +1,4 @@
-"""Feature columns as a learner's pipeline takes them: gaps are null, values are of their kind, none is infinite.
+"""Feature columns as a learner's pipeline needs them: missing values are null, and no number is infinite.
 
 Tables from files and data frames are treated in the same way.
 """

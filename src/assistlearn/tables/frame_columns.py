@@ -1,6 +1,6 @@
-"""The columns of a data frame or an array of Python, as those that are read from a file: Polars series.
+"""Turn the columns of a data frame or an array into Polars series, like the columns that are read from a file.
 
-pandas has several types for the same thing, and columns of any objects. What they hold is found here:
+pandas has several types for the same thing, and columns of any objects. The objects decide what a column becomes:
 
 =====================================================  ==========================
 what the values of a column of objects are             what it becomes
@@ -33,7 +33,7 @@ from assistlearn.tables.kinds import NO_FEATURE
 
 
 def frame_columns(X: Any, source: str) -> dict[str, pl.Series]:
-    """Return the columns of a pandas or Polars data frame or of an array, by their names (``x0``, ``x1``, ...).
+    """Return the columns of a pandas or Polars data frame or of an array, by name; an array has ``x0``, ``x1``, ...
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def _of_array(name: str, values: NDArray[Any], source: str) -> pl.Series:
 
 
 def _of_pandas(name: str, column: Any, source: str) -> pl.Series:
-    """Return a column of pandas; it may be numpy's, of pandas' own types with gaps, or Arrow's."""
+    """Return a column of pandas as a series; its type may be one of numpy, of pandas or of Arrow."""
     dtype = column.dtype
     if hasattr(dtype, "pyarrow_dtype"):
         import pyarrow
@@ -115,7 +115,7 @@ def _of_pandas(name: str, column: Any, source: str) -> pl.Series:
 
 
 def _of_categories(name: str, column: Any) -> pl.Series:
-    """Return categories as text, but of a type that says that they are no numbers or dates in disguise."""
+    """Return categories as text of a categorical type, so that they are not read as numbers or dates."""
     known = [_word(value) for value in column.cat.categories.tolist()]
     words = np.array([*known, None], dtype=object)[column.cat.codes.to_numpy()]
     return pl.Series(name, words.tolist(), dtype=pl.String).cast(pl.Categorical)
@@ -147,7 +147,7 @@ def _of_objects(name: str, values: Sequence[Any], source: str) -> pl.Series:
 
 _SORTS = {
     "boolean": (bool, np.bool_),
-    "duration": (dt.timedelta, np.timedelta64),  # the latter is a whole number, too
+    "duration": (dt.timedelta, np.timedelta64),  # before numbers: timedelta64 counts as a number, too
     "number": (Real, Decimal),
     "text": (str,),
     "moment": (dt.date, np.datetime64),
@@ -165,7 +165,7 @@ def _sort(value: Any) -> str | None:
 
 
 def may_be_features(values: Iterable[Any]) -> bool:
-    """Whether all of these objects are such as a column may hold.
+    """Return whether each of these objects may be a value of a feature.
 
     >>> may_be_features([1, None, "a"]), may_be_features([{"a": 1}])
     (True, False)
@@ -174,7 +174,7 @@ def may_be_features(values: Iterable[Any]) -> bool:
 
 
 def _is_gap(value: Any) -> bool:
-    """Whether it is None, not a number, or what pandas and numpy have in their place."""
+    """Return whether a value is missing: None, not a number (NaN), or the equivalents of pandas and numpy."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, str):
@@ -187,7 +187,7 @@ def _is_gap(value: Any) -> bool:
 def _number(value: Any) -> float:
     try:
         return float(value)
-    except OverflowError:  # a whole number of more than 308 digits; infinite ones are refused by row
+    except OverflowError:  # a whole number of more than 308 digits; infinite numbers are refused later
         return float("inf")
 
 
@@ -206,7 +206,7 @@ def _duration(value: Any) -> dt.timedelta:
 
 
 def _word(value: Any) -> str:
-    """Return a value as text, written as a CSV file has it."""
+    """Return a value as the text that a CSV file would have for it."""
     sort = _sort(value)
     if sort == "boolean":
         return str(value).lower()

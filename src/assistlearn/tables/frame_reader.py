@@ -21,7 +21,7 @@ from assistlearn.tables.schema import Column, Kind, Schema
 
 @dataclass(frozen=True)
 class FrameReader:
-    """What the columns of a frame are, and how those of later frames are read.
+    """The kinds of the columns of a frame, by which later frames are read.
 
     Columns are found by position; the caller checks their names.
 
@@ -30,13 +30,13 @@ class FrameReader:
     names, kinds : tuple of str
         The feature columns and their kinds.
     narrow : tuple of bool
-        For which of them 32 bits hold all numbers exactly.
+        For each of them, whether 32 bits hold all its numbers exactly.
     positions : tuple of int
         Where they stand in a frame.
     left_out : tuple of str
         The columns that had no value in any row.
     missing_values : tuple of str
-        What text stands for a missing value.
+        The texts that mean a missing value.
 
     Examples
     --------
@@ -57,14 +57,14 @@ class FrameReader:
 
     @classmethod
     def found_in(cls, X: Any, settings: PreprocessingSettings, source: str, *, read_text: bool = True) -> FrameReader:
-        """Return how the columns of a frame or an array are to be read.
+        """Find the kinds of the columns of a frame or an array, and return a reader for them.
 
         Parameters
         ----------
         X : data frame or ndarray
             With two dimensions.
         settings : PreprocessingSettings
-            Which columns are codes, what text stands for a missing value, and whether dates are an error.
+            Which columns are codes, which texts mean a missing value, and whether dates are an error.
         source : str
             Whose columns these are, for error messages.
         read_text : bool, default=True
@@ -135,7 +135,7 @@ def _check_dates(columns: Sequence[Column], settings: PreprocessingSettings, sou
 
 @contextmanager
 def _parameters_named() -> Iterator[None]:
-    """Add to an error that names keys of an agent's file what these are in Python."""
+    """Where an error names keys of an agent's file, add that they are parameters in Python."""
     try:
         yield
     except TableError as error:

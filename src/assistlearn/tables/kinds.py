@@ -11,10 +11,10 @@ date      dates, moments, durations; ISO dates in a CSV file              days s
 category  all other text; columns named in ``as_category``                text without blanks around it
 ========  ==============================================================  ==============================
 
-A column of a CSV file is of a kind only if **every** value in it is, except for marks of missing values (``-``, ``?``).
-If only a few values are not, the column is refused, with the first row that does not fit: see
-:mod:`assistlearn.tables.misfits`. The kinds are found once, when a table is first read, and kept as a
-:class:`~assistlearn.tables.Schema`. Whatever is read later is read as the same types, or refused.
+A column of a CSV file is of a kind only if **every** value is, except for marks of missing values (``-``, ``?``). If
+most values are of a kind and some are not, the column is refused, and the error names the first row that does not fit:
+see :mod:`assistlearn.tables.misfits`. The kinds are found once, when a table is first read, and kept as a
+:class:`~assistlearn.tables.Schema`. Later tables are read as the same kinds. Values that do not fit are refused.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def convert(values: pl.Series, column: Column, source: str) -> pl.Series:
 
 
 def of_kind(values: pl.Series, column: Column, source: str) -> pl.Series:
-    """Do the same as :func:`convert` for text that has no blanks around it, and is null where it was blank."""
+    """Do the same as :func:`convert` for text that is clean: no blanks around it, and null in place of blank text."""
     if isinstance(values.dtype, NO_FEATURE):
         raise TableError(
             f"{source}: column {column.name!r} held {_WANTED[column.kind]} when the models were trained, and is of "
@@ -139,12 +139,12 @@ def _column_of_text(values: pl.Series, source: str) -> Column:
     if known.is_empty():
         return Column(values.name, Kind.NUMBER if text.null_count() == len(text) else Kind.CATEGORY)
     for kind in (Kind.NUMBER, Kind.BOOLEAN, Kind.DATE):
-        # the first rows settle it for most columns
+        # for most columns, the first rows are enough to decide
         if not any(_READERS[kind](some).has_nulls() for some in (known.head(100), known)):
             return Column(values.name, kind, narrow=kind is Kind.BOOLEAN)
     for kind, noun in _NOUNS.items():
         if not _READERS[kind](known).is_not_null().any():
-            continue  # none is of the kind, and so not most of them
+            continue  # no value is of this kind
         marked = without_marks(text)
         wrong = marked.is_not_null() & _READERS[kind](marked).is_null()
         refuse_misfits(marked, wrong, noun, source)
@@ -180,7 +180,7 @@ def _days(values: pl.Series) -> pl.Series:
 
 
 def _days_of_text(text: pl.Series) -> pl.Series:
-    """Read ISO dates and moments. Others (01/02/2020) mean different days to different people: they stay text."""
+    """Return ISO dates and moments in days, others as null: 01/02/2020 means different days to different people."""
     iso = text.set(~text.str.contains(r"^\d{4}-\d{2}-\d{2}([T ]|$)").fill_null(False), None).str.replace(" ", "T")
     days = iso.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Float64)
     for form, zone in _MOMENTS:

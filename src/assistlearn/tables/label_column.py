@@ -13,11 +13,11 @@ _TYPES: dict[LabelType, type[pl.DataType]] = {"Int64": pl.Int64, "String": pl.St
 _IN_WORDS: dict[LabelType, str] = {"Int64": "whole numbers", "String": "text", "Boolean": "true and false"}
 
 FEW_ROWS = 20
-"""In fewer rows, two columns may belong together by chance."""
+"""In fewer rows, the values of two columns may match by chance."""
 
 
 def settle_labels(labels: pl.Series, from_text: bool, source: str) -> pl.Series:
-    """Return labels as whole numbers where they are such, as booleans, or as text; missing ones stay missing.
+    """Return labels as whole numbers where all of them are, else as booleans or text. Missing ones stay missing.
 
     >>> settle_labels(pl.Series("y", ["1", None, "0.0"]), True, "lab.csv").to_list()
     [1, None, 0]
@@ -26,7 +26,7 @@ def settle_labels(labels: pl.Series, from_text: bool, source: str) -> pl.Series:
     >>> settle_labels(pl.Series("y", ["1", "ill"]), True, "lab.csv").to_list()
     ['1', 'ill']
     """
-    if from_text:  # whole numbers first: floats would merge long ones
+    if from_text:  # whole numbers first: long ones could become equal as floats
         read_as = (labels.cast(number, strict=False) for number in (pl.Int64, pl.Float64))
         labels = next((numbers for numbers in read_as if numbers.null_count() == labels.null_count()), labels)
     if labels.dtype.is_float() or isinstance(labels.dtype, pl.Decimal):
@@ -81,7 +81,7 @@ def notes_on_labels(labels: pl.Series, features: pl.DataFrame) -> list[str]:
 
 
 def type_of_labels(labels: pl.Series) -> LabelType:
-    """Return the name of the type that settled labels have."""
+    """Return the name of the type of labels that :func:`settle_labels` returned."""
     return next(name for name, dtype in _TYPES.items() if labels.dtype == dtype)
 
 
@@ -109,8 +109,8 @@ def labels_as_before(labels: pl.Series, type_name: LabelType, source: str) -> pl
 def tells_labels(values: pl.Series, labels: pl.Series) -> bool:
     """Return whether a column is the label, perhaps under other names.
 
-    Then every value belongs to one class, and every class to one value. In a few rows that may be chance: there the
-    values must be the labels themselves.
+    It is the label if every value belongs to one class, and every class to one value. In a few rows that may be chance,
+    so there the values must be the labels themselves.
 
     >>> tells_labels(pl.Series([*[1, 0] * 10, None]), pl.Series([*["ill", "well"] * 10, None]))
     True

@@ -1,4 +1,4 @@
-"""An agent from its file: described, its table read and checked, its learner ready, before any work begins."""
+"""Load an agent from its file: read its table, make its learner, and check both before any work begins."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class LoadedAgent:
     estimator: Any
 
     def rows(self) -> pl.DataFrame | NDArray[Any]:
-        """Return the features of all rows, as the estimator takes them; no columns where there is none."""
+        """Return the features of all rows in the form that the estimator needs; without an estimator, no columns."""
         if self.estimator is None:
             return np.empty((len(self.table), 0))
         return learner_rows(self.estimator, self.table.features)
@@ -55,7 +55,7 @@ def load_agent(
     Parameters
     ----------
     path : path or AgentDescription
-        The agent's TOML file, or what it says.
+        The agent's TOML file, or the description that was read from it.
     schema : Schema, optional
         The schema of the training table, to read rows for prediction: see :func:`~assistlearn.tables.read_table`. The
         estimator depends on the schema and the file only, so it is the one of training.
@@ -105,7 +105,7 @@ def _check_models_folder(description: AgentDescription) -> None:
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise DescriptionError(f"{description.places('models')}: models = {str(folder)!r} is a file. Name a folder.")
     upwards = (folder.absolute(), *folder.absolute().parents)
-    # unlike Path.exists, os.path.exists is false where one may not look
+    # os.path.exists is false where this user may not look; Path.exists may raise an error
     existing = next(each for each in upwards if os.path.exists(each))
     if not os.access(existing, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         raise DescriptionError(

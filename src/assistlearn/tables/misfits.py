@@ -1,4 +1,4 @@
-"""Columns of text that are numbers, dates or booleans except for a few cells, or numbers in another notation.
+"""Refuse columns of text that are numbers, dates or booleans except for some cells, or numbers in another notation.
 
 One bad cell would turn a column of numbers into categories, and nobody would notice. Common marks of missing values
 are read as missing. Any other misfit is refused, with its column and row.
@@ -36,7 +36,7 @@ def without_marks(text: pl.Series) -> pl.Series:
 def few_values(text: pl.Series) -> pl.Series | None:
     """Return the different values of a column if, judging by its first rows, they are few; otherwise None.
 
-    To look at these in place of all rows is much quicker.
+    It is much quicker to check these values than all rows.
 
     >>> few_values(pl.Series(["a", "b"] * 1000)).sort().to_list()
     ['a', 'b']
@@ -59,7 +59,7 @@ def refuse_misfits(text: pl.Series, wrong: pl.Series, noun: str, source: str) ->
     wrong : Series of bool
         Which of them are not of the kind.
     noun : str
-        What one of the kind is called.
+        What one value of the kind is called: ``number``.
     source : str
         Where the table is.
 

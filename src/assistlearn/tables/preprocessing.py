@@ -6,7 +6,7 @@ agent's training rows. Which steps it has depends on the learner:
 ============================================  ==============================  =======================  ========
 learner                                       missing numbers                 categories               scaled
 ============================================  ==============================  =======================  ========
-takes missing values itself (trees, forests,  left to it                      ordinal codes            no
+takes missing values itself (trees, forests,  left to the learner             ordinal codes            no
 histogram boosting, XGBoost)
 other trees (gradient boosting, AdaBoost)     median, and a column that says  ordinal codes            no
                                               where they were missing
@@ -14,8 +14,8 @@ all others (linear models, networks,          the same                        on
 neighbours, Bayes, ...)
 ============================================  ==============================  =======================  ========
 
-A missing category is a category of its own. One that training has not seen counts as a rare one, or as none at all.
-A learner that needs none of it (trees on numbers alone) gets an array, and no pipeline.
+A missing category is a category of its own. A category that training has not seen counts as a rare category, or as no
+category. A learner that needs none of these steps (trees on numbers alone) gets an array, and no pipeline.
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ from assistlearn.tables.column_steps import Steps
 from assistlearn.tables.schema import Schema
 
 _FLOAT32_LEARNERS = (DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier)
-"""They turn any table into 32 bits, in every fit: one that has them already costs nothing and gives the same trees."""
+"""They convert every table to 32 bits in every fit. A table of 32 bits saves that work and gives the same trees."""
 
 
 def default_pipeline(schema: Schema, learner: Any, settings: PreprocessingSettings | None = None) -> Any:
-    """Return the learner with what it needs in front of it, unfitted; the learner itself where it needs nothing.
+    """Return an unfitted pipeline of preprocessing and learner; the learner itself where it needs no preprocessing.
 
     Parameters
     ----------
     schema : Schema
         The kinds of the columns.
     learner : scikit-learn classifier
-        One with a pipeline of its own is returned as it is.
+        One with a pipeline of its own is returned unchanged.
     settings : PreprocessingSettings, optional
         The table ``[preprocessing]`` of the agent's file.
 
     Returns
     -------
     estimator : Pipeline or classifier
-        Takes what :func:`learner_rows` gives.
+        To be fitted to what :func:`learner_rows` returns.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def default_pipeline(schema: Schema, learner: Any, settings: PreprocessingSettin
 
 
 def steps_for(learner: Any, settings: PreprocessingSettings) -> Steps:
-    """Return what this learner needs done with its columns; the settings overrule it.
+    """Return the steps that this learner's columns need. Settings other than ``auto`` decide instead.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> steps_for(LogisticRegression(), PreprocessingSettings())
@@ -111,7 +111,7 @@ def steps_for(learner: Any, settings: PreprocessingSettings) -> Steps:
 
 
 def learner_rows(estimator: Any, features: pl.DataFrame) -> pl.DataFrame | NDArray[Any]:
-    """Return features as this estimator takes them: a frame for one with a pipeline, an array for a bare learner.
+    """Return features in the form that an estimator needs: a frame for a pipeline, an array for a bare learner.
 
     >>> learner_rows(DecisionTreeClassifier(), pl.DataFrame({"a": [1.0, None], "b": [3.0, 4.0]}))
     array([[ 1.,  3.],
@@ -124,7 +124,7 @@ def learner_rows(estimator: Any, features: pl.DataFrame) -> pl.DataFrame | NDArr
 
 
 def has_own_steps(learner: Any) -> bool:
-    """Whether the learner prepares its columns itself: it is, or holds, a pipeline, or says that it takes text.
+    """Return whether the learner prepares its columns itself: it is or has a pipeline, or says that it takes text.
 
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
@@ -140,7 +140,7 @@ def has_own_steps(learner: Any) -> bool:
 
 
 def takes_missing(learner: Any) -> bool:
-    """Whether the learner says that it takes missing numbers.
+    """Return whether the learner says that it accepts missing numbers.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> takes_missing(DecisionTreeClassifier()), takes_missing(LogisticRegression())
@@ -150,7 +150,7 @@ def takes_missing(learner: Any) -> bool:
 
 
 def takes_codes_only(learner: Any) -> bool:
-    """Whether the learner says that all its columns must be codes of categories.
+    """Return whether the learner says that all its columns must be codes of categories.
 
     >>> from sklearn.naive_bayes import CategoricalNB
     >>> takes_codes_only(CategoricalNB())
@@ -160,7 +160,7 @@ def takes_codes_only(learner: Any) -> bool:
 
 
 def check_features(features: pl.DataFrame, schema: Schema, learner: Any, settings: PreprocessingSettings) -> None:
-    """Refuse features that this learner cannot take, where preprocessing is switched off."""
+    """Raise ``ColumnsError`` if the learner cannot use these features, prepared as the settings say."""
     if settings.enabled or has_own_steps(learner):
         if settings.enabled and takes_codes_only(learner):
             raise ColumnsError(_CODES_ONLY.format(learner=type(learner).__name__))
@@ -188,7 +188,7 @@ _CODES_ONLY = (
 
 
 def is_tree_like(learner: Any) -> bool:
-    """Whether the learner splits columns, so that neither their scale nor the order of their codes matters much.
+    """Return whether the learner splits columns, so that neither their scale nor the order of codes matters much.
 
     >>> is_tree_like(AdaBoostClassifier()), is_tree_like(GradientBoostingClassifier())
     (True, True)
@@ -202,7 +202,7 @@ def is_tree_like(learner: Any) -> bool:
 
 
 def inner_learners(learner: Any) -> Iterator[Any]:
-    """Yield the learners that a learner is made of: that of a grid search, those of a vote."""
+    """Yield the learners inside a learner, such as the one of a grid search, or all of a vote."""
     own = getattr(learner, "estimator", None)
     if hasattr(own, "fit"):
         yield own
@@ -213,5 +213,5 @@ def inner_learners(learner: Any) -> Iterator[Any]:
 def _tag(learner: Any, name: str) -> bool:
     try:
         return bool(getattr(get_tags(learner).input_tags, name))
-    except AttributeError:  # it says nothing about itself
+    except AttributeError:  # it has no such tag
         return False

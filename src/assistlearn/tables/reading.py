@@ -40,7 +40,7 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
     Returns
     -------
     table : Table
-        Checked: see the attributes there.
+        All rows, checked.
     """
     with open_source(description) as source:
         names = source.names()
@@ -107,7 +107,7 @@ class _Reading:
         return Table(self._name, ids, pl.DataFrame(features), schema, digest, labels, left_out, weights)
 
     def _features(self, schema: Schema, kept: list[pl.Series]) -> Iterator[pl.Series]:
-        """Keep the features and hand them on, so that one is looked at while the digest of another is taken."""
+        """Yield the features, and add them to ``kept``: one is converted while the digest of another is computed."""
         read = ((self._read.pop(column.name), column) for column in schema.columns)
         for made in by_column(lambda pair: feature(*pair, self._name), read):
             kept.append(made)
@@ -182,13 +182,13 @@ class _Reading:
 
 
 def _may_repeat(ids: pl.Series) -> bool:
-    """Return whether some ids have the same hash: to compare hashes takes a fifth of the time, and less memory."""
+    """Return whether two ids have the same hash: this takes a fifth of the time of comparing ids, and less memory."""
     digests = np.sort(ids.hash().to_numpy())
     return bool((digests[1:] == digests[:-1]).any())
 
 
 def _without_id(ids: pl.Series) -> pl.Series:
-    """Return where an id is missing, or nothing but blanks."""
+    """Return for each row whether its id is missing or consists of blanks."""
     if ids.dtype != pl.String:
         return ids.is_null()
     pieces = (ids.slice(start, _PIECE) for start in range(0, len(ids), _PIECE))
@@ -196,4 +196,4 @@ def _without_id(ids: pl.Series) -> pl.Series:
 
 
 _PIECE = 100_000
-"""This many rows of text are copied at a time to be looked at."""
+"""How many rows of text are copied and checked at a time."""

@@ -82,7 +82,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return [column.name for column in self.columns if column.kind is Kind.CATEGORY]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, the same as those that JSON gives back."""
+        """Return the schema as plain values, the same as those that JSON gives back."""
         plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
         return plain
 
@@ -100,7 +100,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Raises
         ------
         RunError
-            They are not what :meth:`to_dict` writes.
+            The values are not what :meth:`to_dict` writes.
         """
         try:
             return msgspec.convert(values, cls)

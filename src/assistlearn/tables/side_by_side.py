@@ -25,7 +25,7 @@ _OTHER_WAYS: dict[str, Callable[[pl.Series], pl.Series]] = {
 
 
 def overlap(initiator: LoadedAgent, helper: LoadedAgent) -> int:
-    """Return how many of the initiator's samples a helper holds; raise ``OverlapError`` if training would."""
+    """Return how many of the initiator's samples a helper holds; raise ``OverlapError`` if they are too few."""
     own, theirs = normalise(initiator.table.ids), normalise(helper.table.ids)
     shared = _shared(own, theirs)
     try:
@@ -61,7 +61,7 @@ def _shared(own: pl.Series, theirs: pl.Series) -> int:
 
 
 def _hint(own: pl.Series, theirs: pl.Series, shared: int) -> str:
-    """Return how ids would have to be written for many more to match; nothing where no way is known."""
+    """Return advice on how to write ids so that many more match; an empty text where no such way is known."""
     for way, change in _OTHER_WAYS.items():
         here, there = change(own), change(theirs)
         found = _shared(here, there)
@@ -71,7 +71,7 @@ def _hint(own: pl.Series, theirs: pl.Series, shared: int) -> str:
 
 
 def _tells(initiator: LoadedAgent, helper: LoadedAgent, column: str) -> bool:
-    """Return whether a helper's column has the label of every sample that both hold."""
+    """Return whether a helper's column is the label, on the samples that both agents hold."""
     labels = initiator.table.labels
     assert labels is not None
     left = pl.DataFrame({"id": normalise(initiator.table.ids), "label": labels}).drop_nulls()

@@ -1,4 +1,4 @@
-"""What an agent has, and what of it others would learn: the facts that a check shows its owner."""
+"""What an agent has, and what others would learn about it: the facts that a check shows to the owner."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assistlearn.tables.schema import Column, Kind
 from assistlearn.tables.table import Table
 
 MANY_ROWS = 10
-"""Fewer numbers in a row may rise by one by chance."""
+"""In a column of fewer rows, numbers may rise by one by chance."""
 
 NO_LEARNER = "none: the agent has labels alone, and takes no turns"
 
@@ -70,7 +70,7 @@ class AgentSummary:
     Attributes
     ----------
     name, role, source, learner : str
-        Who, initiator or helper, where the table is, which learner; ``NO_LEARNER`` where there is none.
+        The agent's name, initiator or helper, where its table is, and its learner (``NO_LEARNER`` where it has none).
     rows : int
         Samples in the table.
     columns : tuple of ColumnSummary
@@ -110,7 +110,7 @@ class AgentSummary:
     fingerprint: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for JSON."""
+        """Return the summary as plain values, for JSON."""
         return asdict(self)
 
 
@@ -122,7 +122,7 @@ def describe(agent: LoadedAgent, now: dt.datetime) -> AgentSummary:
     agent : LoadedAgent
         From :func:`~assistlearn.tables.load_agent`.
     now : datetime
-        With a time zone: tells whether the file's permission has expired.
+        The present moment, with a time zone. It decides whether the file's permission has expired.
     """
     table, description = agent.table, agent.description
     columns = tuple(_column(column, table.features[column.name]) for column in table.schema.columns)

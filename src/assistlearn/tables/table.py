@@ -18,7 +18,7 @@ class Table:
     source : str
         Where it was read from, for messages.
     ids : Series
-        Text or whole numbers, none missing, none twice. Those of a CSV file are text, as they stand there.
+        Text or whole numbers, none missing, none twice. Ids from a CSV file are text, exactly as in the file.
     features : DataFrame
         Floats and, for categories, text; missing values are null.
     schema : Schema
@@ -30,7 +30,7 @@ class Table:
     left_out : tuple of str
         Columns that would have been features, but have no value in any row.
     weights : Series or None
-        Floats from 0 on, missing only where a row has no label; None where all rows count the same.
+        Floats of 0 or more, missing only where a row has no label; None where all rows count the same.
     index : tuple of str
         Columns that are not features because they are the index of a data frame.
     """

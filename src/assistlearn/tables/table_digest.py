@@ -32,7 +32,7 @@ def fingerprint(columns: Iterable[pl.Series]) -> str:
 
 
 def _parts(column: pl.Series) -> Iterable[Sequence[bytes | memoryview]]:
-    """Yield what a digest is of, each part as pieces that follow one another: to join them would take memory."""
+    """Yield the parts of a column that the digest covers, each as a list of pieces: joining them would take memory."""
     yield [column.name.encode()]
     yield [str(column.dtype).encode()]
     yield [len(column).to_bytes(8, "little")]
@@ -50,7 +50,7 @@ def _text(column: pl.Series) -> Iterable[bytes]:
 
 
 _PIECE = 20_000
-"""So many rows of text at a time are joined: all of them would not fit into the processor's cache."""
+"""How many rows of text are joined at a time. All rows would not fit into the processor's cache."""
 
 
 def _bytes(numbers: pl.Series) -> list[memoryview]:

@@ -193,8 +193,9 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         names : ndarray of str
-            A column that says where numbers were missing is ``missingindicator_`` and theirs; one of a category is the
-            column's name, ``_`` and the category. Where two would be the same, all begin with ``numbers__`` or
+            A column of numbers or codes keeps its name. A column that marks missing numbers is called
+            ``missingindicator_`` and the name of their column. A column for one category is called by the name of its
+            column, ``_`` and the category. Where two names would be the same, all begin with ``numbers__`` or
             ``categories__``.
         """
         check_is_fitted(self)
@@ -217,7 +218,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return X
 
     def _settings(self) -> PreprocessingSettings:
-        """Return what says how columns are read, once every parameter is checked."""
+        """Check every parameter, and return the settings by which columns are read."""
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise SettingsError(f"{name}={getattr(self, name)!r} must be one of {', '.join(map(repr, choices))}.")
@@ -248,11 +249,11 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _names_out(fitted: Any, names: NDArray[np.object_]) -> Sequence[str]:
-    """Return the names of what a branch makes of columns that have these names."""
+    """Return the names of the columns that a branch of the transformer makes of columns with these names."""
     if hasattr(fitted, "named_steps"):
         fitted = fitted.named_steps.get("impute", "passthrough")  # scaling changes no name
     if isinstance(fitted, str) or not hasattr(fitted, "get_feature_names_out"):
         return list(names)
-    nameless = copy(fitted)  # it was fitted to a frame, and would take no other names than that had
+    nameless = copy(fitted)  # fitted to a frame, it would refuse all names but the frame's
     vars(nameless).pop("feature_names_in_", None)
     return list(nameless.get_feature_names_out(names))

@@ -8,7 +8,7 @@ from assistlearn.errors import TableError
 
 
 def settle_weights(weights: pl.Series, labels: pl.Series, from_text: bool, source: str) -> pl.Series:
-    """Return weights as floats; only where a row has no label may they be missing.
+    """Return weights as floats. A weight may be missing only where the row has no label.
 
     >>> labels = pl.Series("y", ["ill", "well", None])
     >>> settle_weights(pl.Series("w", ["2", "0.5", None]), labels, True, "lab.csv").to_list()
@@ -58,6 +58,6 @@ def _numbers(weights: pl.Series, from_text: bool, source: str) -> pl.Series:
 
 
 def _first(wrong: pl.Series) -> int | None:
-    """Return the first row that is wrong, if any is."""
+    """Return the position of the first row that is wrong; None where no row is."""
     found = wrong.fill_null(False).arg_true()
     return int(found[0]) if len(found) else None

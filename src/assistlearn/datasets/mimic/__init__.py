@@ -1,4 +1,4 @@
-"""MIMIC-III: who stays long, told from the first 24 hours in intensive care."""
+"""MIMIC-III: predict who stays long, from the first 24 hours in intensive care."""
 
 from assistlearn.datasets.mimic.long_stay import mimic_long_stay
 from assistlearn.datasets.mimic.variables import VARIABLES, Unit, Variable

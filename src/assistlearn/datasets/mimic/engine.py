@@ -1,4 +1,4 @@
-"""DuckDB over MIMIC's CSV files, compressed or not, in bounded memory."""
+"""Query MIMIC's CSV files, compressed or not, with DuckDB in bounded memory."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Engine:
             raise SettingsError(f"DuckDB does not accept memory={memory!r}, threads={threads!r}: {error}") from error
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close the connection to DuckDB."""
         self._connection.close()
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
@@ -68,7 +68,7 @@ class Engine:
         return self._connection.execute(sql, list(parameters))
 
     def read(self, table: str, columns: Sequence[str], sql: str) -> Any:
-        """Run SQL in which ``{table}`` stands for a CSV file, all of whose columns are text, and return the answer."""
+        """Run SQL that reads ``{table}``, a CSV file whose columns are all text, and return DuckDB's answer."""
         path = self.find(table)
         check_listed(path, f"Get it again from {GET}.")
         source = _source(path, _header(path, columns))
@@ -84,7 +84,7 @@ class Engine:
             raise CorruptDataError(f"{path} could not be read: {error}\nGet it again from {GET}.") from error
 
     def find(self, table: str) -> Path:
-        """Return a table's file: not compressed before compressed, because it can be read by several threads."""
+        """Return a table's file. One that is not compressed is preferred, because several threads can read it."""
         files = {path.name.lower(): path for path in sorted(self._folder.iterdir())}
         for name in (f"{table}.csv", f"{table}.csv.gz"):
             if name in files:
@@ -146,8 +146,8 @@ def _header(path: Path, wanted: Sequence[str]) -> list[str]:
 def _source(path: Path, names: Sequence[str]) -> str:
     """Return SQL that reads a CSV file as text.
 
-    Everything that DuckDB would otherwise guess from the first rows is said: CHARTEVENTS has its first quoted value
-    after more rows than it looks at.
+    The SQL states everything that DuckDB would otherwise guess from the first rows. In CHARTEVENTS, the first quoted
+    value comes after the rows that DuckDB looks at.
     """
     types = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in names)
     return (

@@ -49,7 +49,7 @@ def mimic_long_stay(
     data : path, default=None
         The data folder, with the CSV files in ``mimiciii`` (with ``demo=True``, in ``mimiciii_demo``) inside it or in
         itself; by default what ``ASSISTLEARN_DATA`` says. The files may be compressed (``.csv.gz``) or not. Nothing is
-        downloaded: MIMIC-III is given to persons.
+        downloaded: every person must ask PhysioNet for access to MIMIC-III.
     demo : bool, default=False
         Use the open demo of 100 patients.
     stay : {"icu", "hospital"}, default="icu"
@@ -61,7 +61,7 @@ def mimic_long_stay(
     random_state : int, default=0
         The seed of that draw.
     min_age : int, default=18
-        The age in years at which one is an adult.
+        The age in years from which a patient counts as an adult.
     min_hours : float, default=0.0
         Leave out stays in intensive care that are shorter than this: 24 keeps those whose first 24 hours are complete.
     memory : str, default="2GB"

@@ -33,7 +33,7 @@ READING = {
         "WHEN words LIKE 'abnormal%' OR words LIKE 'delayed%' THEN 1 END"
     ),
 }
-"""The same in SQL: ``number`` is the recorded number, ``words`` the recorded text in small letters."""
+"""The units in SQL: ``number`` is the recorded number, ``words`` the recorded text in small letters."""
 
 
 @dataclass(frozen=True)

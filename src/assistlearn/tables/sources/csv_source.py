@@ -15,7 +15,7 @@ from assistlearn.errors import TableError
 from assistlearn.tables.sources.raw_csv import CsvFile, refuse_encoding, refuse_ragged
 
 SAMPLED_ROWS = 10_000
-"""The rows of a CSV file that are looked at before it is read. A column that turns out different is read again."""
+"""How many rows of a CSV file show the types of its columns. If a later value does not fit, the file is read again."""
 
 
 class CsvSource:
@@ -37,19 +37,19 @@ class CsvSource:
         last = list(self._sampled)[-1]
         with _readable(self._table):
             frame = self._collect([*columns, *({last} - {*columns})], numbers)
-        if frame[last].has_nulls():  # the engine fills short rows up
+        if frame[last].has_nulls():  # the engine fills short rows with nulls
             refuse_ragged(self._table, len(self._sampled), only_short=True)
         return frame.select(columns)
 
     def _collect(self, columns: Sequence[str], numbers: Sequence[str]) -> pl.DataFrame:
-        """Read in the quickest of three ways that works: to look for words for missing values takes time."""
+        """Read the columns in the quickest of three ways that works: looking for words for missing values is slow."""
         words, types = self._missing_values, self._types(numbers)
         if not self._are_words_among_numbers:
-            with suppress(pl.exceptions.ComputeError):  # further down there is a word
+            with suppress(pl.exceptions.ComputeError):  # a later row has such a word
                 return _without_words(self._scan(types, []).select(columns).collect(), words)
         try:
             return self._scan(types, words).select(columns).collect()
-        except pl.exceptions.ComputeError:  # further down, a value is no number
+        except pl.exceptions.ComputeError:  # a later value is no number
             return self._scan(self._types(()), words).select(columns).collect()
 
     def _types(self, numbers: Sequence[str]) -> dict[str, Any]:

@@ -55,9 +55,9 @@ class DuckdbSource:
 
 
 class _ArrowStream:
-    """A relation of DuckDB, of which Polars sees the rows only.
+    """A relation of DuckDB that shows Polars its stream of rows, and nothing else.
 
-    Polars would look it over for other things that it might be, and DuckDB then complains when the process ends.
+    Polars would try its other attributes too, and then DuckDB complains when the process ends.
     """
 
     def __init__(self, relation: Any) -> None:

@@ -1,4 +1,4 @@
-"""A table in an object store: Parquet is read where it is, text is fetched first."""
+"""A table in an object store: Parquet is read in the store, a CSV file is copied to this machine first."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 @contextmanager
 def object_file(table: TableUrl, place: str, seconds: float) -> Iterator[Path]:
-    """Hand over a copy of an object, for as long as it is needed."""
+    """Copy an object into a temporary file, and yield its path. The file is removed afterwards."""
     with TemporaryDirectory(prefix="assistlearn-") as folder:
         file = Path(folder, "table" + ending_of(table))
         with told_apart(table, place):
@@ -35,7 +35,7 @@ def object_file(table: TableUrl, place: str, seconds: float) -> Iterator[Path]:
 
 
 class ObjectParquetSource:
-    """Parquet in an object store: an object, or all below a prefix, in one version from beginning to end."""
+    """Parquet in an object store: one object, or all below a prefix. Objects that change while read are refused."""
 
     from_text = False
 
@@ -52,7 +52,7 @@ class ObjectParquetSource:
         return self._bounded(self._parquet.names)
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
-        """Return these columns; refuse what has changed in the meantime."""
+        """Return these columns; raise ``TableError`` if the objects have changed in the meantime."""
         try:
             frame = self._bounded(self._parquet.read, columns, text)
         except TableError:

@@ -1,4 +1,4 @@
-"""From where an agent's table is, as its file says, to the source that reads it."""
+"""Open the source of an agent's table: the place that the agent's file names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from assistlearn.tables.sources.web_file import web_file
 
 @contextmanager
 def open_source(description: AgentDescription) -> Iterator[Source]:
-    """Hand over the source of an agent's table, after a look at whether it is there, for as long as it is read."""
+    """Yield the source of an agent's table; a missing file is an error. Temporary copies are removed afterwards."""
     table = description.table
     with ExitStack() as stack:
         if isinstance(table, TableQuery):

@@ -1,7 +1,7 @@
 """Which files of a folder are its table: those that end in ``.parquet``, by their paths, in alphabetical order.
 
-Folders below count, too, and names such as ``year=2020`` are columns. Names that begin with ``_`` or ``.``
-are for the program that wrote the folder, and do not count.
+Files in folders below belong to the table, too, and a folder's name such as ``year=2020`` gives a column. Files and
+folders whose names begin with ``_`` or ``.`` are for the program that wrote them, and are left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from assistlearn.errors import MissingTableError
 from assistlearn.tables.sources.parquet_source import ParquetFile
 
 NOTHING = "__HIVE_DEFAULT_PARTITION__"
-"""What a folder is called whose rows have no value in the column."""
+"""The value in a folder's name, after ``=``, that means a missing value."""
 
 
 def files_of_folder(folder: Path, place: str) -> list[ParquetFile]:
@@ -30,7 +30,7 @@ def files_of_folder(folder: Path, place: str) -> list[ParquetFile]:
 
 
 def counted(paths: Iterable[str]) -> list[str]:
-    """Return those of a folder's files that count, in their order.
+    """Return the files of a folder that belong to its table, in alphabetical order.
 
     >>> counted(["b.parquet", "year=2020/a.parquet", "_SUCCESS", "_old/c.parquet", ".b.parquet", "notes.txt"])
     ['b.parquet', 'year=2020/a.parquet']
@@ -43,7 +43,7 @@ def counted(paths: Iterable[str]) -> list[str]:
 
 
 def partition_of(path: str) -> dict[str, str | None]:
-    """Return what the names of a file's folders say.
+    """Return the columns and values that the names of a file's folders give.
 
     >>> partition_of("year=2020/town=K%C3%B6ln/a.parquet")
     {'year': '2020', 'town': 'Köln'}

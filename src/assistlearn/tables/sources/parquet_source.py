@@ -23,7 +23,7 @@ class ParquetFile:
     name : str
         What messages call it.
     partition : mapping from str to str or None
-        What the names of its folders say of all its rows: ``year=2020``.
+        Columns and values that the names of its folders give for all its rows, as in ``year=2020``.
     """
 
     place: str
@@ -41,9 +41,9 @@ class ParquetSource:
     name : str
         What messages call the table.
     options : mapping, optional
-        How the engine reaches a store of objects.
+        The engine's settings for an object store.
     trouble : callable, optional
-        Makes an error of ours of what the engine says about a store.
+        Returns our own error for an error of the engine; None where it is not about a store.
     """
 
     from_text = False
@@ -89,7 +89,7 @@ class ParquetSource:
         )
 
     def _partitions(self, columns: Mapping[str, Any]) -> list[str]:
-        """Return what only the names of folders say."""
+        """Return the columns that only the names of folders give."""
         return [name for name in self._files[0].partition if name not in columns]
 
     def _scan_one(self, file: ParquetFile) -> pl.LazyFrame:
@@ -132,7 +132,7 @@ def _refuse_other_columns(file: ParquetFile, found: pl.Schema, first: ParquetFil
 
 
 def _typed(values: Sequence[str | None], name: str) -> pl.Series:
-    """Return what the names of folders say as whole numbers, dates or text: the first that all of them are.
+    """Return values from the names of folders as whole numbers, dates or text: the first type that fits all.
 
     >>> _typed(["2020", None], "year").to_list(), _typed(["07", "x"], "code").to_list()
     ([2020, None], ['07', 'x'])

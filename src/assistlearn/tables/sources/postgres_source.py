@@ -22,10 +22,10 @@ from assistlearn.tables.sources.postgres_words import in_words
 from assistlearn.tables.sources.sql_names import quoted, refuse_twice
 
 CONNECTING = 10
-"""Seconds for a connection, where nobody says otherwise."""
+"""Seconds to wait for a connection, where neither the URL nor the environment sets a limit."""
 
 SORTING = "64MB"
-"""What the server may use to put the rows in order."""
+"""How much memory the server may use to sort the rows."""
 
 Result = TypeVar("Result")
 
@@ -121,7 +121,7 @@ def _as_frame(cursor: Any) -> pl.DataFrame:
 
 
 def _as_types(cursor: Any) -> list[tuple[str, str]]:
-    """Return the columns and what PostgreSQL calls their types; that of an enumeration is ``enum``."""
+    """Return each column and PostgreSQL's name of its type. Every enumeration is called ``enum``."""
     fields = list(cursor.fetch_record_batch().schema)
     types = [(field.metadata or {}).get(b"POSTGRESQL:type", b"").decode() for field in fields]
     others = sorted({kind for kind in types if not is_settled(kind)})
@@ -143,7 +143,7 @@ def _with_limit(url: str) -> str:
 def _adbc() -> Any:
     try:
         import adbc_driver_postgresql.dbapi
-        import pyarrow  # noqa: F401 ADBC says the types of columns by it
+        import pyarrow  # noqa: F401 ADBC gives the types of columns through it
     except ImportError as error:
         raise MissingExtraError(
             "A table in PostgreSQL needs its driver: pip install 'assistlearn[postgres]'"

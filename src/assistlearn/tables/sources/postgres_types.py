@@ -32,11 +32,11 @@ _ADVICE = {
     "bytea": "encode({0}, 'hex')",
 }
 _FIRST, _LAST = -719_162, 2_932_896
-"""The days of the years 1 and 9999, counted from 1970: what other sources of tables can write."""
+"""The first day of the year 1 and the last of 9999, counted from 1970: other sources have no dates outside."""
 
 
 def cast_of(name: str, kind: str, is_id: bool, place: str) -> str:
-    """Return a column as the query asks for it.
+    """Return the SQL that asks for a column, with a cast where its type needs one.
 
     >>> cast_of("price", "numeric", False, "lab.toml")
     '"price"::float8 as "price"'
@@ -61,7 +61,7 @@ def cast_of(name: str, kind: str, is_id: bool, place: str) -> str:
 
 
 def order_of(name: str, kind: str) -> str:
-    """Return what rows are ordered by: numbers by their size, text by its bytes, whatever the database's language.
+    """Return the SQL that orders rows by a column: text by its bytes, whatever the database's language.
 
     >>> order_of("patient", "text"), order_of("number", "int4")
     ('"query"."patient"::text collate "C"', '"query"."number"')
@@ -72,7 +72,7 @@ def order_of(name: str, kind: str) -> str:
 
 
 def about_types(kinds: Sequence[str]) -> str:
-    """Return the question which types are enumerations, and what those are called that the driver knows by number."""
+    """Return a query: which types are enumerations, and the names of those that the driver knows only by number."""
     listed = ", ".join("'" + kind.replace("'", "''") + "'" for kind in kinds)
     return f"""
         select named, case when typtype = 'e' then 'enum' else format_type(oid, null) end
@@ -81,12 +81,12 @@ def about_types(kinds: Sequence[str]) -> str:
 
 
 def is_settled(kind: str) -> bool:
-    """Return whether it is known without a question what to do with a type."""
+    """Return whether we know what to do with a type without asking the server about it."""
     return kind in (*_AS_THEY_ARE, *_CAST, *_ADVICE)
 
 
 def refuse_infinite_dates(frame: pl.DataFrame, place: str) -> None:
-    """Raise ``TableError`` if a date is infinite, or beyond what can be written elsewhere."""
+    """Raise ``TableError`` if a date is infinite, or not in the years 1 to 9999."""
     for column in frame.iter_columns():
         if column.dtype == pl.Date:
             days = column.cast(pl.Int32)

@@ -1,4 +1,4 @@
-"""What a PostgreSQL server or its driver says, in our words, with what to do."""
+"""Errors of a PostgreSQL server or its driver in our own words, with the remedy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SIGNS: tuple[tuple[str, str, str], ...] = (
 
 
 def in_words(error: Exception, database: str, place: str) -> TableError:
-    """Return an error of ours: what is wrong with the server, or what it says about the query."""
+    """Return our own error for one of the driver: what is wrong with the server, or with the query."""
     said = str(error)
     for sign, what, remedy in _SIGNS:
         if re.search(sign, said):

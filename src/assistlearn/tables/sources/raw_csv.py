@@ -26,11 +26,11 @@ class CsvFile:
     Attributes
     ----------
     path : Path
-        Where its bytes are; ``.gz`` at its end means that they are packed.
+        Where its bytes are. If it ends in ``.gz``, they are compressed.
     separator : str
         What stands between its values.
     name : str
-        What its owner calls it: another place, where the bytes came from there.
+        What messages call it: its path, or the URL that it was copied from.
     """
 
     path: Path
@@ -42,7 +42,7 @@ class CsvFile:
 
 
 def refuse_encoding(table: CsvFile) -> None:
-    """Raise ``TableError`` if a file is not UTF-8: the row, and what the encoding probably is."""
+    """Raise ``TableError`` if a file is not UTF-8, with the line and the probable encoding; or if lines end in CR."""
     with _opened(table) as file:
         start = file.read(4)
         if start.startswith(_BOMS) or b"\x00" in start:
@@ -73,7 +73,7 @@ def refuse_ragged(table: CsvFile, n_columns: int, *, only_short: bool) -> None:
     table : CsvFile
         The file.
     n_columns : int
-        How many the header has.
+        How many columns the header has.
     only_short : bool
         Whether Polars has found no long row. Then separators are counted line by line, which is fast, and values are
         read one by one only if a line may be too short.
@@ -101,7 +101,7 @@ def _refuse_first(reader: Any, table: CsvFile, n_columns: int) -> None:
 
 
 def _some_short(table: CsvFile, n_columns: int) -> bool:
-    """Return whether a line may have too few values: it has too few separators, or is not alone in its row."""
+    """Return whether a line has too few separators: it lacks values, or its row goes on in another line."""
     separator = table.separator.encode()
     with _opened(table) as file:
         return any(line.count(separator) < n_columns - 1 and line.strip() for line in file)

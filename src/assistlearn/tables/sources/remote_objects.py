@@ -1,4 +1,4 @@
-"""Objects in a store such as S3: what there is, what version of it, and their bytes.
+"""Objects in a store such as S3: list them with their versions, and copy their bytes.
 
 Credentials come from the environment. Every request has a time limit, and is tried again twice at the most.
 """
@@ -37,7 +37,7 @@ class RemoteObject:
 
 
 class RemoteObjects:
-    """What a URL of a store means: an object, or all below a prefix that ends in ``/``."""
+    """The objects that a URL of a store names: one object, or all below a prefix that ends in ``/``."""
 
     def __init__(self, table: TableUrl) -> None:
         self._scheme = scheme_of(table.url)
@@ -58,7 +58,7 @@ class RemoteObjects:
     def fetch(self, file: Path) -> None:
         """Write the object into a file, piece by piece, all of one version."""
         (wanted,) = self.look()
-        with file.open("wb") as target, ThreadPool(AT_ONCE) as pool:  # of threads that keep no program from ending
+        with file.open("wb") as target, ThreadPool(AT_ONCE) as pool:  # its threads do not keep the program from ending
             fetch = partial(self._fetch_piece, wanted, target.fileno())
             for _ in pool.imap_unordered(fetch, range(0, wanted.size, PIECE)):
                 pass
@@ -78,22 +78,22 @@ class RemoteObjects:
             from obstore import store
         except ImportError as error:
             raise MissingExtraError(_INSTALL) from error
-        from_url: Any = store.from_url  # what it takes depends on the scheme, which is known at run time only
+        from_url: Any = store.from_url  # its parameters depend on the scheme, which is known only at run time
         client: dict[str, Any] = {"timeout": f"{ANSWERING}s", "connect_timeout": f"{CONNECTING}s"}
         if os.environ.get("AWS_ENDPOINT_URL", "").lower().startswith("http://"):
-            client["allow_http"] = True  # its owner says so
+            client["allow_http"] = True  # the owner chose a server without encryption
         retries: Any = {"max_retries": RETRIES, "retry_timeout": timedelta(seconds=ANSWERING)}
         more = _profile() if self._scheme == "s3" else {}
         return from_url(f"{self._scheme}://{self._bucket}", client_options=client, retry_config=retries, **more)
 
 
 def engine_options() -> dict[str, Any]:
-    """Return with which limits the engine reads from a store; its pieces are larger, and it asks when all is known."""
+    """Return the limits for the engine when it reads from a store. Its pieces are larger, so they may take longer."""
     return {"max_retries": RETRIES, "timeout": f"{5 * ANSWERING}s", "connect_timeout": f"{CONNECTING}s"}
 
 
 def require_some(objects: list[Any], table: TableUrl, place: str) -> None:
-    """Raise ``MissingTableError`` where a prefix has no table."""
+    """Raise ``MissingTableError`` if there is no Parquet file below a prefix."""
     if not objects:
         raise MissingTableError(
             f"{place}: below {table} there is no Parquet file: none ends in .parquet. Correct the URL, or put one in."
@@ -105,7 +105,7 @@ def _object(meta: Any) -> RemoteObject:
 
 
 def _profile() -> dict[str, Any]:
-    """Return the credentials of a profile of AWS, where the environment names one, or no key."""
+    """Return the credentials of an AWS profile; nothing where the environment has a key, or there is no profile."""
     named, home = os.environ.get("AWS_PROFILE"), Path("~/.aws").expanduser()
     if "AWS_ACCESS_KEY_ID" in os.environ or (named is None and not (home / "credentials").is_file()):
         return {}

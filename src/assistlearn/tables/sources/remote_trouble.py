@@ -1,6 +1,7 @@
-"""What goes wrong between this machine and a server of tables, in words: what it is, and what to do.
+"""Errors between this machine and a server that holds tables: what went wrong, and what to do.
 
-Servers quote keys and signatures in their answers. So nothing of an answer is shown but a few known words.
+Servers quote keys and signatures in their answers. So an error shows our own words and the status, and nothing else of
+an answer.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def told_apart(table: TableUrl, place: str) -> Iterator[None]:
 
 
 def trouble_with(error: BaseException, table: TableUrl, place: str) -> TableError | None:
-    """Return an error of ours, or None where this one is not about a server."""
+    """Return our own error for this one; None where it is not about a server."""
     said = f"{type(error).__name__}: {error} {getattr(error, 'reason', '')!r}"
     if isinstance(error, FileNotFoundError) and "NoSuchBucket" not in said:
         said += " NoSuchKey"

@@ -1,4 +1,4 @@
-"""What every kind of place that holds a table can do."""
+"""What every source of a table can do, whatever kind of place it reads."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import polars as pl
 
 
 class Source(Protocol):
-    """A table that can say its columns and hand over some of them.
+    """A place with a table: it can name the columns, and read some of them.
 
     Attributes
     ----------
     from_text : bool
-        Text may stand for numbers, booleans or dates, as in a CSV file.
+        Whether text may be numbers, booleans or dates, as in a CSV file.
     """
 
     from_text: bool
@@ -31,7 +31,7 @@ class Source(Protocol):
         columns : sequence of str
             What to read.
         text : sequence of str
-            The columns of a CSV file that are handed over as they stand there. The others are numbers, where all
-            their values are.
+            The columns that stay text if they come from a CSV or SQLite file. Any other column of such a file becomes
+            numbers, if all its values are numbers.
         """
         ...

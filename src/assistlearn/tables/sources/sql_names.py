@@ -8,7 +8,7 @@ from assistlearn.errors import TableError
 
 
 def quoted(name: str) -> str:
-    """Return a column's name as SQL writes it, whatever letters it has.
+    """Return a column's name in double quotes, so that SQL accepts any character in it.
 
     >>> print(quoted('my age'))
     "my age"

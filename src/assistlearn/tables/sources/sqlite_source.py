@@ -1,6 +1,6 @@
 """A table that is the answer of a SQLite file to one SELECT.
 
-SQLite has no dates and no booleans, and a column may hold text beside numbers: text is judged as that of a CSV file.
+SQLite has no dates and no booleans, and a column may hold text beside numbers: text is read like that of a CSV file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROWS = 50_000
 """Rows that are held as Python objects at a time."""
 
 LOCKED = 10.0
-"""Seconds to wait for somebody who writes."""
+"""Seconds to wait while another process writes to the database."""
 
 
 def is_sqlite(path: Path) -> bool:
@@ -42,12 +42,12 @@ class SqliteSource:
 
     def names(self) -> list[str]:
         """Return the names of the columns that the query answers with."""
-        with self._answer("*", "limit 0") as cursor:  # it is one SELECT; within another, columns have other names
-            asked = cursor.execute(self._query)
+        with self._answer("*", "limit 0") as cursor:  # fails unless it is one SELECT
+            asked = cursor.execute(self._query)  # alone: inside another SELECT, columns have other names
             return refuse_twice([column[0] for column in asked.description], self._place)
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
-        """Return these columns, as numbers where all values are."""
+        """Return these columns, as numbers where all values are numbers."""
         listed, order = (", ".join(map(quoted, names)) for names in (columns, self._id_columns))
         with self._answer(listed, f"order by {order}") as cursor:
             pieces = [self._piece(rows, columns) for rows in iter(lambda: cursor.fetchmany(ROWS), [])]
@@ -84,7 +84,7 @@ class SqliteSource:
 
 
 def _joined(name: str, pieces: list[pl.Series], as_text: bool) -> pl.Series:
-    """Return a column from its pieces: text where any of them is."""
+    """Return a column from its pieces: as text where any piece is text."""
     types = {piece.dtype for piece in pieces} - {pl.Null}
     if as_text or pl.String in types:
         return pl.concat([piece.cast(pl.String) for piece in pieces]).rename(name)

@@ -1,4 +1,4 @@
-"""A table behind ``https://`` or ``http://``: fetched into a file that is gone when the table has been read."""
+"""A table on a web server, copied into a temporary file that is removed after the table has been read."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from assistlearn.protocol.bounded import within
 from assistlearn.tables.sources.remote_trouble import told_apart
 
 SILENCE = 30.0
-"""So many seconds may pass without a byte."""
+"""How many seconds may pass without a byte from the server."""
 
 PIECE = 1 << 20
 
 
 @contextmanager
 def web_file(table: TableUrl, place: str, seconds: float) -> Iterator[Path]:
-    """Hand over a copy of what a web server has, for as long as it is needed."""
+    """Copy a table from a web server into a temporary file, and yield its path. The file is removed afterwards."""
     with TemporaryDirectory(prefix="assistlearn-") as folder:
         file = Path(folder, "table" + ending_of(table))
         with told_apart(table, place):
@@ -37,13 +37,13 @@ def web_file(table: TableUrl, place: str, seconds: float) -> Iterator[Path]:
 
 
 def ending_of(table: TableUrl) -> str:
-    """Return what a table's file ends in: that says how it is read."""
+    """Return the ending of a table's file, which decides how it is read."""
     name = unquote(urlsplit(table.url).path).rpartition("/")[2].lower()
     return next(ending for ending in (".csv.gz", ".csv", ".parquet") if name.endswith(ending))
 
 
 def refuse_page(file: Path, table: TableUrl, place: str) -> None:
-    """Raise ``TableError`` if a server sent a page for people, as many do in place of an error."""
+    """Raise ``TableError`` if a server sent a web page, as many do in place of an error."""
     with file.open("rb") as opened:
         start = opened.read(512).lstrip(b"\xef\xbb\xbf \r\n\t").lower()
     if start.startswith((b"<!doctype", b"<html", b"<?xml", b"<head")):
@@ -79,7 +79,7 @@ def _request(url: str) -> urllib.request.Request:
 
 
 def _known_user(host: str) -> str | None:
-    """Return the user's name and password for a host, if its owner's ``~/.netrc`` has them."""
+    """Return the user's name and password for a host, with ``:`` between them, if ``~/.netrc`` has them."""
     try:
         known = netrc.netrc().authenticators(host)
     except FileNotFoundError:
