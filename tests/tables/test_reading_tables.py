@@ -46,6 +46,12 @@ def test_gzip_is_read_as_plain_text_is(write_agent, tmp_path):
     assert packed.fingerprint == plain.fingerprint
 
 
+def test_a_gzip_file_in_capitals_with_empty_cells_at_the_end_is_read(write_agent, tmp_path):
+    rows = "".join(f"p{i},{i * i % 977},\n" for i in range(2000))  # long enough for line feeds among the packed bytes
+    (tmp_path / "LAB.CSV.GZ").write_bytes(gzip.compress(f"id,x,z\n{rows}q,1,3\n".encode()))
+    assert read(write_agent(table='"LAB.CSV.GZ"')).features["z"].to_list() == [None] * 2000 + [3.0]
+
+
 def test_a_byte_order_mark_and_another_separator_are_no_obstacle(write_agent):
     table = read(write_agent("\ufeff" + CSV.replace(",", ";"), separator='";"'))
     assert table.ids.to_list() == ["007", "008", "009"]
@@ -353,6 +359,7 @@ def test_the_index_of_a_data_frame_is_no_feature(write_agent):
     assert read(write_agent(text)).features.columns == ["x"]
     named = '[features]\ninclude = ["Unnamed: 0", "x"]\n'
     assert read(write_agent(text, named)).features.columns == ["Unnamed: 0", "x"]
+    assert read(write_agent(text, '[features]\ninclude = ["*"]\n')).features.columns == ["x"]
 
 
 @pytest.mark.parametrize(

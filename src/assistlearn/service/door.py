@@ -16,7 +16,7 @@ SMALL = 2**16
 """The most bytes of a message from somebody unknown, and of any request without samples."""
 
 BYTES_PER_SAMPLE = {type_of(m.Align): 64, type_of(m.Begin): 32}
-"""Bytes that a sample needs in these requests, with room to spare. Others may hold rewards, and need :data:`MANY`."""
+"""Bytes that a sample needs in these requests, with room to spare. Others may hold rewards, and need ``MANY``."""
 
 MANY = 4_096
 

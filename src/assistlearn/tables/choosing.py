@@ -16,7 +16,7 @@ def choose_features(names: Sequence[str], description: AgentDescription) -> list
     """Return the feature columns, in the order of the table.
 
     A pattern never chooses the id, label and weight columns, and ``include`` must not name them. The index of a pandas
-    data frame is a feature only if ``include`` chooses it. An initiator without a learner must have no features.
+    data frame is a feature only if ``include`` has its full name. An initiator without a learner has no features.
 
     Examples
     --------
@@ -35,7 +35,8 @@ def choose_features(names: Sequence[str], description: AgentDescription) -> list
     included = [name for name in free if not is_index(name)]
     if choice.include is not None:
         _refuse_reserved(choice.include, description)
-        included = match_columns(choice.include, free, description, "features", "include")
+        chosen = match_columns(choice.include, free, description, "features", "include")
+        included = [name for name in chosen if not is_index(name) or name in choice.include]
     excluded = match_columns(choice.exclude, names, description, "features", "exclude")
     features = [name for name in included if name not in excluded]
     _check_learner(features, names, description)

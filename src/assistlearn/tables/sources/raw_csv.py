@@ -110,7 +110,7 @@ def _some_short(table: CsvFile, n_columns: int) -> bool:
 @contextmanager
 def _opened(table: CsvFile) -> Iterator[IO[bytes] | gzip.GzipFile]:
     with table.path.open("rb") as file:
-        if table.path.suffix == ".gz":
+        if table.path.suffix.lower() == ".gz":
             with gzip.open(file) as unpacked:
                 yield unpacked
         else:
