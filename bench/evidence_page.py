@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import subprocess
 from pathlib import Path
+
+from bench.provenance import made_by
 
 ROOT = Path(__file__).resolve().parents[1]
 END = "<!-- end -->"
@@ -17,19 +17,6 @@ def begin(writer: str) -> str:
     '<!-- written by bench/tables.py: begin -->'
     """
     return f"<!-- written by {writer}: begin -->"
-
-
-def made_by(command: str) -> str:
-    """Return the line that says when, at which commit and by which command something was measured."""
-    said = subprocess.run(
-        ["git", "describe", "--always", "--dirty=, with changes"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    commit = said.stdout.strip() or "unknown"
-    return f"Measured on {dt.datetime.now(dt.UTC):%Y-%m-%d} at commit {commit} by `{command}`."
 
 
 def put(page: Path, writer: str, text: str, command: str) -> None:

@@ -1,7 +1,8 @@
-"""Where figures on a page come from: the date and the commit of their results, and the command that makes them."""
+"""Where figures on a page come from: their date, the commit, and the command that makes them."""
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import subprocess
 import textwrap
@@ -11,6 +12,12 @@ WIDTH = 100
 """Of a line of prose on a page."""
 HELD = "\N{SYMBOL FOR SPACE}"
 """Stands for a space at which no line may end."""
+
+
+def made_by(command: str) -> str:
+    """Return the line that says when, at which commit and by which command something was measured just now."""
+    commit = _git(["describe", "--always", "--dirty=, with changes"], Path(__file__).parent) or "unknown"
+    return f"Measured on {dt.datetime.now(dt.UTC):%Y-%m-%d} at commit {commit} by `{command}`."
 
 
 def measured(results: Path, command: str) -> str:
@@ -28,11 +35,7 @@ def last_change(path: Path) -> tuple[str, str] | None:
     """Return the commit that changed a file last, and its day; None where git does not know."""
     if not path.parent.is_dir():
         return None
-    asked = ["git", "log", "-1", "--format=%h %as", "--abbrev=7", "--", path.name]
-    try:
-        said = subprocess.run(asked, cwd=path.parent, capture_output=True, text=True, check=True).stdout.split()
-    except (OSError, subprocess.CalledProcessError):
-        return None
+    said = _git(["log", "-1", "--format=%h %as", "--abbrev=7", "--", path.name], path.parent).split()
     return (said[0], said[1]) if len(said) == 2 else None
 
 
@@ -55,3 +58,12 @@ def without_provenance(page: str) -> str:
     '# Title\n\n\nText\n'
     """
     return "".join(line for line in page.splitlines(keepends=True) if not line.startswith("*Results"))
+
+
+def _git(arguments: list[str], folder: Path) -> str:
+    """Return what git says in a folder; nothing where there is no git, or where it does not know."""
+    try:
+        said = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return said.stdout.strip()
