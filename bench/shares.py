@@ -22,9 +22,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier, SharesDisplay, mean_shares
 from assistlearn.evaluation.score_calibration import ScoreCalibration
-from assistlearn.evaluation.shares import GainShare, shares_of_sum
+from assistlearn.evaluation.shares import HALF_INTERVAL, GainShare, shares_of_sum
 
-HALF_INTERVAL = 1.96
 METHODS = {
     "ascii": {"method": "ascii", "holdout": 0.2},
     "soft, added up": {"method": "soft", "reward": "auto", "models_per_turn": 1, "combine": "sum"},

@@ -10,14 +10,11 @@ from numpy.typing import NDArray
 from assistlearn.display import palette
 from assistlearn.display.axes import panels_on
 from assistlearn.estimators import AssistedClassifier
-from assistlearn.evaluation.shares import Estimate, GainShares
+from assistlearn.evaluation.shares import HALF_INTERVAL, Estimate, GainShares
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-HALF_INTERVAL = 1.96
-"""Standard errors to either side that make a 95 % interval."""
 
 MOST_LETTERS = 24
 """The largest number of letters of a helper's name beside the axis."""

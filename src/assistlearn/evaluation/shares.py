@@ -20,6 +20,9 @@ from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.evaluation.shapley import MOST_EXACT, coefficients, drawn_orders, every_set, sets_on_the_way
 from assistlearn.evaluation.sums_of_sets import SumsOfSets
 
+HALF_INTERVAL = 1.96
+"""Standard errors to either side that make a 95 % interval."""
+
 Decide = Callable[[frozenset[str]], tuple[Floats, Floats]]
 """Returns the decision with a set of helpers: total scores and class probabilities, each ``n x K``."""
 
@@ -38,6 +41,14 @@ class Estimate:
 
     value: float
     error: float
+
+    def __str__(self) -> str:
+        """Return the mean, with its 95 % interval.
+
+        >>> print(Estimate(0.25, 0.05))
+        +0.250 ± 0.098
+        """
+        return f"{self.value:+.3f} ± {HALF_INTERVAL * self.error:.3f}"
 
 
 @dataclass(frozen=True)
@@ -88,6 +99,28 @@ class GainShares:
     helpers: tuple[GainShare, ...]
     n_samples: int
     n_orders: int | None
+
+    def __str__(self) -> str:
+        """Return a table: a row for all helpers together, then one for each helper.
+
+        >>> gain, part = Estimate(0.25, 0.01), Estimate(0.125, 0.0)
+        >>> print(GainShares(gain, gain, (GainShare("lab", part, gain, part, part),), 100, None))
+        On 100 samples, with 95 % intervals:
+                     lower log loss  higher accuracy  lost if dropped: log loss        accuracy
+        all helpers  +0.250 ± 0.020   +0.250 ± 0.020
+        lab          +0.125 ± 0.000   +0.250 ± 0.020             +0.125 ± 0.000  +0.125 ± 0.000
+        """
+        rows = [("", "lower log loss", "higher accuracy", "lost if dropped: log loss", "accuracy")]
+        rows += [("all helpers", str(self.loss), str(self.accuracy), "", "")]
+        for each in self.helpers:
+            figures = (each.loss, each.accuracy, each.loss_if_dropped, each.accuracy_if_dropped)
+            rows.append((each.helper, *map(str, figures)))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join([name.ljust(widths[0]), *(said.rjust(n) for said, n in zip(figures, widths[1:], strict=True))])
+            for name, *figures in rows
+        ]
+        return "\n".join([f"On {self.n_samples:,} samples, with 95 % intervals:", *(line.rstrip() for line in lines)])
 
 
 def shares_of_sum(
