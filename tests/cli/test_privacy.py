@@ -67,6 +67,9 @@ def test_the_initiator_sees_what_every_agent_has_released(house):
     clinic, lab = (by_kind(facts["released"][name]) for name in ("clinic", "lab"))
     assert clinic.keys() == {"labels", "rewards"}  # its answers for hold-out samples stay with it
     assert clinic["labels"]["said"] == 1.0
+    asked = map(json.loads, (house / "first" / "events.jsonl").read_text().splitlines())
+    (begin,) = (each["bytes"] for each in asked if each["event"] == "Asked" and each["type"] == "begin")
+    assert clinic["labels"]["sent"] == 8 * begin / 384  # of 480 samples 96 are held out: their labels stay
     assert lab.keys() == {"rewards", "hold-out answers", "votes"}
     assert lab["rewards"]["said"] == lab["rewards"]["times"] == lab["hold-out answers"]["times"] > 1
     assert 0 < lab["rewards"]["sent"] <= lab["rewards"]["said"] * 1.05
@@ -78,6 +81,7 @@ def test_the_initiator_sees_what_every_agent_has_released(house):
     assert "Helpers were told the true labels, as numbers." in words
     assert "No epsilon bounds what answers say about a helper's columns" in words
     assert "hold-out answers" in words
+    assert "the bits as sent of labels are those of the whole message, for each training sample" in words
 
 
 def test_a_helper_sees_the_same_of_itself(house):

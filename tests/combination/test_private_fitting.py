@@ -10,6 +10,7 @@ from assistlearn import combination
 from assistlearn.combination.evidence import evidence
 from assistlearn.combination.keeping_combinations import KeptOwnTrees
 from assistlearn.combination.own_trees import fit_own_trees
+from assistlearn.combination.tree_combination import MOST_INPUTS
 from assistlearn.combination.weighted_sum import RIDGE, decision_of, fit_weighted_sum
 from assistlearn.core import votes
 from assistlearn.errors import UntrustedFileError
@@ -74,6 +75,24 @@ def test_every_agent_has_one_weight_and_no_weight_near_it_loses_less(n_classes):
     for step in (-0.2, 0.2):
         for agent in range(3):
             assert log_loss(by_hand + step * known.scores[agent], codes).mean() > best
+
+
+@pytest.mark.parametrize("n_columns", [1, MOST_INPUTS // 2 - 3, MOST_INPUTS // 2 - 2])
+def test_a_stack_counts_the_scores_of_all_agents_among_its_inputs(n_columns):
+    """Its trees look at the two helpers' scores, too; with two classes an agent has one."""
+    scores, codes = scores_and_codes(60, 2, know=(1.0, 0.5, 0.5))
+    fitted = combination.fit("stack", scores, codes, initiator="a", own=np.zeros((60, n_columns)))
+    too_many = (n_columns + 3) * 2 > MOST_INPUTS
+    assert ("stack" not in fitted.losses) == too_many
+    assert fitted.skipped.startswith("1,501 scores and columns") == too_many
+
+
+def test_an_offset_counts_the_scores_of_the_initiator_alone_among_its_inputs():
+    """Its trees do not look at the helpers' scores."""
+    scores, codes = scores_and_codes(60, 3, know=(1.0, 0.5, 0.5))
+    n_columns = MOST_INPUTS // 3 - 3
+    assert not combination.fit("offset", scores, codes, initiator="a", own=np.zeros((60, n_columns))).skipped
+    assert combination.fit("offset", scores, codes, initiator="a", own=np.zeros((60, n_columns + 1))).skipped
 
 
 def test_an_offset_without_trees_is_the_weighted_sum():

@@ -28,3 +28,8 @@ def test_a_missing_value_is_a_value():
     assert column_entropy(np.array([1.0, np.nan])) == 1.0
     assert column_entropy(np.array(["x", None], dtype=object)) == 1.0
     assert column_entropy(np.full(4, np.nan)) == 0.0
+
+
+def test_numbers_with_gaps_can_hold_a_little_more_than_their_bins():
+    numbers = np.append(np.arange(100.0 * BINS), np.full(100, np.nan))
+    assert column_entropy(numbers) == pytest.approx(np.log2(BINS + 1), abs=1e-4)

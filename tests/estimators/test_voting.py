@@ -125,6 +125,18 @@ def test_stages_count_only_the_agents_that_have_had_a_turn(method: str):
         np.testing.assert_allclose(staged, run(n_rounds).predict_proba(X), atol=1e-12)
 
 
+@pytest.mark.parametrize("method", [*METHODS, "soft"])
+def test_the_last_stage_is_the_end_for_samples_of_which_an_agent_holds_none(method: str):
+    """The models of an agent that abstains everywhere keep their weights: others are compared with them."""
+    X, _ = birds()
+    clf = fitted(method=method, missing_agent="abstain")
+    X = X.copy()
+    X[:, 2:4] = np.nan  # all columns of b
+    for name in ("decision_function", "predict_proba", "predict"):
+        *_, last = getattr(clf, f"staged_{name}")(X)
+        assert np.array_equal(last, getattr(clf, name)(X)), name
+
+
 def test_staged_scores_can_be_weighted():
     X, y = birds()
     clf = fitted()

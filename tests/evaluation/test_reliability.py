@@ -20,6 +20,7 @@ def test_groups_hold_every_sample_once_and_their_means_are_those_of_all(n, n_cla
     there = weights > 0.0
     assert sum(group.n_samples for group in groups) == there.sum()
     assert len(groups) <= MOST_GROUPS
+    assert len(groups) <= 1 or there.sum() >= FEWEST * len(groups)
     if there.any():
         sure = (said[np.arange(n), predicted] / said.sum(axis=1))[there]
         assert [group.said for group in groups] == sorted(group.said for group in groups)
@@ -46,3 +47,13 @@ def test_a_sample_that_weighs_three_counts_as_three_alike():
 def test_few_samples_are_one_group():
     said = np.column_stack([np.linspace(0.5, 0.9, 2 * FEWEST - 1), np.linspace(0.5, 0.1, 2 * FEWEST - 1)])
     assert len(reliability(np.zeros(len(said), dtype=int), said, np.zeros(len(said), dtype=int))) == 1
+
+
+def test_answers_that_are_equally_sure_are_in_one_group_even_if_the_group_before_becomes_small():
+    """The mean size of a group is never below the fewest; a single one may be, and its interval says so."""
+    sure = np.repeat([0.6, 0.9], [5, 2 * FEWEST - 5])
+    few, many = reliability(
+        np.zeros(len(sure), dtype=int), np.column_stack([sure, 1.0 - sure]), np.zeros(len(sure), dtype=int)
+    )
+    assert (few.n_samples, many.n_samples) == (5, 2 * FEWEST - 5)
+    assert few.interval[0] < many.interval[0]

@@ -303,6 +303,15 @@ def test_a_bad_task_gets_a_problem_and_a_good_one_can_follow(lab, tmp_path):
     goes_on(lab, service, stage)
 
 
+def test_a_task_of_other_samples_and_one_of_too_few_classes_are_two_faults(lab, tmp_path):
+    begin = lab.request(m.Begin)
+    service, n = lab.service(tmp_path, lab.stage(m.Begin)), begin.n_samples
+    words = f"The task has {n + 1:,} samples; {n:,} are aligned."
+    refuses(service, tmp_path, changed(begin, n_samples=n + 1), "malformed", words)
+    one = changed(begin, n_classes=1, labels=pack_codes(np.zeros(begin.labels.n, int), 1))
+    refuses(service, tmp_path, one, "malformed", "The number of classes is 1; it must be between 2 and 65,535.")
+
+
 def bad_turns(turn: m.TakeTurn, n: int, soft: bool):
     """What is wrong, the fields, and the kind of the problem; ``turn`` brings news of two models or more."""
     first = turn.news[0]

@@ -14,6 +14,10 @@ KINDS = (
     "hold-out samples. Votes are for prediction, and count each time a sample is asked about. 'Bits as sent' are "
     "those after compression."
 )
+LABELS = (
+    "Labels go out in one message with the weights of samples, if there are any, and with which samples are held out: "
+    "the bits as sent of labels are those of the whole message, for each training sample."
+)
 GUESSED = (
     "What is guessed: whether a number lies above the median, whether a category is the most frequent one, which of "
     "two values it is. In brackets the same guess without what was released; ± is the standard error over three tries. "
@@ -38,6 +42,7 @@ def show_run(facts: dict[str, Any], plot: Path | None = None) -> None:
             _add(view, (plain(agent),), release)
     say_table(view)
     say(KINDS)
+    say(LABELS)
     say("A helper can compare this with what its columns hold: assistlearn privacy FILE, there.")
     if facts["epsilon"] is None:
         say(CLEAR)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assistlearn.combination.cross_validation import Tried
+from assistlearn.combination.evidence import Evidence
 from assistlearn.combination.making import Choosing, Made, boosted, linear, offset, summed
 from assistlearn.combination.own_trees import choose_trees
 from assistlearn.combination.penalty import choose_penalty
@@ -50,7 +51,7 @@ def _stack(choosing: Choosing) -> tuple[dict[str, Made], str]:
     known, part = choosing.known()
     penalty, tried = choose_penalty(part, choosing.folds)
     made: dict[str, Made] = {"linear": (tried, lambda: linear(known, part, penalty, choosing.seed, choosing.quick))}
-    skipped = _why_no_trees(choosing)
+    skipped = _why_no_trees(choosing, known)
     if not skipped:
         n_iterations, better = choose_iterations(part, choosing.folds, tried)
         made["stack"] = better, lambda: boosted(known, part, n_iterations, penalty, choosing.seed)
@@ -65,18 +66,18 @@ def _linear_alone(choosing: Choosing) -> dict[str, Made]:
 
 def _offset(choosing: Choosing) -> tuple[dict[str, Made], str]:
     known, part = choosing.known()
-    skipped = _why_no_trees(choosing)
+    skipped = _why_no_trees(choosing, choosing.alone()[0])
     n_trees, tried = (0, try_weighted_sum(part, choosing.folds)) if skipped else choose_trees(part, choosing.folds)
     return {"offset": (tried, lambda: offset(known, part, n_trees, choosing.seed, choosing.quick))}, skipped
 
 
 def _offset_alone(choosing: Choosing) -> dict[str, Made]:
     known, part = choosing.alone()
-    n_trees, tried = (
-        (0, try_weighted_sum(part, choosing.folds)) if _why_no_trees(choosing) else choose_trees(part, choosing.folds)
-    )
+    skipped = _why_no_trees(choosing, known)
+    n_trees, tried = (0, try_weighted_sum(part, choosing.folds)) if skipped else choose_trees(part, choosing.folds)
     return {"offset alone": (tried, lambda: offset(known, part, n_trees, choosing.seed, choosing.quick))}
 
 
-def _why_no_trees(choosing: Choosing) -> str:
-    return "it had to be quick" if choosing.quick else why_not_boosted(choosing.alone()[0])
+def _why_no_trees(choosing: Choosing, seen: Evidence) -> str:
+    """Return why trees over the evidence that they would see are not tried; an empty text where they are."""
+    return "it had to be quick" if choosing.quick else why_not_boosted(seen)

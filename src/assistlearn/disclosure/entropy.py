@@ -16,7 +16,7 @@ def column_entropy(values: NDArray[Any]) -> float:
 
     Categories are counted one by one, and so are numbers if there are at most :data:`BINS` different ones. Other
     numbers are divided into :data:`BINS` bins of equal counts. So a column of numbers without gaps holds at most five
-    bits, however many digits the numbers have.
+    bits, however many digits the numbers have; with gaps at most log2(33), or 5.04.
 
     Parameters
     ----------

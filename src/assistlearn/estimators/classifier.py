@@ -333,7 +333,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         )
         self._follow(session.run(), plan.most_rounds * len(session.present))
         if combining is not None and combining.final is not None:
-            self.combination_, self._by_round = combining.final, combining.rounds
+            self.combination_, self._by_round = combining.final, list(combining.rounds.values())
         states = {name: made.states[name] for name in self._turn_takers()}
         self.ignorance_ = _ignorance(states, len(codes), made.training)
         self.report_ = session.report

@@ -315,6 +315,7 @@ class VotesMixin:
             name: agent.answers(take_rows(self._rows_of(name, X), rows[name]), shape[1])
             for name, agent in self.agents_.items()
         }
+        models = {name: iter(agent.models) for name, agent in self.agents_.items()}
         scores = {name: np.zeros(shape) for name in self.agents_}
         if self.combination_ is None and not self._label_only:
             self._add_prior_where_nobody_votes(scores, present)
@@ -323,23 +324,10 @@ class VotesMixin:
         for round in range(1, self.n_rounds_ + 1):
             while pending and pending[0][0] == round:
                 _, name = pending.pop(0)
-                weights[name] += self._add_next(answers[name], scores[name], rows[name])
+                weights[name] += next(models[name]).model_weight
+                _add_next(answers[name], scores[name], rows[name])
             heard = {name: self._told(name, own, weights[name]) for name, own in scores.items()}
             yield self._stage(round, heard, weights, X), heard, sum(weight > 0.0 for weight in weights.values())
-
-    def _add_next(self, answers: Iterator[tuple[KeptModel, Said]], scores: Floats, rows: Any) -> float:
-        """Add the votes of an agent's next model to its scores, and return the model's weight (1.0 without rows)."""
-        if isinstance(rows, slice):
-            kept, said = next(answers)
-            add_answers(scores, said, kept.model_weight)
-            return kept.model_weight
-        if len(rows) == 0:  # the agent holds none of these samples
-            return 1.0
-        kept, said = next(answers)
-        own = scores[rows]
-        add_answers(own, said, kept.model_weight)
-        scores[rows] = own
-        return kept.model_weight
 
     def _stage(self, round: int, scores: dict[str, Floats], weights: dict[str, float], X: Any) -> dict[str, Floats]:
         """Return the agents' shares of the decision after a round, by the combination learned after it, if any."""
@@ -392,3 +380,15 @@ class VotesMixin:
 
 def _sum(shares: dict[str, Floats]) -> Floats:
     return sum(shares.values(), np.zeros(next(iter(shares.values())).shape))
+
+
+def _add_next(answers: Iterator[tuple[KeptModel, Said]], scores: Floats, rows: Any) -> None:
+    """Add the votes of an agent's next model to its scores, in place; it has none if its agent holds no sample."""
+    if isinstance(rows, slice):
+        kept, said = next(answers)
+        add_answers(scores, said, kept.model_weight)
+    elif len(rows):
+        kept, said = next(answers)
+        own = scores[rows]
+        add_answers(own, said, kept.model_weight)
+        scores[rows] = own

@@ -14,7 +14,8 @@ MOST_GROUPS = 10
 """The largest number of groups of answers."""
 
 FEWEST = 20
-"""The smallest mean number of answers in a group: fewer answers say too little about a share."""
+"""The smallest mean number of answers in a group: fewer answers say too little about a share. A single group may have
+fewer, because answers that are equally sure are never divided."""
 
 
 @dataclass(frozen=True)

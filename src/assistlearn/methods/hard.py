@@ -64,8 +64,10 @@ class Hard(Method):
 
     def check_holdout(self, answer: HoldoutAnswer | None, n_classes: int) -> None:
         """Refuse anything but class codes."""
-        if answer is None or isinstance(answer, SoftReward):
+        if answer is None:
             raise ProtocolError("the answers for the hold-out samples are missing.")
+        if isinstance(answer, SoftReward):
+            raise ProtocolError("the answers for the hold-out samples are levels; a hard method exchanges class codes.")
 
     def add_holdout(self, scores: Floats, answer: Any, model_weight: float) -> None:
         """Add the votes for the classes that a model answers."""

@@ -146,7 +146,10 @@ class Method(ABC):
 
     @abstractmethod
     def reward_losses(self, reward: Reward, n_classes: int) -> Floats:
-        """Return a model's loss on each training sample, by its reward; NaN where the reward shows an abstention."""
+        """Return a model's loss on each training sample, by its reward; NaN where the reward shows an abstention.
+
+        Bits do not show one: there, an abstention has the loss of a right answer.
+        """
 
     @abstractmethod
     def holdout_losses(self, answer: Any, codes: Codes, n_classes: int) -> Floats:

@@ -104,8 +104,10 @@ class Soft(Method):
 
     def check_holdout(self, answer: HoldoutAnswer | None, n_classes: int) -> None:
         """Refuse anything but levels of the agreed number of bits."""
-        if not isinstance(answer, SoftReward):
+        if answer is None:
             raise ProtocolError("the answers for the hold-out samples are missing.")
+        if not isinstance(answer, SoftReward):
+            raise ProtocolError("the answers for the hold-out samples are class codes; a soft method exchanges levels.")
         self._check_bits(answer, n_classes)
 
     def class_votes(self, reward: Reward, codes: Codes) -> Floats:

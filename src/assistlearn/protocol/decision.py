@@ -82,8 +82,8 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         return self.answer == "approved" and not self.ended(now)
 
     def ended(self, now: datetime) -> bool:
-        """Return whether the time of a yes is over."""
-        return bool(self.until) and now >= datetime.fromisoformat(self.until)
+        """Return whether this is a yes whose time is over; a no never ends."""
+        return self.answer == "approved" and bool(self.until) and now >= datetime.fromisoformat(self.until)
 
 
 def request_number(initiator: str, purpose: str, proof: Proof) -> str:

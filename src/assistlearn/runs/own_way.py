@@ -13,7 +13,7 @@ class OwnWay:
     """Asks the initiator's own agent, and gives up when it takes too long.
 
     The agent's learner may be anybody's code, and may never end. It works in a thread, which goes on after the time
-    limit, and ends with the program. Unfinished work can be done again.
+    limit, and ends with the program. Until it is done, nothing else is asked. Unfinished work can be done again.
 
     Parameters
     ----------
@@ -34,20 +34,19 @@ class OwnWay:
         self._agent = agent
         self._answer = answer
         self._seconds = seconds
-        self._busy = False
+        self._asked: _Asked | None = None
 
     def ask(self, agent: str, request: bytes) -> bytes:
         """Return the agent's answer; raise ``UnreachableError`` if it takes too long."""
         if math.isinf(self._seconds):
             return self._answer(request)
-        if self._busy:  # its store is for one thread at a time
+        if self._asked is not None and self._asked.is_alive():  # its store is for one thread at a time
             raise UnreachableError(self._too_long())
-        self._busy = True
-        asked = _Asked(self._answer, request)
+        asked = self._asked = _Asked(self._answer, request)
         asked.join(self._seconds)
         if asked.is_alive():
             raise UnreachableError(self._too_long())
-        self._busy = False
+        self._asked = None
         return asked.result()
 
     def _too_long(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from assistlearn.events import Answered, Asked, Predicted, TurnFinished, read
+from assistlearn.events import Answered, Asked, Predicted, SamplesSettled, TurnFinished, read
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import kept_now
 from assistlearn.protocol.messages import type_of
@@ -47,16 +47,22 @@ def _leaves(agent: str, settings: RunSettings) -> bool:
 
 
 def _labels(folder: RunFolder) -> Iterator[ReleasedBits]:
-    """Yield the release of the labels, if they were told; every helper is told the same."""
-    samples = folder.samples()
-    told = [
-        recorded.event.bytes
-        for recorded in read(folder.events)
-        if isinstance(recorded.event, Asked) and recorded.event.type == type_of(m.Begin)
-    ]
-    if told and samples is not None:
+    """Yield the release of the labels, if they were told; every helper is told the same.
+
+    As sent, these are the bits of the whole message that tells them, for each training sample. It also tells the
+    weights of the samples, if there are any, and which samples are held out; labels of these are not told. The log has
+    no length of the labels alone.
+    """
+    n_training, told = 0, 0
+    for recorded in read(folder.events):
+        match recorded.event:
+            case SamplesSettled(n_samples=n_samples):
+                n_training = n_samples
+            case Asked(type=type_, bytes=n_bytes) if type_ == type_of(m.Begin):
+                told = max(told, n_bytes)
+    if told and n_training:
         said = (len(folder.settings().classes) - 1).bit_length()
-        yield ReleasedBits("labels", "training", 1, float(said), 8 * max(told) / max(len(samples), 1))
+        yield ReleasedBits("labels", "training", 1, float(said), 8 * told / n_training)
 
 
 def _votes(folder: RunFolder, agent: str, n_classes: int) -> Iterator[ReleasedBits]:

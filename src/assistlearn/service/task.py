@@ -69,9 +69,12 @@ class Task:
     def of(cls, begin: m.Begin, rows: Rows | None, min_effective: float) -> Task:
         """Return the task that a message sets, once every part of it is checked."""
         n = begin.n_samples
-        if (rows is not None and len(rows) != n) or not 2 <= begin.n_classes < MAX_CLASSES:
-            aligned = "no" if rows is None else len(rows)
-            raise ProtocolError(f"{aligned} samples are aligned; the task has {n}, and {begin.n_classes} classes.")
+        if rows is not None and len(rows) != n:
+            raise ProtocolError(f"The task has {n:,} samples; {len(rows):,} are aligned.")
+        if not 2 <= begin.n_classes < MAX_CLASSES:
+            raise ProtocolError(
+                f"The number of classes is {begin.n_classes:,}; it must be between 2 and {MAX_CLASSES - 1:,}."
+            )
         plan = _plan(begin)
         _check_room(plan, begin)
         if begin.first_round == "apart" and not plan.make_method().wants_probabilities:

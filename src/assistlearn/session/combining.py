@@ -75,8 +75,9 @@ class Combining:
 
     Attributes
     ----------
-    rounds : list of Combination
-        The combination after each round. No trees are tried for these, so that a round costs little.
+    rounds : dict of int to Combination
+        The combination after each round, by the number of the round, from the first round in which anybody told
+        anything. No trees are tried for these, so that a round costs little.
     best_round : int
         The last round that paid; 0 before the first.
     final : Combination or None
@@ -87,7 +88,8 @@ class Combining:
         self._lesson = lesson
         self._method = method
         self._told: list[Told] = []
-        self.rounds: list[Combination] = []
+        self._round = 0
+        self.rounds: dict[int, Combination] = {}
         self.best_round = 0
         self.final: Combination | None = None
 
@@ -97,25 +99,25 @@ class Combining:
 
     def finish_round(self) -> Combination | None:
         """Learn and return the combination of all rounds so far; None as long as nobody has told anything."""
-        number = len(self.rounds) + 1
+        self._round += 1
         if not self._told:
             return None
-        self.rounds.append(self._learned(number, quick=True))
-        best = self.rounds[self.best_round - 1].loss if self.best_round else sys.float_info.max
-        if self.rounds[-1].loss < best - max(WORTH * best, LEAST_WORTH):
-            self.best_round = number
-        return self.rounds[-1]
+        learned = self.rounds[self._round] = self._learned(self._round, quick=True)
+        best = self.rounds[self.best_round].loss if self.best_round else sys.float_info.max
+        if learned.loss < best - max(WORTH * best, LEAST_WORTH):
+            self.best_round = self._round
+        return learned
 
     @property
     def exhausted(self) -> bool:
-        """Whether the last round has not paid."""
-        return len(self.rounds) > self.best_round
+        """Whether the last round has not paid, though somebody has told something."""
+        return bool(self.rounds) and self._round > self.best_round
 
     def finish(self, n_rounds: int) -> Combination | None:
         """Learn the combination of the first ``n_rounds`` rounds; None where nobody has told anything in them."""
         if any(told.round <= n_rounds for told in self._told):
             self.final = self._learned(n_rounds, quick=False)
-            del self.rounds[n_rounds:]
+            self.rounds = {number: each for number, each in self.rounds.items() if number <= n_rounds}
         return self.final
 
     def _learned(self, n_rounds: int, quick: bool) -> Combination:

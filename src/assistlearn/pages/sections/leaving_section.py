@@ -13,7 +13,7 @@ _IDS = {
     "psi": "encrypted, so that only common ones are found",
 }
 _KINDS = {
-    "labels": "labels",
+    "labels": "labels; as sent, with weights of samples and which samples are held out",
     "rewards": "whether its model was right",
     "scores": "how sure its model was",
     "hold-out answers": "its answers for hold-out samples, whose labels it was not told",
