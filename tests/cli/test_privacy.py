@@ -156,7 +156,7 @@ def test_one_run_can_be_named(house):
 
 @pytest.fixture(scope="module")
 def attacked(house):
-    picture = house / "attack.png"
+    picture = house / "pictures" / "attack.png"
     said = assistlearn("privacy", house / "lab.toml", "--attack", "--plot", picture, "--json")
     assert said.code == 0, said.err
     [attack] = said.json["attacks"]
@@ -176,7 +176,7 @@ def test_a_helper_finds_its_own_column_in_what_it_released(attacked):
     assert columns["ward"] == {"column": "ward", "what": "", "inferred": []}
 
 
-def test_the_picture_is_drawn(attacked):
+def test_the_picture_is_drawn_into_a_new_folder(attacked):
     assert attacked[1].read_bytes().startswith(b"\x89PNG")
 
 

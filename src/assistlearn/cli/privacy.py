@@ -168,9 +168,12 @@ def _pictures(plot: Path, n_initiators: int) -> list[Path]:
 def _draw(facts: dict[str, Any], plot: Path) -> list[Path]:
     """Draw a picture for each initiator; return their files."""
     from assistlearn.display.attack_picture import draw_attack
+    from assistlearn.storage import writing
 
     pictures = _pictures(plot, len(facts["attacks"]))
     for attack, picture in zip(facts["attacks"], pictures, strict=True):
         title = f"What {attack['initiator']} could guess of the columns of {facts['agent']}"
-        draw_attack(attack["columns"], title, picture)
+        with writing(picture):
+            picture.parent.mkdir(parents=True, exist_ok=True)
+            draw_attack(attack["columns"], title, picture)
     return pictures
