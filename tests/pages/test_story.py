@@ -32,6 +32,7 @@ from assistlearn.events import (
 )
 from assistlearn.pages import time_line
 from assistlearn.pages.run_story import state_of, view_of
+from assistlearn.pages.sections.answer_section import answer
 from assistlearn.pages.story import Story
 from assistlearn.pages.thinned import MOST
 from assistlearn.pages.view import Subject
@@ -97,6 +98,14 @@ def test_runs_of_older_releases_have_a_story_with_their_own_figures(archive, tmp
 def test_a_run_that_has_just_begun_has_a_story_without_an_answer():
     view = Story(SUBJECT).view("going on")
     assert (view.answer, view.rounds, view.progress.turns, view.seconds) == (None, (), 0, ())
+
+
+@pytest.mark.parametrize(("n_turns", "words"), [(1, "Done so far: 1 turn."), (2, "Done so far: 2 turns.")])
+def test_a_run_without_an_answer_says_how_many_turns_are_done(n_turns, words):
+    story = Story(SUBJECT)
+    for number in range(1, n_turns + 1):
+        story.feed(Recorded(START, turn(number, "bank")))
+    assert words in " ".join(answer(story.view("going on")).words)
 
 
 def test_the_answer_is_known_as_soon_as_it_is_judged():
