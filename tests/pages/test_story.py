@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tarfile
@@ -31,11 +32,12 @@ from assistlearn.events import (
     read,
 )
 from assistlearn.pages import time_line
+from assistlearn.pages.pictures import drawn
 from assistlearn.pages.run_story import state_of, view_of
 from assistlearn.pages.sections.answer_section import answer
 from assistlearn.pages.story import Story
 from assistlearn.pages.thinned import MOST
-from assistlearn.pages.view import Subject
+from assistlearn.pages.view import RoundRow, Subject
 from assistlearn.runs.folder import RunFolder
 
 KEPT = sorted((Path(__file__).parents[1] / "runs" / "kept").glob("version-*.tar.gz"))
@@ -106,6 +108,15 @@ def test_a_run_without_an_answer_says_how_many_turns_are_done(n_turns, words):
     for number in range(1, n_turns + 1):
         story.feed(Recorded(START, turn(number, "bank")))
     assert words in " ".join(answer(story.view("going on")).words)
+
+
+@pytest.mark.parametrize(
+    ("name", "title"), [("accuracy", "accuracy"), ("metric", "F1"), ("loss", "loss of the combination")]
+)
+def test_a_curve_of_zeros_is_drawn(name, title):
+    nothing = dict.fromkeys(("accuracy", "metric", "loss", "error"))
+    drawing = drawn.rounds((RoundRow(round=1, **nothing | {name: 0.0}),), "F1")
+    assert re.findall(r">([a-zF][^<]*)</text>", drawing) == ["round", title]
 
 
 def test_the_answer_is_known_as_soon_as_it_is_judged():
