@@ -35,6 +35,7 @@ from assistlearn.pages import time_line
 from assistlearn.pages.pictures import drawn
 from assistlearn.pages.run_story import state_of, view_of
 from assistlearn.pages.sections.answer_section import answer
+from assistlearn.pages.sections.rounds_section import rounds
 from assistlearn.pages.story import Story
 from assistlearn.pages.thinned import MOST
 from assistlearn.pages.view import RoundRow, Subject
@@ -108,6 +109,12 @@ def test_a_run_without_an_answer_says_how_many_turns_are_done(n_turns, words):
     for number in range(1, n_turns + 1):
         story.feed(Recorded(START, turn(number, "bank")))
     assert words in " ".join(answer(story.view("going on")).words)
+
+
+def test_a_run_says_how_many_rounds_are_done():
+    story = Story(SUBJECT)
+    story.feed(Recorded(START, RoundFinished(1, 0.8)))
+    assert "Done so far: 1 round of 5 at the most." in rounds(story.view("going on")).words[0]
 
 
 @pytest.mark.parametrize(
