@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -125,6 +126,25 @@ def test_a_screen_that_stands_still_holds_nobody_up_and_says_later_how_much_it_m
             time.sleep(0.01)
     assert b"lines of this log are missing here: the screen was too slow" in seen
     log.close()
+
+
+def test_a_screen_that_takes_a_few_lines_while_it_is_closed_is_not_waited_for_twice():
+    ours, theirs = os.pipe()
+    screen = Screen(theirs)
+    until = time.monotonic() + 5
+    while not screen._waiting.full() or screen._outlet.lost < 500:  # the pipe is full, and so is the queue
+        assert time.monotonic() < until
+        screen.show("x" * 1_000)
+        time.sleep(0.0001)
+    late = threading.Timer(0.8, lambda: os.read(ours, 2**16))
+    late.start()
+    begun = time.monotonic()
+    screen.close(1.0)
+    assert 0.9 < time.monotonic() - begun < 1.5
+    late.join()
+    os.close(ours)  # so that what still waits is refused at once
+    screen._thread.join(5)
+    os.close(theirs)
 
 
 def test_a_line_without_an_end_is_cut_before_it_fills_the_memory(tmp_path):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
+import time
 from collections.abc import Callable
 from typing import IO
 
@@ -86,12 +87,13 @@ class Screen:
             self._outlet.drop("the screen was too slow")
 
     def close(self, seconds: float) -> None:
-        """Show the lines that still wait; give up where that takes too long."""
+        """Show the lines that still wait; give up after so many seconds."""
+        until = time.monotonic() + seconds
         try:
             self._waiting.put(None, timeout=seconds)
         except queue.Full:
             return
-        self._thread.join(seconds)
+        self._thread.join(max(0.0, until - time.monotonic()))
 
     def _show(self) -> None:
         while (line := self._waiting.get()) is not None:
