@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from assistlearn.reach.flare.site.log_pump import LogPump, Screen
 from assistlearn.reach.flare.site.rotating_log import RotatingLog, cut_back
+from assistlearn.reach.flare.site.signs import Signs, sign
 from tests.reach.small_disk import small_disk
 
 MUCH = 4_000
@@ -32,10 +33,13 @@ def counting(n: int) -> str:
 
 
 def pumped(
-    process: subprocess.Popen[bytes], write: Callable[[bytes], None], show: Callable[[str], None] | None = None
+    process: subprocess.Popen[bytes],
+    write: Callable[[bytes], None],
+    show: Callable[[str], None] | None = None,
+    take: Callable[[bytes], bytes] = lambda line: line,
 ) -> LogPump:
     assert process.stdout is not None
-    pump = LogPump(process.stdout, write, show, lambda line: False)
+    pump = LogPump(process.stdout, write, show, take)
     pump.start()
     return pump
 
@@ -157,6 +161,18 @@ def test_a_line_without_an_end_is_cut_before_it_fills_the_memory(tmp_path):
     assert max(map(len, lines)) <= 2**16
     assert sum(map(len, lines)) == 1_000_000
     log.close()
+
+
+def test_what_stood_unfinished_before_a_sign_of_life_is_passed_on_without_the_sign(tmp_path):
+    log, signs = RotatingLog(tmp_path / "site.log"), Signs()
+    given = sign(signs.word, connected=True).decode()
+    process = speaker(f"print({'first' + chr(10) + given + '  an error that ' + given + 'goes on' + chr(10) * 2!r})")
+    pump = pumped(process, log.write, None, signs.take)
+    pump.join(30)
+    process.wait(10)
+    log.close()
+    assert signs.connected
+    assert (tmp_path / "site.log").read_text().splitlines() == ["first", "  an error that", "goes on", "", ""]
 
 
 def test_nothing_that_a_terminal_would_obey_gets_into_the_log_or_onto_the_screen(tmp_path):
