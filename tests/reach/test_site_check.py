@@ -118,7 +118,7 @@ def test_nobody_is_told_to_renew_a_certificate_when_the_authority_itself_ends(sh
     end = x509.load_pem_x509_certificate(shop.authority.read_bytes()).not_valid_after_utc
     said = check_certificate(shop, end - timedelta(days=29))
     assert "soon, and so is the network's authority: the network must be made anew" in said
-    with pytest.raises(NetworkError, match="The authority of network 'local' expired on .* made anew") as error:
+    with pytest.raises(NetworkError, match=r"The authority of network 'local' expired on .* made anew") as error:
         check_certificate(shop, end)
     assert "network renew" not in f"{said} {error.value}"
 

@@ -1,4 +1,4 @@
-"""The digests beside files: a crash while one is noted leaves those of the other files, and no digest under a wrong name."""
+"""The digests beside files: a crash while one is noted leaves the others, and none under a wrong name."""
 
 from __future__ import annotations
 
