@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,14 @@ def test_a_name_must_be_one_that_every_agent_can_keep(agents):
 def test_a_run_goes_on_as_it_was_begun(agents):
     for given in (["--rounds", 5], ["--seed", 0], ["--align", "hash"], [agents[0]]):
         assistlearn("simulate", "--resume", "run", *given).failed(2, "cannot be given with --resume")
+
+
+@pytest.mark.parametrize("command", ["simulate", "worth"])
+def test_the_first_option_that_cannot_be_given_with_resume_is_named(command):
+    given = [["--seed", 0], ["--rounds", 5], ["--align", "hash"], ["--run", "other"], ["--out", "there"]]
+    for options in (given, given[::-1]):
+        said = assistlearn(command, "--resume", "run", *chain(*options))
+        said.failed(2, f"{options[0][0]} cannot be given with --resume")
 
 
 def test_init_writes_over_nothing(tmp_path):

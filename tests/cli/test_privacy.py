@@ -160,7 +160,7 @@ def test_one_run_can_be_named(house):
 
 @pytest.fixture(scope="module")
 def attacked(house):
-    picture = house / "attack.png"
+    picture = house / "pictures" / "attack.png"
     said = assistlearn("privacy", house / "lab.toml", "--attack", "--plot", picture, "--json")
     assert said.code == 0, said.err
     [attack] = said.json["attacks"]
@@ -180,8 +180,35 @@ def test_a_helper_finds_its_own_column_in_what_it_released(attacked):
     assert columns["ward"] == {"column": "ward", "what": "", "inferred": []}
 
 
-def test_the_picture_is_drawn(attacked):
+def test_the_picture_is_drawn_into_a_new_folder(attacked):
     assert attacked[1].read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.fixture
+def asked_by_two(agents):
+    """The file of a lab that has helped a clinic and a bank."""
+    clinic, lab = agents[:2]
+    bank = clinic.with_name("bank.toml")
+    bank.write_text(clinic.read_text().replace("clinic", "bank"))
+    shutil.copy(clinic.with_suffix(".csv"), bank.with_suffix(".csv"))
+    for initiator in (clinic, bank):
+        options = ["--out", lab.parent / initiator.stem, "--rounds", 1, *PAPERS_OPTIONS]
+        assert assistlearn("simulate", initiator, lab, *options).code == 0
+    return lab
+
+
+def test_no_picture_of_a_further_initiator_replaces_a_file_unless_that_is_said(asked_by_two):
+    picture, further = (asked_by_two.with_name(name) for name in ("guessed.png", "guessed-2.png"))
+    command = "privacy", asked_by_two, "--attack", "--plot", picture
+    further.write_text("mine")
+    assistlearn(*command).failed(2, f"{further} is there already", "add --force to replace it")
+    assert further.read_text() == "mine"
+    assert not picture.exists()
+    said = assistlearn(*command, "--force")
+    assert said.code == 0, said.err
+    assert all(file.read_bytes().startswith(b"\x89PNG") for file in (picture, further))
+    words = "".join(said.out.split())
+    assert all(f"Thepicture:{file}" in words for file in (picture, further))
 
 
 def test_an_attack_says_who_guesses_better(house):

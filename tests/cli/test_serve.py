@@ -12,9 +12,12 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from assistlearn.cli.serve import _show
 from tests.cli.program import assistlearn, modules_after
 from tests.cli.small_agents import NEW
 from tests.forked_agents import forked
@@ -81,6 +84,22 @@ def test_a_service_answers_over_tls_with_its_token_and_ends_in_good_order(run, t
 def _children(pid: int) -> list[int]:
     tasks = Path(f"/proc/{pid}/task")
     return [int(child) for task in os.listdir(tasks) for child in (tasks / task / "children").read_text().split()]
+
+
+@pytest.mark.parametrize("first", ["P19492", "O'Brien & Söhne; 50 % #1?", "$(touch here)", "a+b/c[1]\\"])
+def test_the_command_to_try_asks_a_shell_for_the_first_id_as_it_is(first, tmp_path, capsys):
+    token = tmp_path / "it's a token"
+    token.write_text("secret")
+    own = SimpleNamespace(run=SimpleNamespace(holdings=SimpleNamespace(ids=SimpleNamespace(texts=[first]))))
+    _show({"address": "http://127.0.0.1:80", "model": "m", "token_file": str(token), "missing": {}}, own)
+    command = capsys.readouterr().out.splitlines()[-1].removeprefix("Try it: ")
+    shell = f"curl() {{ printf '%s\\0' \"$@\"; }}\n{command}"
+    given = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+    *header, address, _ = given.split("\0")
+    assert header == ["-H", "Authorization: Bearer secret"]
+    assert parse_qs(urlsplit(address).query, strict_parsing=True) == {"id": [first]}
+    assert urlsplit(address).fragment == ""
+    assert list(tmp_path.iterdir()) == [token]
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):

@@ -5,6 +5,7 @@ import pytest
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from assistlearn.experiments import snapshots
 from assistlearn.experiments.drawn_samples import draw, settled
 from assistlearn.experiments.figures import FIGURES, Blobs, Patients, Pictures, Shared, quick, read_settings
 from assistlearn.experiments.replication import fitted, replicate, staged_accuracy
@@ -112,3 +113,15 @@ def test_the_picture_of_figure_1_shows_right_and_wrong_samples_after_its_rounds(
         assert shot.places.shape == (500, 2)
         assert 0 < shot.right.sum() < 500
     assert shots[-1].right.mean() == pytest.approx(0.676)
+
+
+def test_where_nothing_was_learned_snapshots_show_the_most_frequent_class(monkeypatch):
+    settings = quick(read_settings("fig1"))
+    train, test = draw(settings.data, settings.seed)
+    only = train.labels[0]
+    alike = train.take(np.flatnonzero(train.labels == only))  # one class: there is no round
+    monkeypatch.setattr(snapshots, "draw", lambda *_: (alike, test))
+    shots = take_snapshots(settings)
+    assert [shot.round for shot in shots] == [min(round, settings.rounds) for round in settings.picture.shown_rounds]
+    for shot in shots:
+        assert np.array_equal(shot.right, test.labels[: len(shot.right)] == only)

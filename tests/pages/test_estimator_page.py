@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier, load, save, save_report
 from assistlearn.errors import SettingsError
+from assistlearn.events import TurnFinished
 from assistlearn.pages.estimator_page import view_of_estimator
 
 TREE = DecisionTreeClassifier(max_depth=1)
@@ -46,6 +48,25 @@ def test_the_view_has_the_figures_of_the_estimator(fitted):
     assert view.reliability == report.reliability
     assert (view.n_training, view.n_holdout) == (180, 120)
     assert sum(each.n_samples for each in view.reliability) == 120
+
+
+def test_the_turns_that_an_agent_sat_out_are_counted(caplog, tmp_path):
+    X, y = table()
+    X["numbat_3"] = 1.0  # so that scans has nothing to learn from
+    with caplog.at_level(logging.DEBUG, "assistlearn"):
+        model = clf().fit(X, y)
+    events = [record.args[0] for record in caplog.records if record.args and isinstance(record.args[0], TurnFinished)]
+    turns = [event for event in events if event.round <= model.n_rounds_]
+    rows = {row.agent: row for row in view_of_estimator(model).agents}
+    for name, row in rows.items():
+        own = [turn.contribution is None for turn in turns if turn.agent == name]
+        assert (row.turns, row.sat_out) == (len(own), sum(own))
+    assert rows["scans"].sat_out > 0
+    assert {row.agent: row for row in view_of_estimator(model.subset(["clinic", "scans"])).agents} == {
+        name: rows[name] for name in ("clinic", "scans")
+    }
+    save(model, tmp_path / "model.skops")
+    assert view_of_estimator(load(tmp_path / "model.skops")) == view_of_estimator(model)
 
 
 @pytest.fixture(scope="module")

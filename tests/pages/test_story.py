@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tarfile
@@ -31,10 +32,13 @@ from assistlearn.events import (
     read,
 )
 from assistlearn.pages import time_line
+from assistlearn.pages.pictures import drawn
 from assistlearn.pages.run_story import state_of, view_of
+from assistlearn.pages.sections.answer_section import answer
+from assistlearn.pages.sections.rounds_section import rounds
 from assistlearn.pages.story import Story
 from assistlearn.pages.thinned import MOST
-from assistlearn.pages.view import Subject
+from assistlearn.pages.view import RoundRow, Subject
 from assistlearn.runs.folder import RunFolder
 
 KEPT = sorted((Path(__file__).parents[1] / "runs" / "kept").glob("version-*.tar.gz"))
@@ -97,6 +101,29 @@ def test_runs_of_older_releases_have_a_story_with_their_own_figures(archive, tmp
 def test_a_run_that_has_just_begun_has_a_story_without_an_answer():
     view = Story(SUBJECT).view("going on")
     assert (view.answer, view.rounds, view.progress.turns, view.seconds) == (None, (), 0, ())
+
+
+@pytest.mark.parametrize(("n_turns", "words"), [(1, "Done so far: 1 turn."), (2, "Done so far: 2 turns.")])
+def test_a_run_without_an_answer_says_how_many_turns_are_done(n_turns, words):
+    story = Story(SUBJECT)
+    for number in range(1, n_turns + 1):
+        story.feed(Recorded(START, turn(number, "bank")))
+    assert words in " ".join(answer(story.view("going on")).words)
+
+
+def test_a_run_says_how_many_rounds_are_done():
+    story = Story(SUBJECT)
+    story.feed(Recorded(START, RoundFinished(1, 0.8)))
+    assert "Done so far: 1 round of 5 at the most." in rounds(story.view("going on")).words[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "title"), [("accuracy", "accuracy"), ("metric", "F1"), ("loss", "loss of the combination")]
+)
+def test_a_curve_of_zeros_is_drawn(name, title):
+    nothing = dict.fromkeys(("accuracy", "metric", "loss", "error"))
+    drawing = drawn.rounds((RoundRow(round=1, **nothing | {name: 0.0}),), "F1")
+    assert re.findall(r">([a-zF][^<]*)</text>", drawing) == ["round", title]
 
 
 def test_the_answer_is_known_as_soon_as_it_is_judged():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from assistlearn.reach.flare.site.log_pump import LogPump, Screen
 from assistlearn.reach.flare.site.rotating_log import RotatingLog, cut_back
+from assistlearn.reach.flare.site.signs import Signs, sign
 from tests.reach.small_disk import small_disk
 
 MUCH = 4_000
@@ -31,10 +33,13 @@ def counting(n: int) -> str:
 
 
 def pumped(
-    process: subprocess.Popen[bytes], write: Callable[[bytes], None], show: Callable[[str], None] | None = None
+    process: subprocess.Popen[bytes],
+    write: Callable[[bytes], None],
+    show: Callable[[str], None] | None = None,
+    take: Callable[[bytes], bytes] = lambda line: line,
 ) -> LogPump:
     assert process.stdout is not None
-    pump = LogPump(process.stdout, write, show, lambda line: False)
+    pump = LogPump(process.stdout, write, show, take)
     pump.start()
     return pump
 
@@ -127,6 +132,25 @@ def test_a_screen_that_stands_still_holds_nobody_up_and_says_later_how_much_it_m
     log.close()
 
 
+def test_a_screen_that_takes_a_few_lines_while_it_is_closed_is_not_waited_for_twice():
+    ours, theirs = os.pipe()
+    screen = Screen(theirs)
+    until = time.monotonic() + 5
+    while not screen._waiting.full() or screen._outlet.lost < 500:  # the pipe is full, and so is the queue
+        assert time.monotonic() < until
+        screen.show("x" * 1_000)
+        time.sleep(0.0001)
+    late = threading.Timer(0.8, lambda: os.read(ours, 2**16))
+    late.start()
+    begun = time.monotonic()
+    screen.close(1.0)
+    assert 0.9 < time.monotonic() - begun < 1.5
+    late.join()
+    os.close(ours)  # so that what still waits is refused at once
+    screen._thread.join(5)
+    os.close(theirs)
+
+
 def test_a_line_without_an_end_is_cut_before_it_fills_the_memory(tmp_path):
     log = RotatingLog(tmp_path / "site.log")
     process = speaker("import sys\nsys.stdout.write('x' * 1_000_000)")
@@ -137,6 +161,18 @@ def test_a_line_without_an_end_is_cut_before_it_fills_the_memory(tmp_path):
     assert max(map(len, lines)) <= 2**16
     assert sum(map(len, lines)) == 1_000_000
     log.close()
+
+
+def test_what_stood_unfinished_before_a_sign_of_life_is_passed_on_without_the_sign(tmp_path):
+    log, signs = RotatingLog(tmp_path / "site.log"), Signs()
+    given = sign(signs.word, connected=True).decode()
+    process = speaker(f"print({'first' + chr(10) + given + '  an error that ' + given + 'goes on' + chr(10) * 2!r})")
+    pump = pumped(process, log.write, None, signs.take)
+    pump.join(30)
+    process.wait(10)
+    log.close()
+    assert signs.connected
+    assert (tmp_path / "site.log").read_text().splitlines() == ["first", "  an error that", "goes on", "", ""]
 
 
 def test_nothing_that_a_terminal_would_obey_gets_into_the_log_or_onto_the_screen(tmp_path):

@@ -82,6 +82,7 @@ def rewrite(kit: Kit, begin: datetime, end: datetime) -> None:
     kit.certificate.write_bytes(signed(kit.name, own, "authority", authority, begin, end))
     form = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     kit.key.write_bytes(own.private_bytes(serialization.Encoding.PEM, *form))
+    kit.revoked.unlink(missing_ok=True)  # the old authority had signed it
 
 
 def found(kit: Kit) -> dict[str, Finding]:
@@ -98,11 +99,13 @@ def test_a_valid_certificate_is_said_to_be_valid_until_its_last_day(shop):
 
 
 def test_a_certificate_that_ends_soon_is_said_to(shop):
+    rewrite(shop, HERE - timedelta(days=1), HERE + timedelta(days=100))
     assert "soon" not in check_certificate(shop, HERE + timedelta(days=69))
     assert "soon: have it renewed" in check_certificate(shop, HERE + timedelta(days=71))
 
 
 def test_a_certificate_is_expired_from_its_last_instant_on(shop):
+    rewrite(shop, HERE - timedelta(days=1), HERE + timedelta(days=100))
     end = x509.load_pem_x509_certificate(shop.certificate.read_bytes()).not_valid_after_utc
     check_certificate(shop, end - timedelta(seconds=1))
     with pytest.raises(
@@ -111,7 +114,19 @@ def test_a_certificate_is_expired_from_its_last_instant_on(shop):
         check_certificate(shop, end)
 
 
+def test_nobody_is_told_to_renew_a_certificate_when_the_authority_itself_ends(shop):
+    end = x509.load_pem_x509_certificate(shop.authority.read_bytes()).not_valid_after_utc
+    said = check_certificate(shop, end - timedelta(days=29))
+    assert "soon, and so is the network's authority: the network must be made anew" in said
+    with pytest.raises(NetworkError, match=r"The authority of network 'local' expired on .* made anew") as error:
+        check_certificate(shop, end)
+    assert "network renew" not in f"{said} {error.value}"
+
+
 def test_a_certificate_of_the_future_is_a_matter_of_the_clock(shop):
+    with pytest.raises(NetworkError, match=r"of network 'local' is valid from .*Set this machine's clock"):
+        check_certificate(shop, HERE - timedelta(days=2))
+    rewrite(shop, HERE - timedelta(days=1), HERE + timedelta(days=100))
     with pytest.raises(NetworkError, match=r"of 'shop' is valid from .*Set this machine's clock"):
         check_certificate(shop, HERE - timedelta(days=2))
 

@@ -12,8 +12,9 @@ import pytest
 
 from assistlearn.errors import RefusedError, UnreachableError
 from assistlearn.protocol import MemoryTransport
-from assistlearn.reach import standing_way
+from assistlearn.reach import standing_way, standing_ways
 from assistlearn.reach.standing_way import FIRST_WAIT, LEAST_WAIT, MOST_WAIT, StandingWay
+from assistlearn.reach.standing_ways import StandingWays
 
 
 class Line:
@@ -177,3 +178,21 @@ def test_a_closed_one_stays_closed(line):
     with pytest.raises(UnreachableError):
         asked(way)
     assert (line.opened, line.closed) == (1, 1)
+
+
+def test_many_that_hang_are_waited_for_together_and_named(line, monkeypatch):
+    monkeypatch.setattr(standing_ways, "CLOSING", 0.3)
+    go_on, hanging = threading.Event(), [f"lab-{number}" for number in range(10)]
+    ways = StandingWays(None, None)
+    for name in ("first", *hanging, "last"):
+        ways._ways[name] = StandingWay(name, line.open, lambda: None)
+        ways[name].start()
+        assert ways[name].wait(5) == ""
+    for name in hanging:
+        ways[name].submit(lambda: go_on.wait(30))
+    begun = time.monotonic()
+    late = ways.close()
+    assert time.monotonic() - begun < 1.5
+    assert late == hanging
+    go_on.set()
+    assert all(way.join(5) for way in ways.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from datetime import UTC, datetime, timedelta
 
 from assistlearn.protocol import Ledger
@@ -85,9 +86,37 @@ def test_what_is_turned_away_or_asked_of_others_is_no_work_of_the_agent():
     assert (story.turned_away, story.asks, story.runs, story.at_work) == (1, 1, {}, {})
 
 
-def test_a_long_ledger_takes_no_more_room_than_a_short_one():
+def test_of_many_runs_the_latest_are_listed():
     story = AgentStory()
     for number in range(10_000):
         story.feed(entry(number, "received", "clinic", f"run-{number}", "take-turn", number))
     assert (len(story.runs), len(story.at_work), story.n_runs) == (MOST_RUNS, MOST_RUNS, 10_000)
     assert next(reversed(story.runs)) == ("clinic", "run-9999")
+
+
+def test_a_run_that_speaks_again_after_many_others_is_no_new_one():
+    story = AgentStory()
+    story.feed(entry(0, "received", "clinic", "first", "take-turn", 1))
+    story.feed(entry(1, "sent", "clinic", "first", "ended"))
+    for number in range(MOST_RUNS):
+        story.feed(entry(2 + number, "received", "clinic", f"run-{number}", "take-turn", 1))
+    assert ("clinic", "first") not in story.runs
+    story.feed(entry(100, "received", "clinic", "first", "predict"))
+    assert (len(story.runs), story.n_runs) == (MOST_RUNS, MOST_RUNS + 1)
+    again = story.runs["clinic", "first"]
+    assert (again.first, again.turns, again.received, again.state) == (START, 1, 20, "trained")
+
+
+def test_a_long_ledger_takes_no_more_room_than_a_short_one():
+    rooms = []
+    for length in (2_000, 20_000):
+        tracemalloc.start()
+        story = AgentStory()
+        for number in range(0, length, 2):
+            run = f"run-{number % 200}"
+            story.feed(entry(number, "received", "clinic", run, "take-turn", number + 1))
+            story.feed(entry(number + 1, "sent", "clinic", run, "turn-taken"))
+        rooms.append(tracemalloc.get_traced_memory()[0])
+        tracemalloc.stop()
+    assert rooms[1] < 1.5 * rooms[0]
+    assert story.n_runs == 100

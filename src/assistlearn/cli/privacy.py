@@ -43,15 +43,17 @@ def privacy(
     _check_options(place, helper, run, attack, plot)
     if plot is not None:
         check_picture(plot, force=force, quiet=json)
-    facts = _of_helper(place, run, attack, quiet=json) if helper else _of_run(place)
-    if plot is not None:
-        _draw(facts, plot)
+    facts = _of_helper(place, run, attack, plot, force, quiet=json) if helper else _of_run(place)
+    drawn = [] if plot is None else _draw(facts, plot)
     if json:
         say_json(facts)
     else:
         from assistlearn.cli.privacy_report import show_helper, show_run
 
-        (show_helper if helper else show_run)(facts, plot)
+        if helper:
+            show_helper(facts, drawn)
+        else:
+            show_run(facts)
 
 
 def _check_options(place: Path, helper: bool, run: str, attack: bool, plot: Path | None) -> None:
@@ -83,7 +85,7 @@ def _of_run(place: Path) -> dict[str, Any]:
     }
 
 
-def _of_helper(file: Path, run: str, attack: bool, quiet: bool) -> dict[str, Any]:
+def _of_helper(file: Path, run: str, attack: bool, plot: Path | None, force: bool, quiet: bool) -> dict[str, Any]:
     """Return what a helper knows: what it released in its runs, its limits, and what an attack finds."""
     from assistlearn.protocol.ledger import followed
     from assistlearn.protocol.ledger_of_run import entries_of
@@ -103,6 +105,9 @@ def _of_helper(file: Path, run: str, attack: bool, quiet: bool) -> dict[str, Any
     ledger = own.home / "ledger.jsonl"
     followed(ledger)  # raises an error if the ledger was changed
     released = [releases_of(own.home, name, entries_of(ledger, name)) for name in runs]
+    if plot is not None:
+        for further in _pictures(plot, len({each.initiator for each in released}))[1:]:
+            check_picture(further, force=force, quiet=quiet)
     return {
         "agent": own.name,
         "rows": len(agent.table),
@@ -155,11 +160,20 @@ def _attacks(agent: LoadedAgent, own: Holdings, initiators: dict[str, str], quie
     return found
 
 
-def _draw(facts: dict[str, Any], path: Path) -> None:
-    from assistlearn.display.attack_picture import draw_attack
+def _pictures(plot: Path, n_initiators: int) -> list[Path]:
+    """Return the file for each initiator's picture: the one that was named, then those beside it, numbered from 2."""
+    return [plot, *(plot.with_stem(f"{plot.stem}-{number}") for number in range(2, n_initiators + 1))]
 
-    for number, attack in enumerate(facts["attacks"]):
-        named = path if number == 0 else path.with_stem(f"{path.stem}-{number + 1}")
-        draw_attack(
-            attack["columns"], f"What {attack['initiator']} could guess of the columns of {facts['agent']}", named
-        )
+
+def _draw(facts: dict[str, Any], plot: Path) -> list[Path]:
+    """Draw a picture for each initiator; return their files."""
+    from assistlearn.display.attack_picture import draw_attack
+    from assistlearn.storage import writing
+
+    pictures = _pictures(plot, len(facts["attacks"]))
+    for attack, picture in zip(facts["attacks"], pictures, strict=True):
+        title = f"What {attack['initiator']} could guess of the columns of {facts['agent']}"
+        with writing(picture):
+            picture.parent.mkdir(parents=True, exist_ok=True)
+            draw_attack(attack["columns"], title, picture)
+    return pictures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ BETTER = (
 )
 
 
-def show_run(facts: dict[str, Any], plot: Path | None = None) -> None:
+def show_run(facts: dict[str, Any]) -> None:
     """Print what the agents of a run have released."""
     say(f"Run [bold]{plain(facts['run'])}[/] ({plain(facts['method'])}), at its initiator {plain(facts['initiator'])}.")
     view = _released("agent")
@@ -55,8 +56,8 @@ def show_run(facts: dict[str, Any], plot: Path | None = None) -> None:
     say(NO_EPSILON)
 
 
-def show_helper(facts: dict[str, Any], plot: Path | None = None) -> None:
-    """Print what a helper has released, against what its columns hold, and what an attack finds."""
+def show_helper(facts: dict[str, Any], pictures: Sequence[Path] = ()) -> None:
+    """Print what a helper has released, against what its columns hold, what an attack finds, and where it is drawn."""
     total = sum(column["bits"] for column in facts["columns"])
     columns = counted(len(facts["columns"]), "column")
     say(
@@ -83,8 +84,8 @@ def show_helper(facts: dict[str, Any], plot: Path | None = None) -> None:
         _show_attack(attack)
     if facts["attacks"]:
         say(BETTER)
-    if plot is not None:
-        say(f"The picture: {plain(plot)}")
+    for picture in pictures:
+        say(f"The picture: {plain(picture)}")
 
 
 def _released(*first: str) -> Table:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
 
 import typer
 
@@ -148,7 +149,8 @@ def _show(facts: dict[str, Any], predictor: Predictor) -> None:
     say(f"Predictions of run {plain(facts['model'])} at {plain(facts['address'])}. Ctrl-C stops.")
     token = facts["token_file"]
     header = "" if token is None else f' -H "Authorization: Bearer $(cat {shlex.quote(token)})"'
-    say(plain(f"Try it: curl{header} '{facts['address']}/predict?id={ids[0]}'"))
+    address = f"{facts['address']}/predict?id={quote(ids[0], safe='')}"  # a table without rows was refused before
+    say(plain(f"Try it: curl{header} {shlex.quote(address)}"))
 
 
 @contextmanager

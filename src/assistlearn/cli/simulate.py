@@ -74,8 +74,8 @@ def simulate(
 
 def _refuse_settings(context: typer.Context) -> None:
     """Raise ``SettingsError`` if an option was given that cannot change a run that has begun."""
-    for name in context.params.keys() - OF_THE_PROGRAM:
-        source = context.get_parameter_source(name)
+    for name in context.params:  # in the order in which they were given
+        source = None if name in OF_THE_PROGRAM else context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             flag = flag_of(name) if name in SETTINGS else f"--{name}"
             given = "The agents' files" if name == "files" else flag

@@ -73,8 +73,8 @@ def worth(
 
 def _refuse_terms(context: typer.Context) -> None:
     """Raise ``SettingsError`` if an option was given that would change the question of a pilot that has begun."""
-    for name in context.params.keys() - OF_THE_PROGRAM:
-        source = context.get_parameter_source(name)
+    for name in context.params:  # in the order in which they were given
+        source = None if name in OF_THE_PROGRAM else context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             given = "Files" if name == "files" else "--" + name.replace("_", "-")
             raise SettingsError(

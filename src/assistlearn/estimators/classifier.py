@@ -46,7 +46,7 @@ from assistlearn.estimators.sharing import SharesMixin
 from assistlearn.estimators.verbose import VerboseBar
 from assistlearn.evaluation.report import Report
 from assistlearn.evaluation.score_calibration import ScoreCalibration
-from assistlearn.events import Event, EventLog, StopReason
+from assistlearn.events import Event, EventLog, StopReason, TurnFinished
 from assistlearn.learners import Honesty
 from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.learners.weighting import take_rows
@@ -106,6 +106,8 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         Their names, where they are all strings.
     contributions_ : tuple of Contribution
         A record of every model that was kept, in the order in which they were made.
+    sat_out_ : tuple of TurnFinished
+        The other turns of the same agents and rounds, in which an agent sat out.
     n_rounds_ : int
         The number of rounds whose models vote.
     stop_reason_ : StopReason
@@ -169,6 +171,8 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     >>> bool(clf.score(X_test, y_test) > clf.alone("cellar").fit(X_train, y_train).score(X_test, y_test))
     True
     """
+
+    sat_out_: tuple[TurnFinished, ...] = ()  # a model that an earlier checkout has saved does not know these turns
 
     def __init__(
         self,
@@ -259,6 +263,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         honesty = Honesty(plan.honest_reward, plan.cv, self.n_jobs, plan.models_per_turn)
         self.agents_ = {name: Agent(name, self._learner_of(name, own), honesty) for name, own, _ in agents}
         self.contributions_: tuple[Contribution, ...] = ()
+        self.sat_out_ = ()
         self.holdout_scores_: list[float] = []
         self.holdout_metrics_: list[float | None] = []
         self.round_losses_: list[float] = []
@@ -369,6 +374,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             logger.warning("Agent %r is left out of the result: %s.", name, why)
             del self.agents_[name], self.columns_[name]
         self.contributions_ = tuple(c for c in self.contributions_ if c.agent in self.agents_)
+        self.sat_out_ = tuple(turn for turn in self.sat_out_ if turn.agent in self.agents_)
 
     def _told_codes(self, plan: Plan, codes: Codes) -> Codes | None:
         """Return the class codes that helpers are told; None if they are told the true ones.
@@ -415,6 +421,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         self.round_losses_ = learned.losses
         self.left_ = learned.left
         self.contributions_ = tuple(c for c in learned.contributions if c.round <= self.n_rounds_)
+        self.sat_out_ = tuple(turn for turn in learned.sat_out if turn.round <= self.n_rounds_)
         for agent in self.agents_.values():
             agent.end(self.n_rounds_)
         logger.info("Training ended after round %d: %s.", self.n_rounds_, self.stop_reason_)
@@ -454,6 +461,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         part.agents_ = {name: agent for name, agent in self.agents_.items() if name in names}
         part.columns_ = {name: self.columns_[name] for name in part.agents_}
         part.contributions_ = tuple(c for c in self.contributions_ if c.agent in part.agents_)
+        part.sat_out_ = tuple(turn for turn in self.sat_out_ if turn.agent in part.agents_)
         return part
 
     def alone(self, name: str) -> AssistedClassifier | DummyClassifier:

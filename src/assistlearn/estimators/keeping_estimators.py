@@ -39,6 +39,7 @@ OWN_TYPES = (
     "assistlearn.tables.table_preprocessor.TablePreprocessor",
     *MODEL_TYPES,
     "assistlearn.events.facts.StopReason",
+    "assistlearn.events.facts.TurnFinished",
     "builtins.range",
 )
 

@@ -16,6 +16,8 @@ class Learned:
     ----------
     contributions : list of Contribution
         The kept models of all rounds.
+    sat_out : list of TurnFinished
+        The turns of all rounds that gave no model.
     holdout_scores : list of float
         The accuracy on the hold-out samples after each round.
     metrics : list of float or None
@@ -29,6 +31,7 @@ class Learned:
     """
 
     contributions: list[Contribution] = field(default_factory=list)
+    sat_out: list[TurnFinished] = field(default_factory=list)
     holdout_scores: list[float] = field(default_factory=list)
     metrics: list[float | None] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
@@ -41,6 +44,8 @@ class Learned:
         match event:
             case TurnFinished(contribution=Contribution() as contribution):
                 self.contributions.append(contribution)
+            case TurnFinished():
+                self.sat_out.append(event)
             case RoundFinished():
                 self.holdout_scores += [] if event.holdout_accuracy is None else [event.holdout_accuracy]
                 self.metrics += [] if event.holdout_accuracy is None else [event.metric]

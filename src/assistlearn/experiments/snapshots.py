@@ -42,12 +42,14 @@ class SamplesAfterRound:
 def take_snapshots(settings: FigureSettings, data: str | None = None) -> list[SamplesAfterRound]:
     """Return the first test samples of the first replication after the rounds that the settings name.
 
-    If training ended before a round, its snapshot shows the result of the last round.
+    If training ended before a round, its snapshot shows the result of the last round. If nothing was learned, all show
+    the most frequent class.
     """
     train, test = draw(settings.data, settings.seed, data)
     some = test.take(slice(None, N_SHOWN))
     model = fitted(settings, "ASCII", train, settings.seed)
-    right = [labels == some.labels for labels in model.staged_predict(some.features)]
+    stages = list(model.staged_predict(some.features)) or [model.predict(some.features)]
+    right = [labels == some.labels for labels in stages]
     rounds = [min(round, settings.rounds) for round in settings.picture.shown_rounds]
     return [SamplesAfterRound(round, some.features, right[min(round, len(right)) - 1]) for round in rounds]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from assistlearn.core import Contribution
 from assistlearn.estimators.checks import has_labels_alone
 from assistlearn.evaluation.score_calibration import in_words
 from assistlearn.events import Event, Recorded, RoundFinished, RunFinished, SamplesSettled, TurnFinished
@@ -110,8 +111,7 @@ def _events(model: AssistedClassifier) -> Iterator[Event]:
     """Yield the events of the training, as far as the model remembers them."""
     n_holdout = 0 if model.report_ is None else model.report_.n_samples
     yield SamplesSettled(len(model.ignorance_) - n_holdout, n_holdout)
-    for each in model.contributions_:
-        yield TurnFinished(each.turn, each.round, each.agent, each.model_weight, each.mean_reward, each)
+    yield from sorted([*map(_turn_of, model.contributions_), *model.sat_out_], key=lambda each: each.turn)
     scores, metrics, losses = model.holdout_scores_, model.holdout_metrics_, model.round_losses_
     for round in range(1, max(len(scores), len(losses), model.n_rounds_) + 1):
         at = round - 1
@@ -122,3 +122,7 @@ def _events(model: AssistedClassifier) -> Iterator[Event]:
             metric=metrics[at] if at < len(metrics) else None,
         )
     yield RunFinished(model.stop_reason_, model.n_rounds_)
+
+
+def _turn_of(made: Contribution) -> TurnFinished:
+    return TurnFinished(made.turn, made.round, made.agent, made.model_weight, made.mean_reward, made)

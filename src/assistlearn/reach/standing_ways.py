@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -13,7 +14,7 @@ from assistlearn.reach.standing_way import StandingWay
 from assistlearn.runs.settings import RunSettings
 
 CLOSING = 10.0
-"""Seconds to wait for each way to close; all ways close at the same time."""
+"""Seconds to wait for all ways together to close."""
 
 
 class StandingWays(Mapping[str, StandingWay]):
@@ -54,7 +55,8 @@ class StandingWays(Mapping[str, StandingWay]):
         """Close all ways at the same time; return the names of those that did not close in time."""
         for way in self._ways.values():
             way.close()
-        return [name for name, way in self._ways.items() if not way.join(CLOSING)]
+        until = time.monotonic() + CLOSING
+        return [name for name, way in self._ways.items() if not way.join(max(0.0, until - time.monotonic()))]
 
     def __getitem__(self, agent: str) -> StandingWay:
         return self._ways[agent]

@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 from assistlearn import storage
 from assistlearn.errors import RunError
@@ -91,7 +92,7 @@ class FileDigests:
         size = path.stat().st_size if path.exists() else 0
         if size != self._size:
             text = path.read_text(encoding="utf-8", errors="replace") if size else ""
-            found = (_LINE.fullmatch(line) for line in text.split("\n"))  # skips a line whose digest a crash cut short
+            found = map(_LINE.fullmatch, text.split("\n")[:-1])  # without a last line that a crash cut short
             self._known = {line[2]: line[1] for line in found if line}
             self._size = size
         return self._known
@@ -101,13 +102,20 @@ class FileDigests:
         with storage.writing(path):
             self._folder.mkdir(parents=True, exist_ok=True)
             with path.open("a+b") as file:
-                end = file.seek(0, os.SEEK_END)
-                if end:
-                    file.seek(end - 1)
-                    lines = lines if file.read(1) == b"\n" else b"\n" + lines
+                _drop_cut_line(file)
                 file.write(lines)
                 file.flush()
                 os.fsync(file.fileno())
+        self._size = -1
+
+
+def _drop_cut_line(file: BinaryIO) -> None:
+    """Remove a last line that a crash cut short. Its file was not written: that comes after the line."""
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(0, end - 1))
+    if file.read(1) not in (b"\n", b""):
+        file.seek(0)
+        file.truncate(file.read().rfind(b"\n") + 1)
 
 
 REMEDY = "Bring it back from a backup, or start a new run."

@@ -1,6 +1,7 @@
 """What an agent does, read from its own ledger: who asks it for what, its turns, and since when it waits or works.
 
-An entry costs as much at the end of a ledger as at its beginning, and memory does not grow with the ledger's length.
+An entry costs as much at the end of a ledger as at its beginning. Memory grows only with the number of runs: a run that
+is no longer listed keeps its figures, for it may speak again.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class TurnAsked:
         return None if self.answered is None else (self.answered - self.asked).total_seconds()
 
 
-@dataclass
+@dataclass(slots=True)
 class RunAsked:
     """A run in which somebody asks this agent for help.
 
@@ -78,9 +79,9 @@ class AgentStory:
     Attributes
     ----------
     runs : dict
-        The runs in which the agent is asked, by asker and name. The run with the latest message is the last.
-    n_runs : int
-        How many runs there were in all.
+        The runs that are listed, by asker and name. The run with the latest message is the last.
+    older : dict
+        The other runs in which the agent was asked.
     turns : deque of TurnAsked
         The latest turns.
     at_work : dict
@@ -94,13 +95,18 @@ class AgentStory:
     """
 
     runs: dict[tuple[str, str], RunAsked] = field(default_factory=dict)
-    n_runs: int = 0
+    older: dict[tuple[str, str], RunAsked] = field(default_factory=dict)
     turns: deque[TurnAsked] = field(default_factory=lambda: deque(maxlen=LATEST))
     at_work: dict[tuple[str, str], tuple[Entry, datetime]] = field(default_factory=dict)
     last: datetime | None = None
     answered: datetime | None = None
     asks: int = 0
     turned_away: int = 0
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs there were in all."""
+        return len(self.runs) + len(self.older)
 
     def feed(self, entry: Entry) -> None:
         """Take one more entry. Requests for the owner's consent, and the answers, are no part of a run."""
@@ -143,14 +149,11 @@ class AgentStory:
 
     def _run(self, entry: Entry, time: datetime) -> RunAsked:
         key = entry.peer, entry.run
-        run = self.runs.pop(key, None)
-        if run is None:
-            run = RunAsked(entry.peer, entry.run, time, time)
-            self.n_runs += 1
+        run = self.runs.pop(key, None) or self.older.pop(key, None) or RunAsked(entry.peer, entry.run, time, time)
         run.last = time
         self.runs[key] = run
         while len(self.runs) > MOST_RUNS:
             oldest = next(iter(self.runs))
-            del self.runs[oldest]
+            self.older[oldest] = self.runs.pop(oldest)
             self.at_work.pop(oldest, None)
         return run

@@ -116,7 +116,7 @@ def _askers(story: AgentStory) -> Section:
     )
     older = story.n_runs - len(rows)
     words = [f"{counted(story.n_runs, 'run')} in which help was asked for." if rows else "Nobody has asked yet."]
-    words += [f"The {counted(older, 'older one')} are not listed."] if older else []
+    words += [f"Not listed: {counted(older, 'older one')}."] if older else []
     words += [f"It has itself sent {counted(story.asks, 'request')} to others."] if story.asks else []
     tables = (PageTable("Runs, the latest first", (*columns, "state"), rows, words=(1, 9)),) if rows else ()
     return Section("askers", "Who asks", tuple(words), tables=tables)

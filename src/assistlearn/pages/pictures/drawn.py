@@ -40,7 +40,7 @@ def rounds(rows: tuple[RoundRow, ...], measure: str) -> str:
     if measure != "accuracy":
         curves.append(("metric", measure, colours.AGENTS[2]))
     curves.append(("loss", "loss of the combination", colours.AGENTS[1]))
-    there = [(name, title, colour) for name, title, colour in curves if any(_of(row, name) for row in rows)]
+    there = [curve for curve in curves if any(_of(row, curve[0]) is not None for row in rows)]
 
     n_columns = min(len(there), 2)
     n_rows = -(-len(there) // 2)

@@ -79,7 +79,7 @@ def _without(view: View) -> str:
     """Return a text that says why there is no answer."""
     turns = counted(view.progress.turns, "turn")
     if view.state == "going on":
-        return f"There is no answer yet: training goes on. {turns} of it are done."
+        return f"There is no answer yet: training goes on. Done so far: {turns}."
     if view.state == "stopped":
         return f"There is no answer: the run was stopped before it had a result, after {turns}. It can be resumed."
     told = next((row.accuracy for row in reversed(view.rounds) if row.kept and row.accuracy is not None), None)

@@ -27,7 +27,7 @@ def rounds(view: View) -> Section | None:
 def _words(view: View) -> str:
     done = counted(view.progress.rounds, "round")
     if view.state != "finished":
-        return f"{done} of {view.progress.most_rounds} at the most are done. In a round every agent has one turn."
+        return f"Done so far: {done} of {view.progress.most_rounds} at the most. In a round every agent has one turn."
     said = f"It stopped after {done}, because: {view.stop_reason}." if view.stop_reason else f"It stopped after {done}."
     if any(row.kept is False for row in view.rounds):
         said += " The rounds after the best one, right of the dotted line, are no part of the result."

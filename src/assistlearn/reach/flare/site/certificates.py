@@ -22,16 +22,25 @@ NEW_KIT = "Get a new kit, or a new certificate to join with, from whoever made t
 RENEW = "Ask the network's authority to renew it ('assistlearn network renew'). Then: assistlearn site join KIT FILE"
 """What to do about a certificate that has ended."""
 
+ANEW = "So no certificate can be renewed: the network must be made anew. Get a new kit from whoever makes it."
+"""What to do when the network's authority has ended."""
+
 
 def check_certificate(kit: Kit, now: datetime) -> str:
     """Return in words until when the kit's certificate is valid; raise if it is not, or of another network or key."""
     own, authority = _certificates(kit)
-    for what, certificate in (("certificate", own), ("network's authority", authority)):
-        _check_dates(kit, what, certificate, now)
-    end = min(own.not_valid_after_utc, authority.not_valid_after_utc)
+    _check_dates(f"authority of network {kit.network!r}", authority, now, ANEW)  # no certificate outlives it
+    _check_dates(f"certificate of {kit.name!r}", own, now, RENEW)
     _check_revoked(kit, own, authority)
-    soon = " - soon: have it renewed ('assistlearn network renew')" if end - now < SOON else ""
-    return f"of {kit.name!r}, network {kit.network!r}, valid until {end:%d %B %Y}{soon}"
+    end = min(own.not_valid_after_utc, authority.not_valid_after_utc)
+    return f"of {kit.name!r}, network {kit.network!r}, valid until {end:%d %B %Y}{_soon(own, authority, now)}"
+
+
+def _soon(own: Certificate, authority: Certificate, now: datetime) -> str:
+    """Return what to do soon, or an empty text."""
+    if authority.not_valid_after_utc - now < SOON:
+        return " - soon, and so is the network's authority: the network must be made anew"
+    return " - soon: have it renewed ('assistlearn network renew')" if own.not_valid_after_utc - now < SOON else ""
 
 
 def _certificates(kit: Kit) -> tuple[Certificate, Certificate]:
@@ -70,12 +79,12 @@ def _check_revoked(kit: Kit, own: Certificate, authority: Certificate) -> None:
         )
 
 
-def _check_dates(kit: Kit, what: str, certificate: Certificate, now: datetime) -> None:
+def _check_dates(what: str, certificate: Certificate, now: datetime, remedy: str) -> None:
     begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     if now >= end:
-        raise NetworkError(f"The {what} of {kit.name!r} expired on {end:%d %B %Y}. {RENEW}")
+        raise NetworkError(f"The {what} expired on {end:%d %B %Y}. {remedy}")
     if now < begin:
         raise NetworkError(
-            f"The {what} of {kit.name!r} is valid from {begin:%d %B %Y %H:%M} UTC on; here "
-            f"it is {now:%d %B %Y %H:%M} UTC. Set this machine's clock."
+            f"The {what} is valid from {begin:%d %B %Y %H:%M} UTC on; here it is {now:%d %B %Y %H:%M} UTC. Set this "
+            "machine's clock."
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
+import time
 from collections.abc import Callable
 from typing import IO
 
@@ -86,12 +87,13 @@ class Screen:
             self._outlet.drop("the screen was too slow")
 
     def close(self, seconds: float) -> None:
-        """Show the lines that still wait; give up where that takes too long."""
+        """Show the lines that still wait; give up after so many seconds."""
+        until = time.monotonic() + seconds
         try:
             self._waiting.put(None, timeout=seconds)
         except queue.Full:
             return
-        self._thread.join(seconds)
+        self._thread.join(max(0.0, until - time.monotonic()))
 
     def _show(self) -> None:
         while (line := self._waiting.get()) is not None:
@@ -123,8 +125,8 @@ class LogPump(threading.Thread):
         Takes a line for the file; raises ``OSError`` where it cannot.
     show : callable or None
         Takes a line for the screen, without its end.
-    taken : callable
-        Gets every line first; a line for which it returns True is not passed on.
+    take : callable
+        Gets every line first, and returns what of it is passed on; nothing is if that is empty.
 
     Attributes
     ----------
@@ -139,12 +141,12 @@ class LogPump(threading.Thread):
         source: IO[bytes],
         write: Callable[[bytes], None],
         show: Callable[[str], None] | None,
-        taken: Callable[[bytes], bool],
+        take: Callable[[bytes], bytes],
     ) -> None:
         super().__init__(daemon=True)
         self._source = source
         self._show = show
-        self._taken = taken
+        self._take = take
         self.file = Outlet(write)
         self.last = ""
 
@@ -152,8 +154,8 @@ class LogPump(threading.Thread):
         """Pass lines on until all writers have closed the pipe."""
         with self._source as source:
             while line := source.readline(LONGEST):
-                if not self._taken(line):
-                    self._pass_on(line)
+                if rest := self._take(line):
+                    self._pass_on(rest)
 
     def _pass_on(self, line: bytes) -> None:
         words = printable(line.decode(errors="replace").rstrip())

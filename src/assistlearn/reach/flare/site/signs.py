@@ -29,9 +29,9 @@ class Signs:
     --------
     >>> signs = Signs()
     >>> signs.take(b"a line of the log"), signs.heard
-    (False, False)
+    (b'a line of the log', False)
     >>> signs.take(sign(signs.word, connected=True)), signs.heard, signs.connected
-    (True, True, True)
+    (b'', True, True)
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -46,15 +46,16 @@ class Signs:
         """Seconds since the last sign; before the first, since the process was started."""
         return self._clock() - self._last
 
-    def take(self, line: bytes) -> bool:
-        """Return whether a line of the log is a sign; if so, note it."""
-        word, _, words = line.strip().rpartition(b" ")
-        if not word.endswith(self.word.encode()):  # some process may have left its own line unfinished before it
-            return False
+    def take(self, line: bytes) -> bytes:
+        """Note the sign at the end of a line of the log; return the line without it, the whole line if it has none."""
+        before, _, words = line.rstrip().rpartition(b" ")
+        own = self.word.encode()
+        if not before.endswith(own):
+            return line
         self._last = self._clock()
         self.heard = True
         self.connected = words == b"connected"
-        return True
+        return before.removesuffix(own)  # what some process has left unfinished before the sign
 
     def environment(self) -> dict[str, str]:
         """Return the environment variable that the process needs to give signs."""
