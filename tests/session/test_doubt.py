@@ -97,7 +97,7 @@ def test_samples_that_a_helper_does_not_hold_prove_nothing(held_right):
     ("plan", "doubted"),
     [
         (Plan(), True),
-        (Plan(method="ascii", reward="out-of-fold", overlap="intersection"), True),
+        (Plan(method="ascii", reward="out-of-fold"), True),
         (Plan(method="ascii"), False),
         (Plan(method="soft", combine="sum", reward="auto"), False),
         (Plan(method="label-private"), False),
@@ -107,12 +107,3 @@ def test_claims_are_compared_where_they_are_about_unseen_samples_and_sending_awa
     method = method_named(plan.method, vars(plan))
     assert (doubt_of(plan, HoldOut(np.array([0, 1]), 2, 3, method)) is not None) == doubted
     assert doubt_of(plan, None) is None
-
-
-@pytest.mark.parametrize("method", ["ascii", "soft"])
-def test_claims_are_not_compared_if_nobody_knows_which_of_them_are_abstentions(method):
-    """Runs of older releases do not know who holds whom. A bit is the same for a right answer and an abstention."""
-    plan = Plan(method=method, reward="out-of-fold", overlap="abstain")
-    aside = HoldOut(np.array([0, 1]), 2, 3, plan.make_method())
-    assert (doubt_of(plan, aside) is None) == (method == "ascii")
-    assert doubt_of(plan, aside, np.array([True, False])) is not None

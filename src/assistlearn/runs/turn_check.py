@@ -34,14 +34,21 @@ def turn_checks(run: OpenRun, made: SetUp, n_samples: int) -> dict[str, Callable
 
 
 def doubts_of(run: OpenRun, made: SetUp, n_samples: int) -> dict[str, Doubt]:
-    """Return, for each helper, how its answers are compared with the hold-out samples, where this is possible."""
+    """Return, for each helper, how its answers are compared with the hold-out samples, where this is possible.
+
+    In a run of an older release it may be unknown which samples a helper holds. Scores then show where it abstains; a
+    bit is the same for an abstention and a right answer, and is not compared.
+    """
     masks = run.folder.held(n_samples)
     if made.holdout is None or made.training is None:
+        return {}
+    plan = run.settings.plan
+    if masks is None and plan.overlap == "abstain" and not plan.make_method().wants_probabilities:
         return {}
     found = {}
     for place, name in enumerate(run.settings.helpers):
         held = None if masks is None else masks[place][made.training]
-        doubt = doubt_of(run.settings.plan, made.holdout, held)
+        doubt = doubt_of(plan, made.holdout, held)
         if doubt is not None:
             found[name] = doubt
     return found

@@ -46,8 +46,7 @@ class Doubt:
     holdout : HoldOut
         The hold-out samples, whose labels the agent does not know.
     held : ndarray of bool, optional
-        The training samples that the agent holds. By default all of them, or those for which its rewards show no
-        abstention.
+        The training samples that the agent holds; all by default.
     """
 
     method: Method
@@ -79,13 +78,10 @@ def doubt_of(plan: Plan, holdout: HoldOut | None, held: Bools | None = None) -> 
     """Return the check of an agent's answers; None where they cannot or must not be checked.
 
     If rewards come from samples that a model was fitted to, they are better than on other samples without any lie. And
-    helpers that do not know the true labels must not learn about them from being sent away. A bit is the same for a
-    right answer and an abstention: where agents may abstain, bits can be checked only if it is known who holds whom.
+    helpers that do not know the true labels must not learn about them from being sent away.
     """
     method = plan.make_method()
     if holdout is None or plan.honest_reward != "out-of-fold" or method.keeps_labels:
-        return None
-    if held is None and plan.overlap == "abstain" and not method.wants_probabilities:
         return None
     return Doubt(method, holdout, held)
 
