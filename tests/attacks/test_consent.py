@@ -73,7 +73,7 @@ def test_many_names_push_nobody_out(lab):
         lab.propose(f"member-{number}")
     assert len(waiting(lab)) == MOST
     assert SHOP in waiting(lab)
-    refused(lab.propose("late"), "wait for its owner's consent already")
+    refused(lab.propose("late"), "already wait for its owner's consent")
     lab.now = datetime.now(UTC) + timedelta(days=15)
     assert lab.propose("late").state == "waiting"
     assert len(list((lab.home / "requests").glob("*.json"))) == MOST

@@ -27,7 +27,7 @@ def test_a_helper_refuses_news_before_its_first_turn(tmp_path):
         return msgspec.structs.replace(turn, news=told) if turn.round == 1 and agent == "scans" else turn
 
     again = parties(tmp_path / "again")
-    with pytest.raises(RefusedError, match="nobody hears of the others before the second round"):
+    with pytest.raises(RefusedError, match="no agent hears of the others before the second round"):
         list(again.leader(Overheard(again, spoil)).train())
 
 

@@ -243,7 +243,7 @@ def test_votes_beyond_all_weights_do_not_count(trained):
     def loud(reply: m.Scores) -> m.Scores:
         return replace(reply, scores=replace(reply.scores, scale=1e300))
 
-    refuse_votes(trained, loud, "1e+300", "of its models' weight follow")
+    refuse_votes(trained, loud, "1e+300", "the weight of its models requires")
 
 
 @attack("helper", "votes a little louder than its models can", "its votes do not count: the sum of weights is known")
@@ -251,7 +251,7 @@ def test_votes_that_are_a_little_too_loud_do_not_count(trained):
     def loud(reply: m.Scores) -> m.Scores:
         return replace(reply, scores=replace(reply.scores, scale=1.01 * reply.scores.scale))
 
-    refuse_votes(trained, loud, "of its models' weight follow")
+    refuse_votes(trained, loud, "the weight of its models requires")
 
 
 @attack("helper", "votes for all classes at once", "nothing: votes of a sample are taken to sum to zero")
@@ -347,7 +347,7 @@ def test_votes_that_are_no_numbers_do_not_count(trained, scale):
     def none(reply: m.Scores) -> m.Scores:
         return replace(reply, scores=replace(reply.scores, scale=scale))
 
-    refuse_votes(trained, none, "of its models' weight follow")
+    refuse_votes(trained, none, "the weight of its models requires")
 
 
 @attack("helper", "claims in a few bytes to vote on a thousand million samples", "its votes do not count")

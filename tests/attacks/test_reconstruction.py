@@ -125,7 +125,7 @@ def test_a_helpers_own_models_cannot_be_left_out(tmp_path):
     run = initiator(tmp_path)
     run.turn()
     run._own = []
-    with pytest.raises(RefusedError, match=r"turn 1 counts, but the news have not told"):
+    with pytest.raises(RefusedError, match=r"turn 1 counts, but the news leave it out"):
         run.turn()
 
 

@@ -193,7 +193,10 @@ def test_many_classes_are_not_boosted_and_it_is_said_why():
     scores, codes = scores_and_codes(150, 31, ("a", "b"))
     fitted = combination.fit("learned", scores, codes, initiator="a")
     assert "boosted" not in fitted.losses
-    assert fitted.skipped == "31 classes would need as many trees in every iteration; boosting is tried up to 30."
+    assert (
+        fitted.skipped
+        == "with 31 classes every iteration would need as many trees; boosting is only tried with up to 30"
+    )
 
 
 def test_many_columns_of_ones_own_are_not_boosted_and_it_is_said_why():
@@ -278,5 +281,7 @@ def test_what_cannot_be_combined_is_said(linear, boosted):
         linear.decide({"z": scores["a"]})
     with pytest.raises(SettingsError, match=r"'b' are \(30, 2\), and not \(30, 3\)"):
         linear.decide(scores | {"b": scores["b"][:, :2]})
-    with pytest.raises(SettingsError, match=r"own columns must be \(30, 2\), as in training; there are none"):
+    with pytest.raises(
+        SettingsError, match=r"own columns must have the shape \(30, 2\), as in training; there are none"
+    ):
         boosted.decide({"a": scores["a"]})

@@ -86,7 +86,7 @@ def test_a_job_that_names_a_class_which_is_not_ours_is_not_run(small, control, t
     if app == "relay":
         assert _in_log(small, "relay", f"Component {path!r}", "is not in allow_list")
     else:
-        assert ended.count("refused: the job's file is another than ours") == len(NAMES)
+        assert ended.count("refused: the job's file is not that of assistlearn") == len(NAMES)
 
 
 def _in_log(made: Organisations, name: str, *words: str) -> bool:
@@ -108,7 +108,7 @@ def test_nobody_looks_into_the_files_of_a_site_or_of_the_relay(organisations, co
             answer = str(command())
         except Exception as error:
             answer = str(error)
-        assert "not authorized" in answer or "refused: a site's parent does nothing but" in answer
+        assert "not authorized" in answer or "refused: a site's parent process only" in answer
         assert "class_allow_list" not in answer
 
 

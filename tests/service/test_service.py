@@ -136,7 +136,7 @@ def test_another_version_gets_a_problem_that_names_both(lab, tmp_path):
         tmp_path,
         bytes(request),
         "version",
-        f"version 9 of the protocol, this release version {m.VERSION}",
+        f"version 9 of the protocol; this release uses version {m.VERSION}",
     )
 
 
@@ -245,7 +245,7 @@ def test_a_task_cannot_be_exchanged_for_another(lab, tmp_path):
 def test_a_run_cannot_be_opened_again_for_another_purpose(lab, tmp_path):
     service = lab.service(tmp_path, 1)
     for other in ({"initiator": "shop"}, {"purpose": "advertising"}, {"alignment": "psi"}, {"overlap": "intersection"}):
-        refuses(service, tmp_path, changed(lab.request(m.Open), **other), "out-of-order", "with other facts")
+        refuses(service, tmp_path, changed(lab.request(m.Open), **other), "out-of-order", "with other settings")
     goes_on(lab, service, 1)
 
 

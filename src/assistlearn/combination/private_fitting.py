@@ -79,4 +79,4 @@ def _offset_alone(choosing: Choosing) -> dict[str, Made]:
 
 
 def _why_no_trees(choosing: Choosing) -> str:
-    return "it had to be quick" if choosing.quick else why_not_boosted(choosing.alone()[0])
+    return "trees take too long for a quick fit" if choosing.quick else why_not_boosted(choosing.alone()[0])

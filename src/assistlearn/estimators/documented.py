@@ -45,7 +45,7 @@ def _entry(name: str) -> str:
 
 def _goes_with(words: str) -> str:
     """Return a sentence on what None means, if that depends on the method."""
-    return f"None stands for what goes with the method: {words}." if words else ""
+    return f"None means the method's own default: {words}." if words else ""
 
 
 def _type(name: str, annotation: Any) -> str:

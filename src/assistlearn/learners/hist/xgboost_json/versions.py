@@ -29,6 +29,6 @@ def check_version(installed: str) -> None:
     if (int(major), int(minor)) not in KNOWN_VERSIONS:
         known = " and ".join(f"{major}.{minor}" for major, minor in sorted(KNOWN_VERSIONS))
         raise MissingExtraError(
-            f"XGBoost {installed} is installed, but histogram trees know the models of version {known} only. "
-            "Install that one: pip install 'assistlearn[xgboost]'"
+            f"XGBoost {installed} is installed, but histogram trees can only read models of version {known}. Install "
+            "that version: pip install 'assistlearn[xgboost]'"
         )

@@ -48,7 +48,7 @@ def found(file: Path, folder: Path, passphrase: str) -> Authority:
     if folder.exists() and any(folder.iterdir()):
         raise SettingsError(f"{folder} is not empty. An authority is not made over another: name a new folder.")
     if len(passphrase) < SHORTEST:
-        raise SettingsError(f"The passphrase has {len(passphrase)} letters; use at least {SHORTEST}.")
+        raise SettingsError(f"The passphrase has {len(passphrase)} characters; use at least {SHORTEST}.")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.chmod(folder, 0o700)
     issuer = Issuer.new(network.name, AUTHORITY_DAYS, AUTHORITY_BITS)

@@ -61,8 +61,8 @@ def install_list(content: bytes, authority: Certificate, place: Path, where: obj
     new, there = number_of(read_list(content, authority, where)), number_at(place, authority)
     if new < there:
         raise NetworkError(
-            f"{where} is number {new}; number {there} is there already ({place}). An older list would let in who was "
-            "revoked since. Ask the authority for the latest."
+            f"{where} is number {new}, but number {there} is there already ({place}). An older list would let in "
+            "members who were revoked since. Ask the authority for the latest."
         )
     if new > there:
         write_secret(place, content)

@@ -108,12 +108,12 @@ def _checked(request: CertificateSigningRequest, path: Path) -> Requested:
     subject = list(request.subject)
     if len(subject) != 1 or subject[0].oid != NameOID.COMMON_NAME or not isinstance(subject[0].value, str):
         asked = request.subject.rfc4514_string()
-        raise NetworkError(f"{path} asks for {asked!r}; a request has a common name and nothing else.")
+        raise NetworkError(f"{path} asks for {asked!r}; a request must have a common name and nothing else.")
     name = subject[0].value
     if len(request.extensions) or len(request.attributes):
         raise NetworkError(
-            f"{path}: the request of {name!r} asks for rights of its own. What a certificate is for is the "
-            "authority's to say: have the request made by 'assistlearn site request'."
+            f"{path}: the request of {name!r} asks for rights of its own. Only the authority decides what a "
+            "certificate is for. Have the request made by 'assistlearn site request'."
         )
     algorithm = request.signature_hash_algorithm
     if algorithm is None or algorithm.name not in HASHES or not request.is_signature_valid:
