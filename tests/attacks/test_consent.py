@@ -53,7 +53,7 @@ def test_one_initiator_cannot_fill_the_inbox(lab):
     first = lab.propose(SHOP)
     states = [type(lab.propose(BANK, purpose=f"{number} " + "é" * 990)) for number in range(30)]
     assert states.count(m.Consent) == MOST_OF_ONE
-    refused(lab.propose(BANK, purpose="one more"), "8 requests of 'bank' wait")
+    refused(lab.propose(BANK, purpose="one more"), "8 requests of 'bank' already wait")
     assert lab.propose("charity").state == "waiting"
     assert lab.propose(SHOP) == first
     assert size(lab.home) < 40_000
@@ -102,7 +102,7 @@ def test_what_is_too_long_or_cannot_be_is_refused(lab):
     for said in ({"purpose": "x" * 1_001}, {"method": "x" * 81}, {"n_samples": -1}, {"n_rounds": 2**60}):
         assert lab.propose(**said).kind == "malformed"
     large = encode(msgspec.structs.replace(PROPOSAL, purpose="x" * 70_000))
-    assert "at most 65,536 of this kind" in lab.ask(large).text
+    assert "at most 65,536 bytes are accepted" in lab.ask(large).text
     assert not (lab.home / "requests").exists()
 
 

@@ -92,4 +92,4 @@ def test_a_helper_that_answers_once_answers_once(tmp_path):
     list(made.leader(Again(made)).train())
     [refusal] = answers
     assert refusal.kind == "out-of-order"
-    assert "Round 2 cannot be" in refusal.text
+    assert "Round 2 is not possible" in refusal.text

@@ -195,7 +195,7 @@ def test_max_samples_holds_for_alignments(tmp_path):
     lab = allowing(tmp_path, max_samples=50)
     lab.open()
     for purpose in ("train", "predict"):
-        refused(lab.find(PEOPLE, purpose=purpose), "allows 50 samples at once; 60 are asked for", "max_samples")
+        refused(lab.find(PEOPLE, purpose=purpose), "allows at most 50 samples at once; 60 are asked for", "max_samples")
     assert "ids" not in lab.count().units
 
 
@@ -435,7 +435,7 @@ def test_huge_words_are_refused_before_they_are_read(tmp_path, field):
     begun = time.perf_counter()
     reply = lab.ask(request)
     assert time.perf_counter() - begun < 1.0
-    assert (reply.kind, "at most 65,536 of this kind" in reply.text) == ("malformed", True)
+    assert (reply.kind, "at most 65,536 bytes are accepted" in reply.text) == ("malformed", True)
     assert (tmp_path / "ledger.jsonl").stat().st_size < 2_000
 
 

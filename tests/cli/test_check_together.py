@@ -33,7 +33,7 @@ def test_agents_that_fit_together_are_said_to(agents):
 @pytest.mark.parametrize(
     ("labels", "words"),
     [
-        (pl.lit("yes"), "column 'ill' has 1 class (['yes']); two are needed"),
+        (pl.lit("yes"), "column 'ill' has 1 class (['yes']); at least two are needed"),
         (pl.int_range(pl.len()), f"has {N_SAMPLES} different labels in {N_SAMPLES} rows: too many to be classes"),
     ],
 )

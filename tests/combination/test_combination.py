@@ -208,7 +208,7 @@ def test_many_columns_of_ones_own_are_not_boosted_and_it_is_said_why():
 
 def test_few_samples_are_not_boosted_and_it_is_said_why():
     scores, codes = scores_and_codes(30, 2)
-    assert "There are 30 samples" in combination.fit("learned", scores, codes, initiator="a").skipped
+    assert "there are 30 samples" in combination.fit("learned", scores, codes, initiator="a").skipped
 
 
 def test_agents_that_never_spoke_are_not_listened_to_and_trees_see_the_initiators_columns_all_the_same():

@@ -89,8 +89,8 @@ def test_other_bytes_under_their_own_digest_are_refused(content):
     [
         ({"format": 3}, "of format 3"),
         ({"n_classes": 1}, "for 1 classes"),
-        ({"n_classes": 4}, "bytes where"),
-        ({"n_classes": 2**40}, "bytes where"),
+        ({"n_classes": 4}, "bytes instead"),
+        ({"n_classes": 2**40}, "bytes instead"),
         ({"initiator": "z"}, "initiator that is not one of its agents"),
         ({"agents": ["a", "b", "b", "c"]}, "names an agent twice"),
         ({"agents": ["a", "b"]}, "one that is not one of its agents"),
@@ -109,8 +109,8 @@ def test_facts_that_cannot_be_are_refused(kept_linear, changes, words):
     [
         ({"agents": ["a", "a", "b"]}, "uses an agent twice"),
         ({"bias": np.array([np.nan, 0, 0]).tobytes()}, "a number that is not finite"),
-        ({"bias": np.zeros(2).tobytes()}, "has 16 bytes where 24 are due"),
-        ({"weights": b""}, "has 0 bytes where 216 are due"),
+        ({"bias": np.zeros(2).tobytes()}, "has 16 bytes instead of 24"),
+        ({"weights": b""}, "has 0 bytes instead of 216"),
     ],
 )
 def test_a_linear_model_that_cannot_be_is_refused(kept_linear, changes, words):
@@ -168,7 +168,7 @@ def test_trees_of_other_inputs_or_that_are_no_trees_are_refused(kept_boosted):
     trees = msgspec.structs.replace(model_of(kept_boosted), n_own=2)
     with pytest.raises(UntrustedFileError, match="its trees have 7 inputs, not 8"):
         combination.from_bytes(rewritten(kept_boosted, model=trees, trees_otherwise=trees))
-    with pytest.raises(UntrustedFileError, match="trees of other inputs"):
+    with pytest.raises(UntrustedFileError, match="trees with other inputs"):
         combination.from_bytes(rewritten(kept_boosted, model=trees))
     with pytest.raises(UntrustedFileError, match="trees for some samples only"):
         combination.from_bytes(rewritten(kept_boosted, trees_otherwise=None))

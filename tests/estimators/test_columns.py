@@ -88,7 +88,7 @@ WRONG = {
     "a boolean": (True, r"must be names, positions.*not True"),
     "a slice of unknown names": (slice("age", "height"), "no column 'height'"),
     "a slice of nonsense": (slice(0.5, 2), r"slice\(0.5, 2, None\) are not a valid slice"),
-    "a slice that stands still": (slice(0, 3, 0), "no slice.*zero"),
+    "a slice that stands still": (slice(0, 3, 0), "not a valid slice.*zero"),
 }
 
 

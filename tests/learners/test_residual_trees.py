@@ -221,7 +221,7 @@ def of_another_width() -> DecisionTreeRegressor:
     [
         (ResidualTrees([], 0.5, 3), "residual trees must have a list"),
         (ResidualTrees([fitted()], 0.5, 1), "residual trees must have a list"),
-        (ResidualTrees([fitted()], float("nan"), 3), "loudness of nan"),
+        (ResidualTrees([fitted()], float("nan"), 3), "loudness nan"),
         (ResidualTrees([TREE], 0.5, 3), "not a fitted regression tree"),
         (ResidualTrees([DecisionTreeRegressor()], 0.5, 3), "not a fitted regression tree"),
         (ResidualTrees([fitted(2)], 0.5, 3), "one number for each class"),

@@ -133,7 +133,7 @@ def test_a_run_needs_few_bytes_for_each_sample():
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"max_depth": None}, "at most 12 and at most 255 bins, not max_depth=None and max_bin=64"),
+        ({"max_depth": None}, "max_depth=12 and max_bin=255 at most, not max_depth=None and max_bin=64"),
         ({"max_depth": 13}, "not max_depth=13"),
         ({"max_bin": 256}, "max_bin=256"),
         ({"compact": "yes"}, "compact='yes' must be True or False"),

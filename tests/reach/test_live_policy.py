@@ -210,7 +210,7 @@ def test_runs_and_samples_are_counted_and_another_organisation_cannot_ask_in_the
             assert isinstance(decode(carrier.ask(name, opening("r1"))), m.Opened)
         for name, request, words in (
             (lab, opening("r2"), f"Agent {lab!r} allows {INITIATOR!r} {used + 1} runs in all: {used + 1} are used"),
-            (scans, encode(begin), f"Agent {scans!r} allows 100 samples at once; 101 are asked for"),
+            (scans, encode(begin), f"Agent {scans!r} allows at most 100 samples at once; 101 are asked for"),
         ):
             reply = decode(carrier.ask(name, request))
             assert isinstance(reply, m.Problem)

@@ -160,7 +160,7 @@ def of_private_labels(made: Growing) -> dict[str, object]:
 
 REFUSED = [
     (with_another_key, "None of the 90 people of run 'first' is found in the table"),
-    (another_class, "a class 'c2' that run 'first' did not know"),
+    (another_class, "a class 'c2' that run 'first' did not have"),
     (of_a_pilot, "is a pilot"),
     (not_finished, "is not finished"),
     (of_an_older_release, "did not record who took part"),
@@ -253,7 +253,7 @@ def test_what_is_said_of_new_people_on_another_scale_is_refused():
     known = KnownBefore.of(np.ones(2, bool), told, now, soft, 2)
     before = turn_taken(pack_reward(SoftReward(np.array([5, 9], np.int8), 0.01, 8), told.codes), None)
     louder = turn_taken(pack_reward(SoftReward(np.array([5], np.int8), 4.0, 8), now.codes[2:]), None)
-    with pytest.raises(ProtocolError, match="another form, or scale"):
+    with pytest.raises(ProtocolError, match="another form, or another scale"):
         known.whole(louder, before)
 
 

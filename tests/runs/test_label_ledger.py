@@ -96,7 +96,7 @@ def test_neither_ids_nor_labels_stand_in_the_file_and_nobody_else_may_read_it(tm
 def test_a_damaged_ledger_is_named_and_nothing_is_told(tmp_path):
     ledger(tmp_path).tell(IDS, LABELS, 1.0)
     (tmp_path / NAME).write_bytes(os.urandom(5_000))
-    with pytest.raises(RunError, match=rf"{NAME}, the ledger of what helpers were told .* Bring it back"):
+    with pytest.raises(RunError, match=rf"{NAME}, the ledger of what helpers were told .* Restore it"):
         ledger(tmp_path).tell(IDS, LABELS, 1.0)
 
 

@@ -209,7 +209,7 @@ def test_a_ledger_that_is_gone_is_missed_before_labels_are_told_anew(tmp_path):
     for agent in ("clinic", "lab", "scans"):
         (tmp_path / agent / "runs" / "test-run").rename(tmp_path / agent / "runs" / "first")
     (tmp_path / "clinic" / "told-labels.sqlite").unlink()
-    with pytest.raises(RunError, match=r"told-labels\.sqlite.* is missing, but there were runs .*: first\. Bring"):
+    with pytest.raises(RunError, match=r"told-labels\.sqlite.* is missing, but there were runs .*: first\. Restore"):
         list(parties(tmp_path, load_wine).leader().train())
 
 

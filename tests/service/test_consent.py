@@ -222,7 +222,7 @@ def test_who_asks_no_longer_says_so_and_may_ask_anew(lab):
 def test_a_request_is_found_by_how_its_number_begins(lab):
     number = lab.propose().request
     assert lab.desk().find(number[:4].upper()).request == number
-    with pytest.raises(RequestsError, match=f"There is no request 'zz'. There are: {number}"):
+    with pytest.raises(RequestsError, match=f"There is no request 'zz'. The requests are: {number}"):
         lab.desk().find("zz")
     with pytest.raises(RequestsError, match="There is no request ''"):
         lab.desk().find("")

@@ -172,7 +172,7 @@ def test_turns_that_tell_something_are_limited_in_one_run(tmp_path):
     lab.ready()
     for number in (1, 2):
         assert isinstance(lab.take(number), m.TurnTaken)
-    refused(lab.take(3), "in 2 turns of one run: 2 are used, 0 are left", "max_rounds")
+    refused(lab.take(3), "in at most 2 turns of one run: 2 are used, 0 are left", "max_rounds")
     assert isinstance(lab.take(2), m.TurnTaken)  # the answer that was given
     lab.ready("r2")
     assert isinstance(lab.take(1, "r2"), m.TurnTaken)
@@ -228,7 +228,7 @@ def test_a_person_is_predicted_so_often_and_no_more(tmp_path):
         lab.trained(2, run)
     assert isinstance(lab.vote(PEOPLE[:5], "r1"), m.Scores)
     assert isinstance(lab.vote(PEOPLE[:3], "r2"), m.Scores)
-    refused(lab.vote(PEOPLE[:5], "r3"), "2 predictions of one person", "3 of 5 people would pass", "max_predictions")
+    refused(lab.vote(PEOPLE[:5], "r3"), "2 predictions about one person", "3 of 5 people would pass", "max_predictions")
     assert isinstance(lab.vote(PEOPLE[3:10], "r3"), m.Scores)
 
 

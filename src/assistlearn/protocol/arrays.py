@@ -59,7 +59,9 @@ def unpack_bits(bits: Bits, n: int) -> Bools:
             raise ProtocolError(f"The bits beyond the {n} booleans are not zero.")
         values = np.unpackbits(np.frombuffer(bits.data, np.uint8), count=n).astype(bool)
     if int(np.count_nonzero(values)) != bits.ones:
-        raise ProtocolError(f"The booleans hold {int(np.count_nonzero(values))} ones, not {bits.ones} as said.")
+        raise ProtocolError(
+            f"The booleans hold {int(np.count_nonzero(values))} ones, but the message says {bits.ones}."
+        )
     return values
 
 

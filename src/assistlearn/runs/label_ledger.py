@@ -194,7 +194,7 @@ class LabelLedger:
         except (sqlite3.Error, OSError) as error:
             raise RunError(
                 f"{self.path}, the ledger of what helpers were told about labels, cannot be read or written: {error}. "
-                "Bring it back from a backup: without it the same labels would be told anew, which gives away more."
+                "Restore it from a backup: without it the same labels would be told anew, which gives away more."
             ) from None
 
 

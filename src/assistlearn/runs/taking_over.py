@@ -103,7 +103,7 @@ def take_over(new: RunFolder, earlier: RunFolder, own: OwnSide) -> None:
     if not isinstance(task, m.Begin):
         raise RunError(f"Agent {settings.initiator!r} has forgotten run {settings.run!r}. {ANEW}")
     if result is None or rows is None:
-        raise RunError(f"{earlier.path}: samples.npy is missing. Bring it back. {ANEW}")
+        raise RunError(f"{earlier.path}: samples.npy is missing. Restore it from a backup. {ANEW}")
     n = len(rows)
     aside: Bools = np.zeros(n, bool) if task.holdout is None else unpack_bits(task.holdout, n)
     made = [{key: each[key] for key in ("turn", "round", "agent")} for each in result["contributions"]]

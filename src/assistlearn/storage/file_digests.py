@@ -110,7 +110,7 @@ class FileDigests:
                 os.fsync(file.fileno())
 
 
-REMEDY = "Bring it back from a backup, or start a new run."
+REMEDY = "Restore it from a backup, or start a new run."
 
 
 def digest_of(content: bytes) -> str:

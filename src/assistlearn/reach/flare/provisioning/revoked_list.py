@@ -37,8 +37,8 @@ def read_list(content: bytes, authority: Certificate, where: object) -> Certific
     key = authority.public_key()
     if found.issuer != authority.subject or not found.is_signature_valid(key):  # type: ignore[arg-type]
         raise NetworkError(
-            f"{where} was not signed by this network's authority: it is of another network, or was changed. Take "
-            "nothing from it, and ask the authority for its list."
+            f"{where} was not signed by this network's authority: it is of another network, or was changed. Do not "
+            "use it, and ask the authority for its list."
         )
     return found
 

@@ -57,9 +57,8 @@ def make_request(folder: Path, name: str, role: Role) -> tuple[Path, str]:
     for place in places.values():
         if place.exists() and request.exists():
             raise SettingsError(
-                f"{place} is there already; it is not made anew, since certificates belong to it. Send the request "
-                f"that lies in {folder}, have the certificate renewed ('assistlearn network renew'), or name another "
-                "folder."
+                f"{place} exists already. It is not replaced, because certificates belong to it. Send the request in "
+                f"{folder}, have the certificate renewed ('assistlearn network renew'), or name another folder."
             )
     keys = {who: _key_at(place) for who, place in places.items()}
     write_secret(request, b"".join(_signed(who, key) for who, key in keys.items()))
