@@ -190,7 +190,7 @@ def test_hold_out_answers_that_are_too_loud_are_refused(tmp_path):
         answer = unpack_holdout(reply.holdout, N_ASIDE, N_CLASSES)
         return replace(reply, holdout=plain_levels(answer.levels, answer.bits, 100.0 * answer.scale))
 
-    refuse_turn(tmp_path, louder, "at the most", method="soft")
+    refuse_turn(tmp_path, louder, "a model can say at most", method="soft")
 
 
 @attack("helper", "says to be surer of the truth than any model can", "refused: a model is never surer than 99 %")
@@ -200,7 +200,7 @@ def test_rewards_that_are_too_loud_are_refused(tmp_path):
         reward = unpack_reward(reply.reward, unpack_codes(begin.labels, N, N_CLASSES), N_CLASSES)
         return replace(reply, reward=plain_levels(reward.levels, reward.bits, 100.0 * reward.scale))
 
-    refuse_turn(tmp_path, louder, "at the most", method="soft")
+    refuse_turn(tmp_path, louder, "a model can say at most", method="soft")
 
 
 @attack("helper", "gives another answer when a run goes on after a stop", "not asked: the first answer is kept")

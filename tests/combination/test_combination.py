@@ -261,7 +261,7 @@ def test_it_cannot_be_changed(linear):
 
 def test_what_cannot_be_combined_is_said(linear, boosted):
     scores, codes = scores_and_codes(30)
-    with pytest.raises(SettingsError, match="one of sum, learned, auto, stack, offset, private, and not 'best'"):
+    with pytest.raises(SettingsError, match="one of sum, learned, auto, stack, offset, private, not 'best'"):
         combination.fit("best", scores, codes, initiator="a")
     with pytest.raises(SettingsError, match="no scores of the initiator 'z'"):
         combination.fit("sum", scores, codes, initiator="z")

@@ -20,7 +20,7 @@ RequestState: TypeAlias = OwnersAnswer | Literal["waiting", "ended", "expired", 
 time (expired), or the initiator no longer asks (withdrawn)."""
 
 LONGEST_REASON = 500
-"""The most letters of a reason."""
+"""The most characters of a reason."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ MOST_SCORES = 2**28
 """The most samples times classes of a soft run: two gibibytes of scores. An initiator could ask for any number."""
 
 LONGEST_WORDS = 500
-"""How many letters of the error about a wrong task the answer quotes."""
+"""How many characters of the error about a wrong task the answer quotes."""
 
 
 @dataclass(frozen=True)
