@@ -265,7 +265,7 @@ def test_what_cannot_be_combined_is_said(linear, boosted):
         combination.fit("best", scores, codes, initiator="a")
     with pytest.raises(SettingsError, match="no scores of the initiator 'z'"):
         combination.fit("sum", scores, codes, initiator="z")
-    with pytest.raises(SettingsError, match=r"agent 'b' are \(29, 3\)"):
+    with pytest.raises(SettingsError, match=r"agent 'b' have the shape \(29, 3\)"):
         combination.fit("sum", scores | {"b": scores["b"][1:]}, codes, initiator="a")
     with pytest.raises(SettingsError, match="'b' has a score that is not finite"):
         combination.fit("sum", scores | {"b": scores["b"] * np.nan}, codes, initiator="a")
@@ -277,9 +277,9 @@ def test_what_cannot_be_combined_is_said(linear, boosted):
         combination.fit("sum", scores, codes, initiator="a", own=np.ones((2, 2)))
     with pytest.raises(SettingsError, match="no scores of any agent"):
         linear.decide({})
-    with pytest.raises(SettingsError, match="does not know z, only a, b, c"):
+    with pytest.raises(SettingsError, match="does not know z; it knows only a, b, c"):
         linear.decide({"z": scores["a"]})
-    with pytest.raises(SettingsError, match=r"'b' are \(30, 2\), and not \(30, 3\)"):
+    with pytest.raises(SettingsError, match=r"'b' have the shape \(30, 2\), not \(30, 3\)"):
         linear.decide(scores | {"b": scores["b"][:, :2]})
     with pytest.raises(
         SettingsError, match=r"own columns must have the shape \(30, 2\), as in training; there are none"

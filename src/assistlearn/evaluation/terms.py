@@ -50,7 +50,7 @@ class Terms:
     >>> Terms(at_least=2.0)
     Traceback (most recent call last):
         ...
-    assistlearn.errors.SettingsError: at_least=2.0 must lie between -1 and 1, as a difference in 'zero-one' loss does.
+    assistlearn.errors.SettingsError: at_least=2.0 must lie between -1 and 1: a difference in 'zero-one' loss is never larger.
     """
 
     at_least: float = 0.0
