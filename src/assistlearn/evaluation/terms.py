@@ -50,7 +50,7 @@ class Terms:
     >>> Terms(at_least=2.0)
     Traceback (most recent call last):
         ...
-    assistlearn.errors.SettingsError: at_least=2.0 must lie between -1 and 1: a difference in 'zero-one' loss is never larger.
+    assistlearn.errors.SettingsError: at_least=2.0 must lie between -1 and 1, like every difference in 'zero-one' loss.
     """
 
     at_least: float = 0.0
@@ -64,8 +64,8 @@ class Terms:
         most = greatest(self.loss)
         if not -most < self.at_least < most:
             raise SettingsError(
-                f"at_least={self.at_least!r} must lie between -{most:.3g} and {most:.3g}: a difference in "
-                f"{self.loss!r} loss is never larger."
+                f"at_least={self.at_least!r} must lie between -{most:.3g} and {most:.3g}, like every difference in "
+                f"{self.loss!r} loss."
             )
         if not 0.0 < self.alpha < 1.0:
             raise SettingsError(f"alpha={self.alpha!r} must lie between 0 and 1, for example 0.05.")
