@@ -251,7 +251,7 @@ class BusyError(AssistLearnError, BlockingIOError):
 class RunError(AssistLearnError, ValueError):
     """The folder of a run is missing, damaged, or belongs to another run.
 
-    What to do: Check the path. A damaged run cannot be resumed: bring it back from a backup, or train again.
+    What to do: Check the path. A damaged run cannot be resumed: restore it from a backup, or train again.
     """
 
 

@@ -178,7 +178,7 @@ def test_a_content_builds_nothing(organisations, stranger):
         }
         start = relay_log(organisations)
         stranger.send(forged("server", "task", "heart_beat", section(100, msgpack.packb(inner)), origin=STRANGER))
-        said_by_relay(organisations, start, "A content names a type that no message of this network has")
+        said_by_relay(organisations, start, "The content of a message names a type that no message of this network has")
 
 
 @attack(
@@ -189,7 +189,7 @@ def test_a_content_brings_no_file(organisations, stranger):
     content = section(100, b"\x80") + section(103, number.bytes + b"a file")
     start = relay_log(organisations)
     stranger.send(forged("server", "task", "quit", content, origin=STRANGER))
-    said_by_relay(organisations, start, "A content brings a file")
+    said_by_relay(organisations, start, "The content of a message brings a file")
     assert not Path("/tmp/nvflare/datums", f"{number}.dat").exists()
 
 

@@ -53,7 +53,7 @@ def test_one_initiator_cannot_fill_the_inbox(lab):
     first = lab.propose(SHOP)
     states = [type(lab.propose(BANK, purpose=f"{number} " + "é" * 990)) for number in range(30)]
     assert states.count(m.Consent) == MOST_OF_ONE
-    refused(lab.propose(BANK, purpose="one more"), "8 requests of 'bank' wait")
+    refused(lab.propose(BANK, purpose="one more"), "8 requests of 'bank' already wait")
     assert lab.propose("charity").state == "waiting"
     assert lab.propose(SHOP) == first
     assert size(lab.home) < 40_000
@@ -73,7 +73,7 @@ def test_many_names_push_nobody_out(lab):
         lab.propose(f"member-{number}")
     assert len(waiting(lab)) == MOST
     assert SHOP in waiting(lab)
-    refused(lab.propose("late"), "wait for its owner's consent already")
+    refused(lab.propose("late"), "already wait for its owner's consent")
     lab.now = datetime.now(UTC) + timedelta(days=15)
     assert lab.propose("late").state == "waiting"
     assert len(list((lab.home / "requests").glob("*.json"))) == MOST
@@ -102,7 +102,7 @@ def test_what_is_too_long_or_cannot_be_is_refused(lab):
     for said in ({"purpose": "x" * 1_001}, {"method": "x" * 81}, {"n_samples": -1}, {"n_rounds": 2**60}):
         assert lab.propose(**said).kind == "malformed"
     large = encode(msgspec.structs.replace(PROPOSAL, purpose="x" * 70_000))
-    assert "at most 65,536 of this kind" in lab.ask(large).text
+    assert "at most 65,536 bytes are accepted" in lab.ask(large).text
     assert not (lab.home / "requests").exists()
 
 

@@ -27,7 +27,7 @@ def test_a_helper_refuses_news_before_its_first_turn(tmp_path):
         return msgspec.structs.replace(turn, news=told) if turn.round == 1 and agent == "scans" else turn
 
     again = parties(tmp_path / "again")
-    with pytest.raises(RefusedError, match="nobody hears of the others before the second round"):
+    with pytest.raises(RefusedError, match="no agent hears of the others before the second round"):
         list(again.leader(Overheard(again, spoil)).train())
 
 
@@ -92,4 +92,4 @@ def test_a_helper_that_answers_once_answers_once(tmp_path):
     list(made.leader(Again(made)).train())
     [refusal] = answers
     assert refusal.kind == "out-of-order"
-    assert "Round 2 cannot be" in refusal.text
+    assert "Round 2 is not possible" in refusal.text

@@ -190,7 +190,7 @@ def test_hold_out_answers_that_are_too_loud_are_refused(tmp_path):
         answer = unpack_holdout(reply.holdout, N_ASIDE, N_CLASSES)
         return replace(reply, holdout=plain_levels(answer.levels, answer.bits, 100.0 * answer.scale))
 
-    refuse_turn(tmp_path, louder, "at the most", method="soft")
+    refuse_turn(tmp_path, louder, "a model can say at most", method="soft")
 
 
 @attack("helper", "says to be surer of the truth than any model can", "refused: a model is never surer than 99 %")
@@ -200,7 +200,7 @@ def test_rewards_that_are_too_loud_are_refused(tmp_path):
         reward = unpack_reward(reply.reward, unpack_codes(begin.labels, N, N_CLASSES), N_CLASSES)
         return replace(reply, reward=plain_levels(reward.levels, reward.bits, 100.0 * reward.scale))
 
-    refuse_turn(tmp_path, louder, "at the most", method="soft")
+    refuse_turn(tmp_path, louder, "a model can say at most", method="soft")
 
 
 @attack("helper", "gives another answer when a run goes on after a stop", "not asked: the first answer is kept")
@@ -243,7 +243,7 @@ def test_votes_beyond_all_weights_do_not_count(trained):
     def loud(reply: m.Scores) -> m.Scores:
         return replace(reply, scores=replace(reply.scores, scale=1e300))
 
-    refuse_votes(trained, loud, "1e+300", "of its models' weight follow")
+    refuse_votes(trained, loud, "1e+300", "the weight of its models requires")
 
 
 @attack("helper", "votes a little louder than its models can", "its votes do not count: the sum of weights is known")
@@ -251,7 +251,7 @@ def test_votes_that_are_a_little_too_loud_do_not_count(trained):
     def loud(reply: m.Scores) -> m.Scores:
         return replace(reply, scores=replace(reply.scores, scale=1.01 * reply.scores.scale))
 
-    refuse_votes(trained, loud, "of its models' weight follow")
+    refuse_votes(trained, loud, "the weight of its models requires")
 
 
 @attack("helper", "votes for all classes at once", "nothing: votes of a sample are taken to sum to zero")
@@ -347,7 +347,7 @@ def test_votes_that_are_no_numbers_do_not_count(trained, scale):
     def none(reply: m.Scores) -> m.Scores:
         return replace(reply, scores=replace(reply.scores, scale=scale))
 
-    refuse_votes(trained, none, "of its models' weight follow")
+    refuse_votes(trained, none, "the weight of its models requires")
 
 
 @attack("helper", "claims in a few bytes to vote on a thousand million samples", "its votes do not count")

@@ -195,7 +195,7 @@ def test_max_samples_holds_for_alignments(tmp_path):
     lab = allowing(tmp_path, max_samples=50)
     lab.open()
     for purpose in ("train", "predict"):
-        refused(lab.find(PEOPLE, purpose=purpose), "allows 50 samples at once; 60 are asked for", "max_samples")
+        refused(lab.find(PEOPLE, purpose=purpose), "allows at most 50 samples at once; 60 are asked for", "max_samples")
     assert "ids" not in lab.count().units
 
 
@@ -212,7 +212,7 @@ def test_two_people_make_no_run(tmp_path, alignment):
     lab = allowing(tmp_path)
     lab.open(alignment=alignment)
     reply = lab.find(PEOPLE[:2], purpose="train", psi=alignment == "psi")
-    refused(reply, "trains on 20 people or more", "lower min_people")
+    refused(reply, "only trains on at least 20 people", "lower min_people")
 
 
 @attack("initiator", "hides few people among ids that nobody has", "refused: people count that the helper knows")
@@ -221,7 +221,7 @@ def test_made_up_people_do_not_count(tmp_path, alignment):
     lab = allowing(tmp_path, min_people=30)
     lab.open(alignment=alignment)
     reply = lab.align(PEOPLE[:25] + GUESSES[1:41], psi=alignment == "psi")
-    refused(reply, "trains on 30 people or more that it knows; this run has fewer")
+    refused(reply, "only trains on at least 30 people that it knows; this run has fewer")
     assert "25" not in reply.text  # a number would tell how many of them it knows
     assert lab.begin(n=65).kind == "out-of-order"
     assert lab.count().units["ids"] == 65
@@ -232,7 +232,7 @@ def test_people_who_are_held_out_do_not_count(tmp_path):
     lab = allowing(tmp_path)
     lab.open()
     lab.align(PEOPLE)
-    refused(lab.begin(aside=np.arange(60) >= 2), "trains on 20 people or more")
+    refused(lab.begin(aside=np.arange(60) >= 2), "only trains on at least 20 people")
     assert isinstance(lab.begin(aside=np.arange(60) >= 20), m.Ready)
 
 
@@ -435,7 +435,7 @@ def test_huge_words_are_refused_before_they_are_read(tmp_path, field):
     begun = time.perf_counter()
     reply = lab.ask(request)
     assert time.perf_counter() - begun < 1.0
-    assert (reply.kind, "at most 65,536 of this kind" in reply.text) == ("malformed", True)
+    assert (reply.kind, "at most 65,536 bytes are accepted" in reply.text) == ("malformed", True)
     assert (tmp_path / "ledger.jsonl").stat().st_size < 2_000
 
 
@@ -489,7 +489,7 @@ def test_a_helpers_words_are_cleaned_before_they_are_shown():
         assert str(refusal.value).isprintable()
         assert len(str(refusal.value)) < 2_000
     name = encode(m.Opened(run="r1", agent="lab\x1b[2J", n_rows=3))
-    with pytest.raises(ProtocolError, match="no letter"):
+    with pytest.raises(ProtocolError, match="not readable text"):
         Correspondent("lab", MemoryTransport({"lab": lambda _: name})).ask(opening(), m.Opened)
 
 

@@ -81,7 +81,7 @@ def test_a_members_certificate_is_no_admins(members, tmp_path):
     job = write_job(tmp_path / "job", "0" * 32, "lab", ["lab", "bank"])
     with Control(load_kit(kit)) as control:
         for command in (lambda: control.submit(job), control.connected):
-            with pytest.raises(NetworkError, match=r"not authorized|does not take commands"):
+            with pytest.raises(NetworkError, match=r"not authorized|does not accept commands"):
                 command()
 
 
@@ -140,7 +140,7 @@ def test_a_revoked_member_no_longer_gets_in(members, before):
     refused = log(members, "relay").count("the certificate was revoked; the connection was refused")
     with (
         Control(load_kit(members.admin("shop"))) as control,
-        pytest.raises(NetworkError, match="does not take commands"),
+        pytest.raises(NetworkError, match="does not accept commands"),
     ):
         control.connected()
     wait_for(

@@ -130,7 +130,7 @@ def test_a_name_that_is_taken_is_not_signed_for_another_key(authority, kits, tmp
 )
 @pytest.mark.parametrize("name", LIKE_OTHERS)
 def test_a_name_that_is_not_in_the_networks_file_is_not_signed(authority, tmp_path, name):
-    refused(authority, request(tmp_path / "x.csr", name), "letter by letter")
+    refused(authority, request(tmp_path / "x.csr", name), "must be exactly the same")
 
 
 @attack(
@@ -265,7 +265,7 @@ def test_a_membership_with_anothers_certificate_is_not_taken(waiting, fresh, oth
     others = json.loads(other_network.admit(tmp_path / "theirs" / "lab", "lab").read_text())
     site = {"site": shops["certificates"]["site"]}
     for changed, words in (
-        ({"certificates": site}, "asked for was one of kind 'site' with the name 'lab'"),
+        ({"certificates": site}, "but one of kind 'site' with the name 'lab' was asked for"),
         ({"certificates": shops["certificates"]}, "asked for"),
         ({"certificates": {"relay": json.loads(member.read_text())["certificates"]["site"]}}, "kind"),
         ({"certificates": others["certificates"]}, "was not issued by the authority in the same file"),
@@ -398,7 +398,7 @@ def test_an_older_list_does_not_replace_a_later_one(fresh, tmp_path):
     (tmp_path / "old.crl").write_bytes(old)
     said = assistlearn("site", "revoked", kit, tmp_path / "old.crl", "--json")
     assert said.code == 3
-    assert "is number 1; number 2 is there already" in said.json["message"]
+    assert "is number 1, but number 2 is there already" in said.json["message"]
     running = Revocations(kit)
     (serial,) = (entry.serial_number for entry in x509.load_pem_x509_crl(fresh.revoked.read_bytes()))
     assert serial in running

@@ -176,7 +176,7 @@ def test_who_was_allowed_to_ask_before_is_refused_but_may_let_its_run_be_forgott
 def test_a_huge_number_is_refused(tmp_path, monkeypatch, verb):
     site = SiteOf(tmp_path, monkeypatch).by("bank")
     number = "1" * MUCH
-    with pytest.raises(NetworkError, match="1 to 64 letters, not 67108864"):
+    with pytest.raises(NetworkError, match="1 to 64 characters, not 67108864"):
         site.ask(number, b"x") if verb == "ask" else site.bring(number, 0, 1, b"x")
 
 
@@ -201,7 +201,7 @@ def test_pieces_that_cannot_be_are_refused_and_nothing_is_kept(tmp_path, monkeyp
     with pytest.raises(NetworkError, match="piece"):
         site.bring("1", at, total, piece)
     assert site._arrivals._of == {}
-    with pytest.raises(NetworkError, match="comes in pieces"):
+    with pytest.raises(NetworkError, match="must come in pieces"):
         site.ask("1", bytes(PIECE + 1))
 
 

@@ -112,7 +112,7 @@ def test_a_second_turn_in_a_round_is_refused(tmp_path):
     run = initiator(tmp_path)
     run.turn()
     run.round -= 1
-    with pytest.raises(RefusedError, match="has had its turn in round 1"):
+    with pytest.raises(RefusedError, match="has already had its turn in round 1"):
         run.turn()
 
 
@@ -125,7 +125,7 @@ def test_a_helpers_own_models_cannot_be_left_out(tmp_path):
     run = initiator(tmp_path)
     run.turn()
     run._own = []
-    with pytest.raises(RefusedError, match=r"turn 1 counts, but the news have not told"):
+    with pytest.raises(RefusedError, match=r"turn 1 counts, but the news leave it out"):
         run.turn()
 
 

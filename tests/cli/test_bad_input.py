@@ -138,7 +138,7 @@ def test_init_writes_over_nothing(tmp_path):
 def test_a_refusing_machine_is_no_fault_of_the_program(tmp_path):
     (tmp_path / "file").write_text("")
     said = assistlearn("init", tmp_path / "file" / "below")
-    said.failed(2, "The machine refuses")
+    said.failed(2, "The operating system reports an error")
 
 
 def test_a_fault_of_the_program_ends_with_1_and_says_so(tmp_path, monkeypatch):

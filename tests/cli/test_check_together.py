@@ -33,8 +33,8 @@ def test_agents_that_fit_together_are_said_to(agents):
 @pytest.mark.parametrize(
     ("labels", "words"),
     [
-        (pl.lit("yes"), "column 'ill' has 1 class (['yes']); two are needed"),
-        (pl.int_range(pl.len()), f"has {N_SAMPLES} different labels in {N_SAMPLES} rows, which are no classes"),
+        (pl.lit("yes"), "column 'ill' has 1 class (['yes']); at least two are needed"),
+        (pl.int_range(pl.len()), f"has {N_SAMPLES} different labels in {N_SAMPLES} rows: too many to be classes"),
     ],
 )
 def test_check_refuses_the_labels_that_training_refuses(agents, labels, words):
@@ -81,5 +81,5 @@ def test_a_helper_that_has_the_label_is_named(agents):
 
 
 def test_files_that_are_not_of_one_run_are_refused(agents):
-    assistlearn("check", *agents[1:]).failed(2, "Exactly one agent, the initiator, has the labels")
+    assistlearn("check", *agents[1:]).failed(2, "Exactly one agent, the initiator, must have the labels")
     assistlearn("check", agents[0], agents[1], agents[1]).failed(2, "both describe an agent 'lab'")

@@ -64,13 +64,13 @@ def train(folder: Path, **changed: object):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["train"], "Name a task's file to start a run, or --resume FOLDER"),
+        (["train"], "Name a task file to start a run, or give --resume FOLDER"),
         (["train", "task.toml", "--resume", "run"], "not both"),
         (["train", "--resume", "run", "--out", "other"], "--out and --run cannot be given with --resume"),
         (["train", "--resume", "run", "--run", "other"], "--out and --run cannot be given with --resume"),
         (["train", "--resume", "nowhere"], "nowhere holds no run"),
         (["train", "nowhere.toml"], "There is no task's file nowhere.toml"),
-        (["train", "--rounds", "3"], "--rounds is for a run that goes on"),
+        (["train", "--rounds", "3"], "--rounds can only be given with --from RUN"),
         (["network", "create"], "Missing argument"),
         (["network", "create", "nowhere.toml"], "There is no network's file nowhere.toml"),
         (["network", "demo", "--rounds", "0"], "--rounds"),

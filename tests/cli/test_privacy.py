@@ -79,7 +79,7 @@ def test_the_initiator_sees_what_every_agent_has_released(house):
     assert soft["scores"]["said"] == 8 * soft["scores"]["times"]
     words = assistlearn("privacy", house / "first").out
     assert "Helpers were told the true labels, as numbers." in words
-    assert "No epsilon bounds what answers say about a helper's columns" in words
+    assert "No epsilon limits what the answers reveal about a helper's columns" in words
     assert "hold-out answers" in words
     assert "the bits as sent of labels are those of the whole message, for each training sample" in words
 
@@ -103,10 +103,10 @@ def test_epsilon_is_said_where_chance_has_changed_the_labels(house):
     assert by_kind(facts["released"]["clinic"]).keys() == {"labels"}
     scores = by_kind(facts["released"]["lab"])["scores"]
     assert (scores["times"], scores["said"]) == (1, 4)
-    assert "labels that chance has changed: epsilon 2" in assistlearn("privacy", house / "third").out
+    assert "randomised labels: epsilon 2" in assistlearn("privacy", house / "third").out
     at_lab = assistlearn("privacy", house / "lab.toml", "--json").json["runs"]
     assert {run["run"]: run["epsilon"] for run in at_lab} == {"first": None, "second": None, "third": 2.0}
-    assert "In run third chance had changed the labels" in assistlearn("privacy", house / "lab.toml").out
+    assert "In run third the labels that came were randomised" in assistlearn("privacy", house / "lab.toml").out
 
 
 def test_a_helper_compares_with_the_entropy_of_its_columns(house):
@@ -130,7 +130,7 @@ def test_what_remains_of_the_limits_is_said(house):
     assert "What remains of the limits" in said.out
     [told] = assistlearn("privacy", house / "lab.toml", "--json").json["told"]
     assert (told["initiator"], told["bits"], told["epsilon"]) == ("clinic", bits["spent"], 0.0)
-    assert f"clinic was told {told['bits']:,.0f} bits of the person most was told of" in said.out
+    assert f"clinic was told at most {told['bits']:,.0f} bits about one person" in said.out
 
 
 def test_the_epsilon_that_randomised_answers_have_spent_is_said(house, tmp_path):
@@ -149,8 +149,8 @@ def test_the_epsilon_that_randomised_answers_have_spent_is_said(house, tmp_path)
     n_told = transcript_of(holdings_of(copy / "lab.toml"), ["fourth"]).told.shape[1]
     assert told["epsilon"] == pytest.approx(1.5 * n_told)
     words = assistlearn("privacy", copy / "lab.toml").out
-    assert f"Randomised answers to it sum up to epsilon {told['epsilon']:g} about one person" in words
-    assert "No epsilon bounds" not in words
+    assert f"Randomised answers to it add up to epsilon {told['epsilon']:g} about one person" in words
+    assert "No epsilon limits" not in words
 
 
 def test_one_run_can_be_named(house):
@@ -275,7 +275,7 @@ def test_bad_arguments_end_with_2(house, arguments, words, tmp_path, monkeypatch
 
 
 def test_an_agent_that_has_helped_nobody_has_released_nothing(agents):
-    assert "It has helped in no run that it remembers" in assistlearn("privacy", agents[1]).out
+    assert "It remembers no run in which it helped" in assistlearn("privacy", agents[1]).out
     assistlearn("privacy", agents[1], "--attack").failed(2, "there is nothing to attack")
 
 

@@ -38,12 +38,12 @@ def test_rules_are_kept_over_runs_and_shown(agents):
     assert (bits["initiator"], bits["spent"], bits["allowed"], bits["left"]) == ("clinic", 4, 5, 1)
     assert limits["privacy.methods"]["allowed"] == ["ascii"]
     assert [row["people"] for row in checked["told"]] == [72]
-    assert "Told clinic of 72 people, of any one at the most: 4 bits" in assistlearn("check", agents[1]).out
-    assert "Told clinic of 72 people, of any one at the most: 4 bits" in assistlearn("audit", agents[1]).out
+    assert "clinic was told about 72 people; about one person at most: 4 bits" in assistlearn("check", agents[1]).out
+    assert "clinic was told about 72 people; about one person at most: 4 bits" in assistlearn("audit", agents[1]).out
     assert assistlearn("audit", agents[1], "--json").json["told"] == checked["told"]
     refused = simulated(agents, "third", "--method", "soft")
     assert refused.code != 0
-    assert "takes part in runs with method 'ascii', not 'soft'" in " ".join(refused.err.split())
+    assert "takes part only in runs with method 'ascii', not 'soft'" in " ".join(refused.err.split())
 
 
 def test_randomised_answers_train_and_predict_in_processes(agents, tmp_path):

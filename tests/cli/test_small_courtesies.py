@@ -54,7 +54,9 @@ def _lose_the_log_and_the_result(run):
     assert "events.jsonl lacks the end of the run:" in " ".join(assistlearn("show", run).out.split())
     assert assistlearn("show", run, "--json").json["log_is_whole"] is False
     log.write_text("[1, null]\n")
-    assistlearn("show", run).failed(2, "events.jsonl, line 1: this is no fact of a run", "`object`, got `array`")
+    assistlearn("show", run).failed(
+        2, "events.jsonl, line 1: this line is not an event of a run", "`object`, got `array`"
+    )
     log.write_bytes(whole)
     (run / "result.json").unlink()
     assert "its result.json is lost. Go on to make it again" in assistlearn("show", run).out

@@ -63,7 +63,7 @@ def test_to_forget_the_earlier_run_says_what_lives_on_and_leaves_it(grown, tmp_p
     made, trained = grown
     copy = shutil.copytree(made.folder, tmp_path / "copy")
     said = assistlearn("forget", copy / "runs" / "first")
-    assert "Models of it live on in run second, which went on from it. Forget that run, too." in said.out
+    assert "Run second, which went on from this run, still has some of its models. Forget that run, too." in said.out
     assert assistlearn("predict", copy / "runs" / "second", "--out", copy / "later.csv").code == 0
     at_lab = assistlearn("forget", "second", "--agent", copy / "lab.toml", "--json").json
     kept = sum(each["agent"] == "lab" for each in trained.json["result"]["contributions"])
@@ -74,8 +74,8 @@ def test_to_forget_the_earlier_run_says_what_lives_on_and_leaves_it(grown, tmp_p
     ("arguments", "words"),
     [
         (("--from", "first", "--resume", "first"), "not both"),
-        (("--kept-only", "task.toml"), "--kept-only is for a run that goes on from an earlier one (--from RUN)"),
-        (("--rounds", "3", "task.toml"), "--rounds is for a run that goes on from an earlier one"),
+        (("--kept-only", "task.toml"), "--kept-only can only be given with --from RUN"),
+        (("--rounds", "3", "task.toml"), "--rounds can only be given with --from RUN"),
         (("--from", "first", "--rounds", "0"), "--rounds 0"),
         (("--from", "first", "--without", "bank"), "--without bank: the helpers of run 'first' are ['lab']"),
         (("--from", "nowhere"), "nowhere holds no run"),

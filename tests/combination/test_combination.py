@@ -193,7 +193,10 @@ def test_many_classes_are_not_boosted_and_it_is_said_why():
     scores, codes = scores_and_codes(150, 31, ("a", "b"))
     fitted = combination.fit("learned", scores, codes, initiator="a")
     assert "boosted" not in fitted.losses
-    assert fitted.skipped == "31 classes would need as many trees in every iteration; boosting is tried up to 30."
+    assert (
+        fitted.skipped
+        == "with 31 classes every iteration would need as many trees; boosting is only tried with up to 30"
+    )
 
 
 def test_many_columns_of_ones_own_are_not_boosted_and_it_is_said_why():
@@ -205,7 +208,7 @@ def test_many_columns_of_ones_own_are_not_boosted_and_it_is_said_why():
 
 def test_few_samples_are_not_boosted_and_it_is_said_why():
     scores, codes = scores_and_codes(30, 2)
-    assert "There are 30 samples" in combination.fit("learned", scores, codes, initiator="a").skipped
+    assert "there are 30 samples" in combination.fit("learned", scores, codes, initiator="a").skipped
 
 
 def test_agents_that_never_spoke_are_not_listened_to_and_trees_see_the_initiators_columns_all_the_same():
@@ -258,11 +261,11 @@ def test_it_cannot_be_changed(linear):
 
 def test_what_cannot_be_combined_is_said(linear, boosted):
     scores, codes = scores_and_codes(30)
-    with pytest.raises(SettingsError, match="one of sum, learned, auto, stack, offset, private, and not 'best'"):
+    with pytest.raises(SettingsError, match="one of sum, learned, auto, stack, offset, private, not 'best'"):
         combination.fit("best", scores, codes, initiator="a")
     with pytest.raises(SettingsError, match="no scores of the initiator 'z'"):
         combination.fit("sum", scores, codes, initiator="z")
-    with pytest.raises(SettingsError, match=r"agent 'b' are \(29, 3\)"):
+    with pytest.raises(SettingsError, match=r"agent 'b' have the shape \(29, 3\)"):
         combination.fit("sum", scores | {"b": scores["b"][1:]}, codes, initiator="a")
     with pytest.raises(SettingsError, match="'b' has a score that is not finite"):
         combination.fit("sum", scores | {"b": scores["b"] * np.nan}, codes, initiator="a")
@@ -274,9 +277,11 @@ def test_what_cannot_be_combined_is_said(linear, boosted):
         combination.fit("sum", scores, codes, initiator="a", own=np.ones((2, 2)))
     with pytest.raises(SettingsError, match="no scores of any agent"):
         linear.decide({})
-    with pytest.raises(SettingsError, match="does not know z, only a, b, c"):
+    with pytest.raises(SettingsError, match="does not know z; it knows only a, b, c"):
         linear.decide({"z": scores["a"]})
-    with pytest.raises(SettingsError, match=r"'b' are \(30, 2\), and not \(30, 3\)"):
+    with pytest.raises(SettingsError, match=r"'b' have the shape \(30, 2\), not \(30, 3\)"):
         linear.decide(scores | {"b": scores["b"][:, :2]})
-    with pytest.raises(SettingsError, match=r"own columns must be \(30, 2\), as in training; there are none"):
+    with pytest.raises(
+        SettingsError, match=r"own columns must have the shape \(30, 2\), as in training; there are none"
+    ):
         boosted.decide({"a": scores["a"]})

@@ -197,8 +197,8 @@ def with_other_inputs(trees):
     ("change", "words"),
     [
         (with_other_inputs, "does not have 6 inputs"),
-        (lambda trees: [], "not a list of trees"),
-        (lambda trees: [DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])], "no fitted regression tree"),
+        (lambda trees: [], "must have a list of trees"),
+        (lambda trees: [DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])], "not a fitted regression tree"),
     ],
 )
 def test_own_trees_that_cannot_be_are_refused(offset, change, words):
@@ -211,7 +211,7 @@ def test_a_combination_without_own_trees_is_written_as_it_always_was_and_formats
     scores, codes = scores_and_codes(200, 3)
     plain = combination.to_bytes(combination.fit("learned", scores, codes, initiator="a"))
     assert b"own_trees" not in plain
-    with pytest.raises(UntrustedFileError, match="only format 2 has own trees"):
+    with pytest.raises(UntrustedFileError, match="belong to format 2, and to no other"):
         combination.from_bytes(rewritten(plain, format=2))
-    with pytest.raises(UntrustedFileError, match="only format 2 has own trees"):
+    with pytest.raises(UntrustedFileError, match="belong to format 2, and to no other"):
         combination.from_bytes(rewritten(combination.to_bytes(offset), format=1))

@@ -87,8 +87,8 @@ WRONG = {
     "no columns at all": (None, r"must be names, positions.*not None"),
     "a boolean": (True, r"must be names, positions.*not True"),
     "a slice of unknown names": (slice("age", "height"), "no column 'height'"),
-    "a slice of nonsense": (slice(0.5, 2), r"slice\(0.5, 2, None\) are no slice"),
-    "a slice that stands still": (slice(0, 3, 0), "no slice.*zero"),
+    "a slice of nonsense": (slice(0.5, 2), r"slice\(0.5, 2, None\) are not a valid slice"),
+    "a slice that stands still": (slice(0, 3, 0), "not a valid slice.*zero"),
 }
 
 
@@ -100,7 +100,7 @@ def test_columns_that_cannot_be_found_are_refused_with_the_agents_name(columns, 
 
 def test_a_name_without_names_is_refused_with_a_remedy():
     with pytest.raises(
-        ColumnsError, match=r"'clinic': column 'age' is named, but.*Pass a data frame, or say positions"
+        ColumnsError, match=r"'clinic': column 'age' is named, but.*Pass a data frame, or give the positions"
     ):
         known(["age"], TABLE)
 
@@ -118,7 +118,7 @@ def test_a_long_list_of_known_columns_is_cut_short():
 
 def test_a_name_that_two_columns_have_is_refused():
     names = ["age", "bmi", "age", "sugar", "sodium"]
-    with pytest.raises(ColumnsError, match=r"'clinic': 'age' is the name of 2 columns. Say positions."):
+    with pytest.raises(ColumnsError, match=r"'clinic': 'age' is the name of 2 columns. Give their positions instead."):
         positions_of(["age"], TABLE, names, "clinic")
     assert positions_of(["bmi"], TABLE, names, "clinic").tolist() == [1]
     assert positions_of([0, 2], TABLE, names, "clinic").tolist() == [0, 2]

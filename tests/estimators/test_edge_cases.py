@@ -238,7 +238,7 @@ def test_weights_on_the_hold_out_alone_are_refused():
     X, y = np.random.RandomState(0).rand(40, 2), np.tile([0, 1], 20)
     clf = two(DecisionTreeClassifier(max_depth=2), holdout=0.5).fit(X, y)
     aside = clf.ignorance_ == 0
-    with pytest.raises(SettingsError, match=r"holdout=0.5.*no weight"):
+    with pytest.raises(SettingsError, match=r"holdout=0.5.*weight zero"):
         two(holdout=0.5).fit(X, y, sample_weight=aside.astype(float))
 
 

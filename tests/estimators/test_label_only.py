@@ -235,7 +235,7 @@ def test_labels_of_one_class_and_learners_that_learn_nothing_are_answered_by_the
     [
         ([("bank", None, [0])], r"Agent 'bank': None is not a classifier.*columns \[0\]\..*\('bank', None, \[\]\)"),
         ([("bank", None, "all")], "Agent 'bank': None is not a classifier.*columns 'all'"),
-        ([BANK], "Agent 'bank' has labels alone, and there is nobody to help it. Name a helper"),
+        ([BANK], "Agent 'bank' has only labels, and there is nobody to help it. Add a helper"),
         ([("bank", TREE, [0]), ("lab", None, [])], "Agent 'lab': None is not a classifier"),
     ],
 )

@@ -74,9 +74,9 @@ def test_a_sample_of_weight_two_counts_twice():
 @pytest.mark.filterwarnings("ignore:No agent knows")
 def test_what_cannot_be_shared_is_refused_with_its_reason():
     clf, X, y = fitted(load_wine, METHODS["ascii"])
-    with pytest.raises(SettingsError, match="initiator 'a' gains, but it is not among"):
+    with pytest.raises(SettingsError, match="initiator 'a' gains, but it is not one of the agents"):
         clf.subset(["b", "c"]).shares(X, y)
-    with pytest.raises(SettingsError, match=r"1 of the \d+ labels are none of the classes"):
+    with pytest.raises(SettingsError, match=r"1 of the \d+ labels are not among the classes"):
         clf.shares(X, np.append(y[:-1], 17))
     with pytest.raises(SettingsError, match="rows, but y has 3 labels"):
         clf.shares(X, y[:3])

@@ -41,7 +41,7 @@ def test_of_many_samples_a_bounded_number_is_trained_on_and_may_be_opened():
 def test_a_class_that_would_not_be_trained_on_is_named():
     labels = np.array(["ill"] * 199 + ["dead"])
     seed = next(s for s in range(99) if 199 not in np.random.RandomState([s, 5]).permutation(200)[:100])
-    with pytest.raises(SettingsError, match="None of the 100 samples to train on has the label dead; 1 of all 200"):
+    with pytest.raises(SettingsError, match="None of the 100 samples to train on has the label dead, but 1 of all 200"):
         drawn(Terms(), labels, seed)
 
 

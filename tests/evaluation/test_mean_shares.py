@@ -37,7 +37,7 @@ def test_the_interval_holds_the_mean_of_all_runs_that_there_might_be_in_95_of_10
 
 
 def test_other_helpers_or_other_samples_or_a_single_run_make_no_mean():
-    with pytest.raises(SettingsError, match="got 1 with"):
+    with pytest.raises(SettingsError, match="here are 1 with"):
         mean_shares([of_run([0.1])])
     with pytest.raises(SettingsError, match=r"\('h0',\), \('h0', 'h1'\)"):
         mean_shares([of_run([0.1]), of_run([0.1, 0.2])])

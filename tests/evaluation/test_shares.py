@@ -190,7 +190,7 @@ def test_shares_are_plain_numbers():
 def test_without_helpers_there_is_no_gain_and_with_one_sample_no_error():
     own, _, codes, weights = scores_of_agents(0, 2, 5)
     assert shares_of_sum(own, {}, codes, weights).loss.value == 0.0
-    with pytest.raises(SettingsError, match="1 is too few"):
+    with pytest.raises(SettingsError, match="there is 1"):
         shares_of_sum(own[:1], {}, codes[:1])
 
 

@@ -74,7 +74,7 @@ def test_a_crafted_tree_of_a_boosted_ensemble_is_refused(field, value):
 def test_a_tree_for_more_columns_than_its_model_has_is_refused():
     tree = DecisionTreeClassifier(max_depth=3).fit(X, y)
     tree.n_features_in_ = 2
-    with pytest.raises(UntrustedFileError, match="a tree of 13 columns belongs to a model of 2"):
+    with pytest.raises(UntrustedFileError, match="a tree has 13 columns, but its model has 2"):
         audit(tree, "a file")
     forest = RandomForestClassifier(3, random_state=0).fit(X, y)
     forest.n_features_in_ = 2

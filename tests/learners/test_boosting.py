@@ -296,5 +296,5 @@ def test_a_crafted_tree_inside_a_boosted_model_is_refused(tmp_path: Path):
     agent.models[0].model.estimator.models[1].estimator.n_features_in_ = 2
     path = tmp_path / "model.skops"
     path.write_bytes(dump_model(agent.models[0].model, ("sklearn",)))
-    with pytest.raises(UntrustedFileError, match="a tree of 3 columns belongs to a model of 2"):
+    with pytest.raises(UntrustedFileError, match="a tree has 3 columns, but its model has 2"):
         load_model(path, ("sklearn",))

@@ -219,14 +219,14 @@ def of_another_width() -> DecisionTreeRegressor:
 @pytest.mark.parametrize(
     ("crafted", "message"),
     [
-        (ResidualTrees([], 0.5, 3), "residual trees are not a list"),
-        (ResidualTrees([fitted()], 0.5, 1), "residual trees are not a list"),
-        (ResidualTrees([fitted()], float("nan"), 3), "loudness of nan"),
-        (ResidualTrees([TREE], 0.5, 3), "no fitted regression tree"),
-        (ResidualTrees([DecisionTreeRegressor()], 0.5, 3), "no fitted regression tree"),
+        (ResidualTrees([], 0.5, 3), "residual trees must have a list"),
+        (ResidualTrees([fitted()], 0.5, 1), "residual trees must have a list"),
+        (ResidualTrees([fitted()], float("nan"), 3), "loudness nan"),
+        (ResidualTrees([TREE], 0.5, 3), "not a fitted regression tree"),
+        (ResidualTrees([DecisionTreeRegressor()], 0.5, 3), "not a fitted regression tree"),
         (ResidualTrees([fitted(2)], 0.5, 3), "one number for each class"),
         (ResidualTrees([endless()], 0.5, 3), "not finite"),
-        (ResidualTrees([of_another_width()], 0.5, 3), "a tree of 3 columns belongs to a model of 2"),
+        (ResidualTrees([of_another_width()], 0.5, 3), "a tree has 3 columns, but its model has 2"),
     ],
 )
 def test_crafted_residual_trees_are_refused(crafted, message, tmp_path: Path):

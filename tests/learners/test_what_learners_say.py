@@ -28,7 +28,7 @@ class Says(DecisionTreeClassifier):
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ((-1.0, 2.0), "the least is -1"),
+        ((-1.0, 2.0), "the smallest is -1"),
         ((0.9, 0.9), "those of row 0 sum to 1.8"),
         ((0.0, 0.0), "those of row 0 sum to 0"),
         ((np.nan, 0.5), "not all finite"),

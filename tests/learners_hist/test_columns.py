@@ -128,7 +128,7 @@ def test_frames_of_both_libraries_give_the_same_answers():
 
 def test_a_column_of_text_is_refused_by_name():
     frame = FRAMES["pandas"].assign(shape="round")
-    with pytest.raises(SettingsError, match="Column 'shape' holds something else than numbers"):
+    with pytest.raises(SettingsError, match="Column 'shape' does not hold numbers"):
         HistTreeClassifier().fit(frame, TWO)
 
 

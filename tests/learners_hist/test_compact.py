@@ -133,11 +133,11 @@ def test_a_run_needs_few_bytes_for_each_sample():
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"max_depth": None}, "at most 12 and at most 255 bins, not max_depth=None and max_bin=64"),
+        ({"max_depth": None}, "max_depth=12 and max_bin=255 at most, not max_depth=None and max_bin=64"),
         ({"max_depth": 13}, "not max_depth=13"),
         ({"max_bin": 256}, "max_bin=256"),
         ({"compact": "yes"}, "compact='yes' must be True or False"),
-        ({"feature_types": ["c"]}, "knows no categorical columns"),
+        ({"feature_types": ["c"]}, "cannot use categorical columns"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused(settings, complaint):
@@ -147,5 +147,5 @@ def test_a_setting_that_cannot_be_is_refused(settings, complaint):
 
 def test_categories_are_refused():
     X = pd.DataFrame({"c": pd.Categorical(["p", "q"])})
-    with pytest.raises(SettingsError, match="knows no categorical columns"):
+    with pytest.raises(SettingsError, match="cannot use categorical columns"):
         HistTreeClassifier(compact=True).fit(X, [0, 1])

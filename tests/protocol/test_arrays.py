@@ -108,7 +108,7 @@ def test_codes_of_few_samples_or_very_many_classes_are_not_coded():
     assert not pack_codes(np.array([1]), 2).coded
     assert not pack_codes(np.zeros(1_000, int), 257).coded
     for hostile in (ClassCodes(0, 3, True, b""), ClassCodes(9, 257, True, b""), ClassCodes(9, 1, True, b"")):
-        with pytest.raises(ProtocolError, match="never entropy-coded"):
+        with pytest.raises(ProtocolError, match="not entropy-coded"):
             unpack_codes(hostile, hostile.n, hostile.n_classes)
 
 

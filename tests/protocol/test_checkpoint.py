@@ -128,7 +128,7 @@ def test_the_audit_finds_a_checkpoint_whose_totals_were_lowered(tmp_path):
     said = json.loads(checkpoint_path(path).read_bytes())
     said["tally"]["peers"]["clinic"]["units"]["ids"] -= 1
     checkpoint_path(path).write_text(json.dumps(said))
-    with pytest.raises(LedgerError, match="says something else of entry 20"):
+    with pytest.raises(LedgerError, match="differ about entry 20"):
         verify(path)
 
 

@@ -64,7 +64,7 @@ def test_bytes_of_something_else_are_refused():
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3, 4, 5, 7, 256, 65_535])
 def test_another_version_is_refused_and_both_are_named(version):
-    with pytest.raises(VersionError, match=f"version {version} of the protocol, this release version 6"):
+    with pytest.raises(VersionError, match=f"version {version} of the protocol; this release uses version 6"):
         decode(framed(encode(TURN)[HEADER_BYTES:], version=version))
 
 
@@ -77,7 +77,7 @@ def test_a_wrong_length_is_refused(extra):
 
 def test_a_message_longer_than_the_receivers_limit_is_refused_before_its_body_is_read():
     data = framed(b"not MessagePack at all")
-    with pytest.raises(ProtocolError, match="22 bytes; at most 21 are taken"):
+    with pytest.raises(ProtocolError, match="22 bytes; at most 21 are accepted"):
         decode(data, Limits(body=21))
     with pytest.raises(ProtocolError, match="does not decode"):
         decode(data, Limits(body=22))
@@ -85,7 +85,7 @@ def test_a_message_longer_than_the_receivers_limit_is_refused_before_its_body_is
 
 def test_a_message_that_claims_more_values_than_the_receivers_limit_is_refused():
     assert decode(encode(TURN), Limits(values=50)) == TURN
-    with pytest.raises(ProtocolError, match="claims 50 values; at most 49 are taken"):
+    with pytest.raises(ProtocolError, match="claims to have 50 values; at most 49 are accepted"):
         decode(encode(TURN), Limits(values=49))
 
 

@@ -52,7 +52,7 @@ def test_this_version_still_writes_the_same_bytes(path):
 
 @pytest.mark.parametrize(("version", "path"), OLDER)
 def test_an_older_version_is_read_from_ones_own_disk_but_not_from_the_network(version, path):
-    with pytest.raises(VersionError, match=f"version {version} of the protocol, this release version {m.VERSION}"):
+    with pytest.raises(VersionError, match=f"version {version} of the protocol; this release uses version {m.VERSION}"):
         decode(path.read_bytes())
 
 

@@ -122,7 +122,7 @@ def test_every_right_that_flare_knows_is_decided(kits):
 
 def test_kits_are_not_made_over_others(kits, tmp_path):
     before = {path: path.read_bytes() for path in kits["bank"].rglob("*") if path.is_file()}
-    with pytest.raises(SettingsError, match=r"is not empty\. Kits made anew have other certificates"):
+    with pytest.raises(SettingsError, match=r"is not empty\. New kits have other certificates"):
         create_kits(NETWORK, kits["bank"].parent)
     assert {path: path.read_bytes() for path in kits["bank"].rglob("*") if path.is_file()} == before
     (tmp_path / "mine.txt").write_text("a note")

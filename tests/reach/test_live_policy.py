@@ -86,7 +86,7 @@ def test_a_job_that_names_a_class_which_is_not_ours_is_not_run(small, control, t
     if app == "relay":
         assert _in_log(small, "relay", f"Component {path!r}", "is not in allow_list")
     else:
-        assert ended.count("refused: the job's file is another than ours") == len(NAMES)
+        assert ended.count("refused: the job's file is not that of assistlearn") == len(NAMES)
 
 
 def _in_log(made: Organisations, name: str, *words: str) -> bool:
@@ -108,7 +108,7 @@ def test_nobody_looks_into_the_files_of_a_site_or_of_the_relay(organisations, co
             answer = str(command())
         except Exception as error:
             answer = str(error)
-        assert "not authorized" in answer or "refused: a site's parent does nothing but" in answer
+        assert "not authorized" in answer or "refused: a site's parent process only" in answer
         assert "class_allow_list" not in answer
 
 
@@ -210,7 +210,7 @@ def test_runs_and_samples_are_counted_and_another_organisation_cannot_ask_in_the
             assert isinstance(decode(carrier.ask(name, opening("r1"))), m.Opened)
         for name, request, words in (
             (lab, opening("r2"), f"Agent {lab!r} allows {INITIATOR!r} {used + 1} runs in all: {used + 1} are used"),
-            (scans, encode(begin), f"Agent {scans!r} allows 100 samples at once; 101 are asked for"),
+            (scans, encode(begin), f"Agent {scans!r} allows at most 100 samples at once; 101 are asked for"),
         ):
             reply = decode(carrier.ask(name, request))
             assert isinstance(reply, m.Problem)

@@ -159,7 +159,7 @@ def test_systemd_is_told_in_time_again_and_again_that_the_relay_lives(world):
 def test_a_kit_that_runs_is_not_started_twice(world):
     second = assistlearn("site", "start", world.relay.folder)
     assert second.returncode == 3
-    assert f"runs already, with this kit, as process {world.service.process.pid}" in second.stderr
+    assert f"is already running with this kit, as process {world.service.process.pid}" in second.stderr
     assert status(world.relay.folder)["healthy"]
 
 

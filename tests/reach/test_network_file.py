@@ -57,7 +57,7 @@ def test_a_key_that_is_missing_is_named_with_an_example(tmp_path, key):
         ("relay", 'relay = "https://relay.example.org"', "must be a host name"),
         ("relay", 'relay = "10.0.0.1"', "must be a host name"),
         ("relay", 'relay = "-relay.org"', "must be a host name"),
-        ("relay", f'relay = "{"r" * 61}.org"', "has 65 letters; a certificate has room for 64"),
+        ("relay", f'relay = "{"r" * 61}.org"', "has 65 characters; a certificate has room for 64"),
         ("relay", 'relay = "SHOP"', "is the name of an organisation, too"),
         ("port", "port = 65536", "at most 65535"),
         ("port", "port = 0", "port"),
@@ -67,9 +67,9 @@ def test_a_key_that_is_missing_is_named_with_an_example(tmp_path, key):
         ("organisations", 'organisations = ["bank", "the shop"]', "'the shop' cannot be an organisation's name"),
         ("organisations", 'organisations = ["bank", "../shop"]', "'../shop' cannot be an organisation's name"),
         ("organisations", 'organisations = ["bank", "Bank"]', "the same name"),
-        ("organisations", 'organisations = ["bank", "Server"]', "'Server' is taken"),
-        ("organisations", 'organisations = ["bank", "relay"]', "'relay' is taken"),
-        ("initiator", 'initiator = "baker"', "none of the organisations ['bank', 'shop', 'phone-co']"),
+        ("organisations", 'organisations = ["bank", "Server"]', "'Server' cannot be used"),
+        ("organisations", 'organisations = ["bank", "relay"]', "'relay' cannot be used"),
+        ("initiator", 'initiator = "baker"', "not one of the organisations ['bank', 'shop', 'phone-co']"),
         ("valid_days", "valid_days = 0", "valid_days"),
         ("valid_days", "valid_days = 1.5", "valid_days"),
     ],
@@ -94,9 +94,9 @@ def test_several_initiators_are_listed_and_each_gets_an_admin_kit(tmp_path):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ('initiators = ["bank", "baker"]', "'baker' is none of the organisations"),
-        ('initiators = ["bank", "bank"]', "Name each once"),
-        ('initiators = ["phone-co", "phone_co"]', "'phone_co' is none of the organisations"),
+        ('initiators = ["bank", "baker"]', "'baker' is not one of the organisations"),
+        ('initiators = ["bank", "bank"]', "Give each a different name"),
+        ('initiators = ["phone-co", "phone_co"]', "'phone_co' is not one of the organisations"),
         ("initiators = []", "the key 'initiator' is missing"),
         ('initiator = "bank"\ninitiators = ["shop"]', "not both"),
     ],
@@ -114,7 +114,7 @@ def test_an_initiators_name_fits_into_the_certificate_of_its_admin(tmp_path):
         if n == 54:
             assert "admin" in create_kits(load_network(file), tmp_path / "kits")
             continue
-        with pytest.raises(DescriptionError, match=r"line 5: the initiator's name has 55 letters; use at most 54"):
+        with pytest.raises(DescriptionError, match=r"line 5: the initiator's name has 55 characters; use at most 54"):
             load_network(file)
 
 

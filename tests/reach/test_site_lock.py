@@ -35,7 +35,9 @@ def test_a_kit_that_another_process_holds_is_refused_until_that_process_is_kille
     assert first.stdout is not None
     assert first.stdout.readline() == b"held\n"
     assert holder(kit.folder) == first.pid
-    with pytest.raises(NetworkError, match=f"'shop' runs already, with this kit, as process {first.pid}.*stop that"):
+    with pytest.raises(
+        NetworkError, match=f"'shop' is already running with this kit, as process {first.pid}.*stop that"
+    ):
         SiteLock(kit).__enter__()
     first.send_signal(signal.SIGKILL)
     first.communicate()

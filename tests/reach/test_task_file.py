@@ -166,7 +166,7 @@ def test_keys_that_were_called_otherwise_before_are_understood(tmp_path):
 @pytest.mark.parametrize(("key", "old"), [("give_up_after", "patience = 45"), ("patience", "holdout_patience = 2")])
 def test_an_old_key_beside_its_new_one_is_refused(tmp_path, key, old):
     line = {**TOP, **TRAINING}[key]
-    with pytest.raises(DescriptionError, match=rf"{old.split()[0]} is what {key} was called before. Give one"):
+    with pytest.raises(DescriptionError, match=rf"{old.split()[0]} is the old name of {key}. Give only one"):
         load_task(written(tmp_path, **{key: f"{line}\n{old}"}))
 
 

@@ -159,16 +159,16 @@ def of_private_labels(made: Growing) -> dict[str, object]:
 
 
 REFUSED = [
-    (with_another_key, "Of the 90 people of run 'first' nobody is in the table"),
-    (another_class, "a class 'c2' that run 'first' did not know"),
+    (with_another_key, "None of the 90 people of run 'first' is found in the table"),
+    (another_class, "a class 'c2' that run 'first' did not have"),
     (of_a_pilot, "is a pilot"),
     (not_finished, "is not finished"),
-    (of_an_older_release, "did not keep who took part"),
+    (of_an_older_release, "did not record who took part"),
     (lambda made: {"method": "ascii"}, "trained with method='soft'.* method='ascii' cannot use its turns"),
     (lambda made: {"score_bits": 4}, "trained with score_bits=0.* score_bits=4 cannot use its turns"),
     (of_the_recommended_way, "trained with method='soft'.* method='ascii' cannot use its turns"),
     (lambda made: {"method": "label-private"}, "method='label-private' cannot use its turns"),
-    (of_private_labels, "no turn of an earlier run can be taken again"),
+    (of_private_labels, "no turn of an earlier run can be used again"),
 ]
 
 
@@ -253,7 +253,7 @@ def test_what_is_said_of_new_people_on_another_scale_is_refused():
     known = KnownBefore.of(np.ones(2, bool), told, now, soft, 2)
     before = turn_taken(pack_reward(SoftReward(np.array([5, 9], np.int8), 0.01, 8), told.codes), None)
     louder = turn_taken(pack_reward(SoftReward(np.array([5], np.int8), 4.0, 8), now.codes[2:]), None)
-    with pytest.raises(ProtocolError, match="another form, or scale"):
+    with pytest.raises(ProtocolError, match="another form, or another scale"):
         known.whole(louder, before)
 
 
@@ -261,7 +261,7 @@ def test_people_whose_labels_differ_cannot_pass_for_those_of_then():
     told = RunSamples(np.array([0, 1]), np.zeros(2, bool), np.ones(2, bool))
     now = RunSamples(np.array([1, 1]), np.zeros(2, bool), np.ones(2, bool))
     soft = method_named("soft", {"loss": "logistic", "shrinkage": 0.5, "score_bits": 8})
-    with pytest.raises(ProtocolError, match="labels of people who are said to be as they were"):
+    with pytest.raises(ProtocolError, match="said to have the same labels as in the earlier run"):
         KnownBefore.of(np.ones(2, bool), told, now, soft, 2)
     with pytest.raises(ProtocolError, match="The earlier run has 2 samples"):
         KnownBefore.of(np.ones(3, bool), told, told, soft, 2)

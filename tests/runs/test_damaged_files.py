@@ -84,7 +84,7 @@ def test_a_damaged_file_of_a_helper_stops_the_run_and_is_named_to_its_owner(half
         assert str(path) not in str(caught.value)
         said = (tmp_path / "lab" / "problems.log").read_text().rpartition("RunError: ")[2]
         assert said.startswith(f"{path} is not what was written")
-        assert "Bring it back from a backup, or start a new run." in said
+        assert "Restore it from a backup, or start a new run." in said
         path.write_bytes(content)
     list(parties.leader().train())
     assert predicted(parties).scores.tobytes() == whole[1]
@@ -125,7 +125,7 @@ def test_models_that_are_lost_after_the_end_are_named_before_anybody_votes(whole
     assert list(absent) == [agent]
     said = absent[agent] if agent == "clinic" else (tmp_path / "lab" / "problems.log").read_text()
     name = "model.skops" if lost.endswith(".skops") else "reply.msg"
-    assert f"{run / 'turns' / first / name} is missing. Bring it back from a backup" in said
+    assert f"{run / 'turns' / first / name} is missing. Restore it from a backup" in said
 
 
 def test_two_models_that_were_swapped_are_named(whole, tmp_path):

@@ -63,7 +63,7 @@ def test_what_was_told_about_a_label_that_has_changed_adds_up_and_is_refused(tmp
     ledger(tmp_path).tell(IDS, LABELS, 1.0)
     changed = LABELS.copy()
     changed[:7] = (changed[:7] + 1) % 3
-    with pytest.raises(RefusedError, match=r"labels of 7 of 400 people would sum up to epsilon 2; the run asks for 1"):
+    with pytest.raises(RefusedError, match=r"labels of 7 of 400 people would add up to epsilon 2; the run asks for 1"):
         ledger(tmp_path).tell(IDS, changed, 1.0)
     assert ledger(tmp_path).spent().max() == 1.0
     release = ledger(tmp_path).tell(IDS, changed, 1.0, most=2.0)
@@ -73,13 +73,13 @@ def test_what_was_told_about_a_label_that_has_changed_adds_up_and_is_refused(tmp
 
 def test_other_classes_of_the_same_column_add_up_and_another_column_does_not(tmp_path):
     ledger(tmp_path).tell(IDS, LABELS, 1.0)
-    with pytest.raises(RefusedError, match="400 of 400 people would sum up to epsilon 3"):
+    with pytest.raises(RefusedError, match="400 of 400 people would add up to epsilon 3"):
         ledger(tmp_path, [*CLASSES, "dead"]).tell(IDS, LABELS, 2.0)
     assert ledger(tmp_path, label="smokes").tell(IDS, LABELS, 2.0).most_spent == 2.0
 
 
 def test_an_owner_may_allow_less_than_a_run_asks_for(tmp_path):
-    with pytest.raises(RefusedError, match=r"epsilon 2; at most 1.5 may be \(privacy.max_label_epsilon\)"):
+    with pytest.raises(RefusedError, match=r"epsilon 2; at most 1.5 is allowed \(privacy.max_label_epsilon\)"):
         ledger(tmp_path).tell(IDS, LABELS, 2.0, most=1.5)
     assert len(ledger(tmp_path).spent()) == 0
     assert ledger(tmp_path).tell(IDS, LABELS, 1.5, most=1.5).n_drawn == N
@@ -96,7 +96,7 @@ def test_neither_ids_nor_labels_stand_in_the_file_and_nobody_else_may_read_it(tm
 def test_a_damaged_ledger_is_named_and_nothing_is_told(tmp_path):
     ledger(tmp_path).tell(IDS, LABELS, 1.0)
     (tmp_path / NAME).write_bytes(os.urandom(5_000))
-    with pytest.raises(RunError, match=rf"{NAME}, the ledger of what helpers were told .* Bring it back"):
+    with pytest.raises(RunError, match=rf"{NAME}, the ledger of what helpers were told .* Restore it"):
         ledger(tmp_path).tell(IDS, LABELS, 1.0)
 
 

@@ -220,7 +220,7 @@ def test_who_has_labels_alone_can_help_nobody(tmp_path):
     reply = decode(service.answer(encode(opening)))
     assert isinstance(reply, m.Problem)
     assert reply.kind == "refused"
-    assert "'bank' has labels alone, and no learner: it can help nobody" in reply.text
+    assert "'bank' has only labels, and no learner: it can help nobody" in reply.text
 
 
 def test_when_every_helper_is_left_out_nobody_is_asked_and_the_shares_are_said(tmp_path):

@@ -209,7 +209,7 @@ def test_a_ledger_that_is_gone_is_missed_before_labels_are_told_anew(tmp_path):
     for agent in ("clinic", "lab", "scans"):
         (tmp_path / agent / "runs" / "test-run").rename(tmp_path / agent / "runs" / "first")
     (tmp_path / "clinic" / "told-labels.sqlite").unlink()
-    with pytest.raises(RunError, match=r"told-labels\.sqlite.* is missing, but there were runs .*: first\. Bring"):
+    with pytest.raises(RunError, match=r"told-labels\.sqlite.* is missing, but there were runs .*: first\. Restore"):
         list(parties(tmp_path, load_wine).leader().train())
 
 
@@ -310,8 +310,8 @@ def owned(folder: Path, most: str) -> list[Path]:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"method": "ascii"}, r"clinic.toml.*epsilon 1 at the most, and method 'ascii' tells them as they are"),
-        ({"method": "label-private", "epsilon": 1.5}, r"epsilon 1 at the most; the run asks for 1.5"),
+        ({"method": "ascii"}, r"clinic.toml.*epsilon 1 at most, but method 'ascii' tells them the true labels"),
+        ({"method": "label-private", "epsilon": 1.5}, r"epsilon 1 at most, but the run asks for 1.5"),
     ],
 )
 def test_a_run_that_tells_more_of_the_labels_than_the_owner_lets_it_is_refused_before_anything_is_sent(
@@ -329,7 +329,9 @@ def test_what_all_runs_have_told_is_held_to_what_the_owner_allows(tmp_path):
         (tmp_path / agent / "runs" / "test-run").rename(tmp_path / agent / "runs" / "first")
     (tmp_path / "run").rename(tmp_path / "first")
     second = parties(tmp_path, load_wine, labels[::-1], epsilon=0.5, max_label_epsilon=1.5).leader()
-    with pytest.raises(RefusedError, match=r"sum up to epsilon 2; at most 1.5 may be \(privacy.max_label_epsilon\)"):
+    with pytest.raises(
+        RefusedError, match=r"add up to epsilon 2; at most 1.5 is allowed \(privacy.max_label_epsilon\)"
+    ):
         list(second.train())
 
 

@@ -73,5 +73,5 @@ def test_started_anew_with_another_table_while_samples_are_matched_the_run_stops
     transport = StartingAnew(parties, 3)
     leader = parties.leader(transport)
     parties.held["lab"] = np.arange(len(parties.X)) % 2 == 0
-    with pytest.raises(RunError, match=r"'lab' has started anew .* another table"):
+    with pytest.raises(RunError, match=r"'lab' restarted .* another table"):
         list(leader.train())

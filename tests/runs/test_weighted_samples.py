@@ -60,5 +60,5 @@ def test_a_secret_order_of_the_codes_leaves_balanced_weights_the_same_to_the_bit
 def test_a_run_whose_samples_all_have_no_weight_is_refused(tmp_path):
     parties = three_agents(tmp_path, n_rounds=1)
     parties.options["weights"] = np.zeros(len(parties.X))
-    with pytest.raises(SettingsError, match=r"leaves \d+ samples to train on, all of them with no weight"):
+    with pytest.raises(SettingsError, match=r"leaves \d+ samples to train on, and all of them have weight zero"):
         list(parties.leader().train())

@@ -64,7 +64,7 @@ def test_a_run_is_forgotten_beside_remains_that_cannot_be_removed(lab, tmp_path,
     lab.service(home, lab.stage(m.Forget))
     store = RunStore(run_folder(home, RUN))
     monkeypatch.setattr("assistlearn.storage.removing.shutil.rmtree", _refuse)
-    with pytest.raises(RunError, match=r"not forgotten altogether.*Remove it by hand"):
+    with pytest.raises(RunError, match=r"only partly forgotten.*Remove it by hand"):
         store.forget()
     lab.service(home, 1)
     with pytest.raises(RunError, match=r"\.test-run-1\.forgotten cannot be removed"):

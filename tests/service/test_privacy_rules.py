@@ -43,7 +43,12 @@ def test_every_turn_tells_one_bit_of_everybody_in_it(tmp_path):
     for number in (1, 2, 3):
         assert isinstance(lab.take(number), m.TurnTaken)
         assert told(lab) == [number] * len(HALF) + [0] * (len(PEOPLE) - len(HALF))
-    refused(lab.take(4), "tells 'bank' 3 bits of one person in all: 3 are used", "0 are left", "max_bits_per_sample")
+    refused(
+        lab.take(4),
+        "tells 'bank' at most 3 bits about one person in all: 3 are used",
+        "0 are left",
+        "max_bits_per_sample",
+    )
     assert lab.take(4).kind == "sits-out"
     assert spent(lab)["privacy.max_bits_per_sample"] == (3, 3, 0)
 
@@ -167,7 +172,7 @@ def test_turns_that_tell_something_are_limited_in_one_run(tmp_path):
     lab.ready()
     for number in (1, 2):
         assert isinstance(lab.take(number), m.TurnTaken)
-    refused(lab.take(3), "in 2 turns of one run: 2 are used, 0 are left", "max_rounds")
+    refused(lab.take(3), "in at most 2 turns of one run: 2 are used, 0 are left", "max_rounds")
     assert isinstance(lab.take(2), m.TurnTaken)  # the answer that was given
     lab.ready("r2")
     assert isinstance(lab.take(1, "r2"), m.TurnTaken)
@@ -176,7 +181,7 @@ def test_turns_that_tell_something_are_limited_in_one_run(tmp_path):
 def test_a_run_on_fewer_people_is_refused_before_they_are_compared(tmp_path):
     lab = lab_with(tmp_path, min_samples=30)
     lab.open()
-    refused(lab.find(PEOPLE[:29], purpose="train"), "30 people or more", "min_samples")
+    refused(lab.find(PEOPLE[:29], purpose="train"), "at least 30 people", "min_samples")
     assert lab.find(PEOPLE[:30], purpose="train").all()
 
 
@@ -185,7 +190,7 @@ def test_a_class_of_fewer_people_is_refused_before_any_training(tmp_path, alone)
     lab = lab_with(tmp_path, min_samples=10)
     lab.open()
     lab.align(PEOPLE)
-    refused(lab.begin(codes=(np.arange(len(PEOPLE)) < alone).astype(int)), "10 people or more of each class")
+    refused(lab.begin(codes=(np.arange(len(PEOPLE)) < alone).astype(int)), "at least 10 people of each class")
     lab.open("r2")
     lab.align(PEOPLE, "r2")
     assert isinstance(lab.begin("r2", codes=(np.arange(len(PEOPLE)) < 10).astype(int)), m.Ready)
@@ -223,7 +228,7 @@ def test_a_person_is_predicted_so_often_and_no_more(tmp_path):
         lab.trained(2, run)
     assert isinstance(lab.vote(PEOPLE[:5], "r1"), m.Scores)
     assert isinstance(lab.vote(PEOPLE[:3], "r2"), m.Scores)
-    refused(lab.vote(PEOPLE[:5], "r3"), "2 predictions of one person", "3 of 5 people would pass", "max_predictions")
+    refused(lab.vote(PEOPLE[:5], "r3"), "2 predictions about one person", "3 of 5 people would pass", "max_predictions")
     assert isinstance(lab.vote(PEOPLE[3:10], "r3"), m.Scores)
 
 

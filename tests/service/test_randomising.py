@@ -179,7 +179,7 @@ def test_epsilon_ends_where_the_owner_says(tmp_path):
     lab.ready()
     for number in (1, 2):
         assert isinstance(lab.take(number), m.TurnTaken)
-    refused(lab.take(3), "2.5 epsilon of one person in all: 2 are used", "0.5 are left, 1 more", "max_epsilon")
+    refused(lab.take(3), "2.5 epsilon about one person in all: 2 are used", "0.5 are left, 1 more", "max_epsilon")
     lab.open("r2")
     lab.align(PEOPLE, "r2")
     refused(lab.begin("r2"), "60 of 60 people would pass the limit")

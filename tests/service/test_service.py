@@ -136,14 +136,14 @@ def test_another_version_gets_a_problem_that_names_both(lab, tmp_path):
         tmp_path,
         bytes(request),
         "version",
-        f"version 9 of the protocol, this release version {m.VERSION}",
+        f"version 9 of the protocol; this release uses version {m.VERSION}",
     )
 
 
 def test_a_message_above_the_limits_gets_a_problem(lab, tmp_path):
     service = AgentService(replace(lab.holdings, home=tmp_path), Limits(body=1_000, values=100))
     request = m.Align(run=RUN, purpose="train", step=1, data=bytes(1_000))
-    refuses(service, tmp_path, request, "malformed", "at most 1000 are taken")
+    refuses(service, tmp_path, request, "malformed", "at most 1000 are accepted")
 
 
 def test_replies_sent_as_requests_get_a_problem(lab, tmp_path):
@@ -220,7 +220,7 @@ def test_a_turn_that_is_over_cannot_be_taken_again_with_other_news(lab, tmp_path
     service = lab.service(tmp_path, stage)
     old, last = lab.request(m.TakeTurn, 2), lab.request(m.TakeTurn, 3)
     assert ask(service, changed(old, news=last.news)) == decode(lab.replies[lab.stage(m.TakeTurn, 2)])
-    refuses(service, tmp_path, changed(old, turn=old.turn - 1, since=last.since), "out-of-order", "cannot be")
+    refuses(service, tmp_path, changed(old, turn=old.turn - 1, since=last.since), "out-of-order", "is not possible")
     goes_on(lab, service, stage)
 
 
@@ -245,7 +245,7 @@ def test_a_task_cannot_be_exchanged_for_another(lab, tmp_path):
 def test_a_run_cannot_be_opened_again_for_another_purpose(lab, tmp_path):
     service = lab.service(tmp_path, 1)
     for other in ({"initiator": "shop"}, {"purpose": "advertising"}, {"alignment": "psi"}, {"overlap": "intersection"}):
-        refuses(service, tmp_path, changed(lab.request(m.Open), **other), "out-of-order", "with other facts")
+        refuses(service, tmp_path, changed(lab.request(m.Open), **other), "out-of-order", "with other settings")
     goes_on(lab, service, 1)
 
 
@@ -485,7 +485,7 @@ def test_more_samples_than_the_owner_allows_are_refused(lab, tmp_path):
     stage, n = lab.stage(m.Begin), n_samples(lab)
     lab.service(tmp_path / "few", stage)
     service = lab.service(tmp_path / "few", **owner(max_samples=n - 1))
-    words = f"allows {n - 1} samples at once; {n} are asked for"
+    words = f"allows at most {n - 1} samples at once; {n} are asked for"
     refuses(service, tmp_path / "few", lab.requests[stage], "refused", words)
     goes_on(lab, lab.service(tmp_path / "enough", stage, **owner(max_samples=n)), stage)
 

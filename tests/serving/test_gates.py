@@ -69,7 +69,7 @@ def test_what_is_no_token_is_refused(tmp_path, content):
     file = tmp_path / "token"
     file.write_text(content)
     file.chmod(0o600)
-    with pytest.raises(SettingsError, match="holds no token"):
+    with pytest.raises(SettingsError, match="holds no valid token"):
         kept_token(file)
 
 

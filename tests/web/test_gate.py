@@ -72,7 +72,7 @@ def test_only_loopback_is_listened_to(port):
 def test_a_port_that_is_taken_is_named():
     with listening() as taken:
         taken.listen()
-        with pytest.raises(SettingsError, match=f"Port {port_of(taken)} of 127.0.0.1 cannot be had"):
+        with pytest.raises(SettingsError, match=f"Cannot listen at port {port_of(taken)} of 127.0.0.1"):
             listening(port_of(taken))
 
 

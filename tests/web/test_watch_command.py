@@ -88,7 +88,7 @@ def test_a_port_that_is_taken_and_a_file_that_is_none_are_named(tmp_path):
     from assistlearn.web.running import listening, port_of
 
     with listening() as taken:
-        assistlearn("watch", tmp_path / "run", "--port", port_of(taken)).failed(2, f"Port {port_of(taken)}", "another")
+        assistlearn("watch", tmp_path / "run", "--port", port_of(taken)).failed(2, f"port {port_of(taken)}", "another")
     assistlearn("watch", tmp_path / "lab.toml").failed(2, "lab.toml")
 
 

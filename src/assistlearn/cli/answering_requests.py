@@ -18,7 +18,7 @@ from assistlearn.errors import SettingsError
 if TYPE_CHECKING:
     from assistlearn.protocol.decision import Decision
 
-Number = Annotated[str, typer.Argument(metavar="REQUEST", help="The request's number, or its first letters.")]
+Number = Annotated[str, typer.Argument(metavar="REQUEST", help="The request's number, or its first characters.")]
 By = Annotated[
     str | None,
     typer.Option("--by", metavar="NAME", help="Who decides, for the ledger.", show_default="the user of this machine"),

@@ -44,7 +44,7 @@ def passphrase(file: Path | None, new: bool = False) -> str:
         raise SettingsError(
             f"The authority's passphrase cannot be asked for here. Use --passphrase-file or {VARIABLE}."
         )
-    words = "Passphrase of the authority's key, at least 12 letters" if new else "Passphrase of the authority's key"
+    words = "Passphrase of the authority's key, at least 12 characters" if new else "Passphrase of the authority's key"
     return str(typer.prompt(words, hide_input=True, confirmation_prompt=new, err=True))
 
 

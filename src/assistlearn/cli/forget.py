@@ -32,9 +32,12 @@ def forget(
         for name, count in removed.items():
             say(f"{plain(name)}: {counted(count, 'model')} removed")
         for name, why in absent.items():
-            say(f"[yellow]{plain(name)} has not forgotten it:[/] {plain(why)}")
+            say(f"[yellow]{plain(name)} still has the run:[/] {plain(why)}")
         for other in others:
-            say(f"[yellow]Models of it live on in run {plain(other)}, which went on from it.[/] Forget that run, too.")
+            say(
+                f"[yellow]Run {plain(other)}, which went on from this run, still has some of its models.[/] Forget "
+                "that run, too."
+            )
     if absent:
         raise typer.Exit(3)
 

@@ -28,7 +28,8 @@ def ids_in(file: Path, folder: RunFolder) -> pl.Series:
         if name not in there:
             raise TableError(
                 f"{file} has no column {name!r}, which holds the ids at {settings.initiator!r}. Its columns are "
-                f"{', '.join(map(repr, there))}. Name one of them so, in the first line of the file."
+                f"{', '.join(map(repr, there))}. Rename the column with the ids to {name!r}, in the first line of the "
+                "file."
             )
     frame = source.read(names, names)
     ids = frame[names[0]] if len(names) == 1 else join_ids([frame[name] for name in names], str(file))

@@ -24,9 +24,7 @@ GUESSED = (
     "two values it is. In brackets the same guess without what was released; ± is the standard error over three tries. "
     "Rank is the rank correlation with the numbers, at the largest share. Shares of fewer than ten people are left out."
 )
-NO_EPSILON = (
-    "No epsilon bounds what answers say about a helper's columns: they are not randomised. Try --attack, there."
-)
+NO_EPSILON = "No epsilon limits what the answers reveal about a helper's columns: the answers are not randomised."
 CLEAR = "Helpers were told the true labels, as numbers."
 BETTER = (
     "This attack used only the labels, as they were told, and what was released. An attacker with columns of its own "
@@ -44,16 +42,16 @@ def show_run(facts: dict[str, Any]) -> None:
     say_table(view)
     say(KINDS)
     say(LABELS)
-    say("A helper can compare this with what its columns hold: assistlearn privacy FILE, there.")
+    say("A helper can compare this with what its columns hold. It then types: assistlearn privacy FILE")
     if facts["epsilon"] is None:
         say(CLEAR)
     else:
         say(
-            f"Helpers were told labels that chance has changed: epsilon [bold]{facts['epsilon']:g}[/]. Since "
-            f"the first run of this kind, all runs together gave away epsilon {facts['epsilon_spent']:g} about any one "
-            "person's label, at the most."
+            f"Helpers were told randomised labels: epsilon [bold]{facts['epsilon']:g}[/]. Since the first run of this "
+            f"kind, all runs together have given away at most epsilon {facts['epsilon_spent']:g} about one person's "
+            "label."
         )
-    say(NO_EPSILON)
+    say(f"{NO_EPSILON} A helper can try what an attacker would learn: assistlearn privacy FILE --attack")
 
 
 def show_helper(facts: dict[str, Any], pictures: Sequence[Path] = ()) -> None:
@@ -62,7 +60,7 @@ def show_helper(facts: dict[str, Any], pictures: Sequence[Path] = ()) -> None:
     columns = counted(len(facts["columns"]), "column")
     say(
         f"[bold]{plain(facts['agent'])}[/]: {columns} in {facts['rows']:,} rows hold at most {total:.1f} bits about a "
-        "sample: the sum of their entropies, numbers of many values in 32 bins of equal counts."
+        "sample. This is the sum of their entropies; numbers with many values are put into 32 bins of equal counts."
     )
     if facts["runs"]:
         view = _released("run", "initiator")
@@ -73,10 +71,10 @@ def show_helper(facts: dict[str, Any], pictures: Sequence[Path] = ()) -> None:
         say(KINDS)
         for run in facts["runs"]:
             if run["epsilon"] is not None:
-                say(f"In run {plain(run['run'])} chance had changed the labels that came: epsilon {run['epsilon']:g}.")
+                say(f"In run {plain(run['run'])} the labels that came were randomised: epsilon {run['epsilon']:g}.")
         _show_told(facts["told"])
     else:
-        say("It has helped in no run that it remembers.")
+        say("It remembers no run in which it helped.")
     for run, bits in facts["forgotten"].items():
         say(f"Run {plain(run)} is forgotten here. Its answers were {bits:,} bits, about all samples together.")
     _show_limits(facts["limits"])
@@ -104,19 +102,22 @@ def _show_told(told: list[dict[str, Any]]) -> None:
     """Print how much was told about one person, and the epsilon that bounds what it reveals, if there is one."""
     for one in told:
         say(
-            f"Counted person by person, since the file has a table {plain('[privacy]')}: {plain(one['initiator'])} was "
-            f"told {one['bits']:,.0f} bits of the person most was told of, {one['mean_bits']:,.1f} on average."
+            f"Counted person by person, because the file has a table {plain('[privacy]')}: {plain(one['initiator'])} "
+            f"was told at most {one['bits']:,.0f} bits about one person, and {one['mean_bits']:,.1f} bits on average."
         )
         if one["epsilon"]:
             delta = "" if one["epsilon_at_delta"] is None else f" ({one['epsilon_at_delta']:.2f} at a delta of 1e-6)"
-            say(f"Randomised answers to it sum up to epsilon [bold]{one['epsilon']:g}[/] about one person{delta}.")
+            say(f"Randomised answers to it add up to epsilon [bold]{one['epsilon']:g}[/] about one person{delta}.")
     if not any(one["epsilon"] for one in told):
-        say(NO_EPSILON.replace("Try --attack, there.", "Try --attack."))
+        say(f"{NO_EPSILON} Add --attack to see what an attacker would learn.")
 
 
 def _show_limits(limits: list[dict[str, Any]]) -> None:
     if not limits:
-        say(f"No limits are set: the tables {plain('[allow]')} and {plain('[privacy]')} of the agent's file have them.")
+        say(
+            f"No limits are set. They can be set in the tables {plain('[allow]')} and {plain('[privacy]')} of the "
+            "agent file."
+        )
         return
     view = Table("initiator", "limit", "counts", title="What remains of the limits", title_justify="left")
     for title in ("spent", "allowed", "left"):
@@ -139,7 +140,7 @@ def _listed(value: Any) -> str:
 
 def _show_attack(attack: dict[str, Any]) -> None:
     shares = sorted({found["share"] for column in attack["columns"] for found in column["inferred"]})
-    title = f"How well {attack['initiator']} could guess a column: AUC, 0.5 is blind, 1 is certain"
+    title = f"How well {attack['initiator']} could guess a column: AUC, 0.5 is chance, 1 is certain"
     view = Table("column", title=plain(title), title_justify="left")
     for share in shares:
         view.add_column(f"{share:.0%} known", justify="right")
@@ -151,7 +152,7 @@ def _show_attack(attack: dict[str, Any]) -> None:
     say_table(view)
     votes = ", with votes as if these people had been asked for" if attack["with_votes"] else ""
     runs = ", ".join(map(plain, attack["runs"]))
-    say(f"From the labels and what was released of {attack['people']:,} people in: {runs}{votes}.")
+    say(f"From the labels and what was released about {attack['people']:,} people in: {runs}{votes}.")
     say(GUESSED)
     for run in attack["left_out"]:
         say(f"[yellow]Run {plain(run)} is left out:[/] the table has changed since.")

@@ -136,7 +136,7 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except OSError as error:
-        return _complain(error, f"The machine refuses: {error}", WRONG, as_json)
+        return _complain(error, f"The operating system reports an error: {error}", WRONG, as_json)
     except Exception as error:
         if hasattr(error, "format_message"):  # an error of typer: releases of typer differ, but all have this method
             return _complain(_with_usage(error), error.format_message(), WRONG, as_json)
@@ -178,7 +178,10 @@ def _remedies(error: BaseException) -> Iterator[str]:
     if isinstance(error, LedgerError):
         yield LEDGER_REMEDY
     elif isinstance(error, OSError) and not isinstance(error, AssistLearnError) and error.errno in OF_A_DISK:
-        yield "Make room on the disk, or correct the rights of the folder. Files that were written before are whole."
+        yield (
+            "Make room on the disk, or correct the permissions of the folder. Files that were written before are "
+            "complete."
+        )
 
 
 def _with_usage(error: Any) -> Exception:

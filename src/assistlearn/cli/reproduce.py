@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from assistlearn.experiments.figures import FigureSettings
     from assistlearn.experiments.results import FigureResult
 
-COLOURS = {"holds": "green", "holds in part": "yellow", "does not hold": "red", "cannot be told": "yellow"}
+COLOURS = {"holds": "green", "holds in part": "yellow", "does not hold": "red", "cannot be judged": "yellow"}
 
 
 def reproduce(

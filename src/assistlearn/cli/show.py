@@ -161,7 +161,7 @@ def _show_combination(folder: RunFolder, result: dict[str, Any]) -> None:
     what = combination_in_words(learned["kind"], folder.settings().label_only)
     say(f"How the votes are combined: [bold]{what}[/]. Loss on unseen samples: {losses}.")
     if learned["skipped"]:
-        say(f"Trees were not tried: {plain(learned['skipped'])}.")
+        say(f"Trees were not tried: {plain(learned['skipped'].removesuffix('.'))}.")
     view = Table("round", title="What each round gained on unseen samples, and what it cost", title_justify="left")
     for title in ("loss so far", "standard error", "bits per sample"):
         view.add_column(title, justify="right")

@@ -11,8 +11,9 @@ def told_in_words(told: dict[str, Any]) -> str:
     """Return the sentence for the values of a :class:`~assistlearn.service.privacy.standing.ToldStanding`.
 
     >>> told = {"initiator": "clinic", "people": 9, "bits": 18.0, "predictions": 1}
-    >>> told_in_words(told | {"epsilon": 12.0, "epsilon_at_delta": 11.9})
-    'Told clinic of 9 people, of any one at the most: 18 bits, 1 prediction, epsilon 12.0 in all (11.9 at delta 1e-6).'
+    >>> print(told_in_words(told | {"epsilon": 12.0, "epsilon_at_delta": 11.9}))  # doctest: +NORMALIZE_WHITESPACE
+    clinic was told about 9 people; about one person at most: 18 bits, 1 prediction,
+    epsilon 12.0 in all (11.9 at delta 1e-6).
     """
     from assistlearn.service.privacy.accountant import DELTA, MISSING
 
@@ -22,4 +23,4 @@ def told_in_words(told: dict[str, Any]) -> str:
         at_delta = f"{near:.1f} at delta {DELTA:.0e}".replace("e-0", "e-") if near is not None else plain(MISSING)
         parts.append(f"epsilon {told['epsilon']:.1f} in all ({at_delta})")
     people = "1 person" if told["people"] == 1 else f"{told['people']:,} people"
-    return f"Told {plain(told['initiator'])} of {people}, of any one at the most: {', '.join(parts)}."
+    return f"{plain(told['initiator'])} was told about {people}; about one person at most: {', '.join(parts)}."

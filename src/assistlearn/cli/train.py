@@ -114,13 +114,15 @@ def train(
     if earlier is None:
         _refuse_alone(onward)
     if withdraw and (resume is not None or wait is not None):
-        raise SettingsError("--withdraw goes with a task's file alone: what is withdrawn is what that asks for.")
+        raise SettingsError("--withdraw needs a task file, and cannot be given with --resume or --wait.")
     if (bool(files) or earlier is not None) == (resume is not None):
-        raise SettingsError("Name a task's file to start a run, or --resume FOLDER to go on with one; not both.")
+        raise SettingsError(
+            "Name a task file to start a run, or give --resume FOLDER to go on with an interrupted run; not both."
+        )
     make: Callable[[], RunFolder]
     if resume is not None:
         if out is not None or run is not None:
-            raise SettingsError("--out and --run cannot be given with --resume: a run goes on as it was begun.")
+            raise SettingsError("--out and --run cannot be given with --resume: the run keeps its folder and its name.")
         check_command(RunFolder(resume), "train")
         make = partial(RunFolder, resume)
     elif earlier is not None:
@@ -142,8 +144,8 @@ def _refuse_alone(onward: Onward) -> None:
     given += [flag for flag, wanted in flags.items() if wanted]
     if given:
         raise SettingsError(
-            f"{given[0]} is for a run that goes on from an earlier one (--from RUN). Settings of other runs stand in "
-            "the task's file; a run that is resumed goes on as it was begun."
+            f"{given[0]} can only be given with --from RUN. The settings of a new run are in its task file. A resumed "
+            "run keeps its settings."
         )
 
 
@@ -153,7 +155,9 @@ def new_run(files: list[Path], run: str | None, out: Path | None) -> RunFolder:
     from assistlearn.reach.flare.task_file import load_task
 
     if len(files) > 1:
-        raise SettingsError(f"{files[1]}: one task's file is enough. (For agents on this machine: simulate.)")
+        raise SettingsError(
+            f"{files[1]}: give only one task file. (For agents on this machine, use: assistlearn simulate)"
+        )
     [file] = files
     name = run or load_task(file).run or new_name("run")
     return create_run(out or Path("runs") / name, name, file)

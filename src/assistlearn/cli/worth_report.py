@@ -58,7 +58,7 @@ def show_worth(found: Worth) -> None:
 
 def _helpers(found: Worth) -> Table:
     view = Table("helper", title="Each helper alone with the initiator", title_justify="left")
-    for title in ("worth it", "gain", "from", "to", "holds with", "exchanged"):
+    for title in ("worth it", "gain", "from", "to", "confidence", "exchanged"):
         view.add_column(title, justify="right")
     for name, gain in found.helpers.items():
         exchanged = "-" if found.n_bytes is None else size(found.n_bytes[name])

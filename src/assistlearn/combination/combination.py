@@ -126,11 +126,15 @@ class Combination:
             raise SettingsError("There are no scores of any agent to combine.")
         unknown = [agent for agent in scores if agent not in self.agents]
         if unknown:
-            raise SettingsError(f"This combination does not know {', '.join(unknown)}, only {', '.join(self.agents)}.")
+            raise SettingsError(
+                f"This combination does not know {', '.join(unknown)}; it knows only {', '.join(self.agents)}."
+            )
         n = len(next(iter(scores.values())))
         for agent, said in scores.items():
             if said.shape != (n, self.n_classes):
-                raise SettingsError(f"The scores of agent {agent!r} are {said.shape}, and not {(n, self.n_classes)}.")
+                raise SettingsError(
+                    f"The scores of agent {agent!r} have the shape {said.shape}, not {(n, self.n_classes)}."
+                )
         return n
 
     def _own(self, own: Floats | None, n: int) -> Floats:
@@ -141,6 +145,6 @@ class Combination:
         due = (n, trees.n_own)
         own = np.empty(due) if own is None and trees.n_own == 0 else own
         if own is None or own.shape != due:
-            found = "there are none" if own is None else f"they are {own.shape}"
-            raise SettingsError(f"The initiator's own columns must be {due}, as in training; {found}.")
+            found = "there are none" if own is None else f"they have {own.shape}"
+            raise SettingsError(f"The initiator's own columns must have the shape {due}, as in training; {found}.")
         return np.asarray(own, dtype=np.float64)

@@ -87,7 +87,9 @@ def evidence(
     n, n_classes = scores[initiator].shape
     for agent, said in scores.items():
         if said.shape != (n, n_classes):
-            raise SettingsError(f"The scores of agent {agent!r} are {said.shape}, the initiator's {(n, n_classes)}.")
+            raise SettingsError(
+                f"The scores of agent {agent!r} have the shape {said.shape}, those of the initiator {(n, n_classes)}."
+            )
         if not np.isfinite(said).all():
             raise SettingsError(f"Agent {agent!r} has a score that is not finite.")
     if codes.shape != (n,) or n == 0 or codes.min() < 0 or codes.max() >= n_classes:
@@ -98,7 +100,7 @@ def evidence(
     own = np.empty((n, 0)) if own is None else np.asarray(own, dtype=np.float64)
     if own.ndim != 2 or len(own) != n:
         raise SettingsError(
-            f"The initiator's own columns are {own.shape}; they must have {n} rows, one for each sample."
+            f"The initiator's own columns have the shape {own.shape}; they must have {n} rows, one for each sample."
         )
     stacked = np.stack([np.asarray(said, dtype=np.float64) for said in scores.values()])
     return Evidence(tuple(scores), initiator, stacked, codes, weights / weights.sum(), own)

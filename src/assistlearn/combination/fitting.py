@@ -59,7 +59,7 @@ def fit(
         nothing is fitted for samples that some agents do not hold.
     """
     if kind not in KINDS:
-        raise SettingsError(f"A combination is one of {', '.join(KINDS)}, and not {kind!r}.")
+        raise SettingsError(f"A combination must be one of {', '.join(KINDS)}, not {kind!r}.")
     told = evidence(scores, codes, initiator, weights, own)
     chosen_on = part_to_choose_on(len(codes), seed)
     choosing = Choosing(told, chosen_on, folds_of(told.codes[chosen_on], seed), seed, quick)
@@ -90,7 +90,7 @@ def _ways(kind: str, choosing: Choosing) -> tuple[dict[str, Made], str]:
     if kind != "sum":
         penalty, tried = choose_penalty(part, choosing.folds)
         made["linear"] = tried, lambda: linear(known, part, penalty, choosing.seed, choosing.quick)
-        skipped = "it had to be quick" if choosing.quick else why_not_boosted(known)
+        skipped = "trees take too long for a quick fit" if choosing.quick else why_not_boosted(known)
         if not skipped:
             n_iterations, better = choose_iterations(part, choosing.folds, tried)
             made["boosted"] = better, lambda: boosted(known, part, n_iterations, penalty, choosing.seed)

@@ -103,7 +103,7 @@ def from_bytes(data: bytes, source: str = "The combination") -> Combination:
     """
     content = data[N_DIGEST:]
     if len(data) <= N_DIGEST or hashlib.sha256(content).digest() != data[:N_DIGEST]:
-        raise UntrustedFileError(f"{source} is damaged or was changed: its digest is another one. Train again.")
+        raise UntrustedFileError(f"{source} was changed or damaged: its digest does not match. Train again.")
     try:
         kept = msgspec.msgpack.decode(content, type=KeptCombination)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -132,11 +132,14 @@ def _check_facts(kept: KeptCombination, source: str) -> None:
     if kept.format not in (FORMAT, FORMAT_WITHOUT_OWN_TREES):
         raise UntrustedFileError(f"{source} is of format {kept.format}; this release reads formats 1 to {FORMAT}.")
     if (kept.own_trees is None) != (kept.format == FORMAT_WITHOUT_OWN_TREES):
-        raise UntrustedFileError(f"{source} is of format {kept.format}, and only format {FORMAT} has own trees.")
+        raise UntrustedFileError(
+            f"{source} is of format {kept.format}; trees over the initiator's own columns belong to format {FORMAT}, "
+            "and to no other."
+        )
     if kept.n_classes < 2:
-        raise UntrustedFileError(f"{source} is for {kept.n_classes} classes; there must be two at the least.")
+        raise UntrustedFileError(f"{source} is for {kept.n_classes} classes; there must be at least two.")
     if len({*kept.agents}) != len(kept.agents) or kept.initiator not in kept.agents:
-        raise UntrustedFileError(f"{source} names an agent twice, or an initiator that is none of its agents.")
+        raise UntrustedFileError(f"{source} names an agent twice, or an initiator that is not one of its agents.")
     if not np.isfinite([kept.loss, kept.error, *kept.losses.values()]).all():
         raise UntrustedFileError(f"{source} has a loss that is not finite.")
 
@@ -146,17 +149,22 @@ def _check_models(kept: KeptCombination, source: str) -> None:
     trees = kept.trees_otherwise
     for each in (kept.model, *kept.absences, kept.otherwise, *([] if trees is None else [trees])):
         if len({*each.agents}) != len(each.agents) or not {*each.agents} <= {*kept.agents}:
-            raise UntrustedFileError(f"{source} listens to an agent twice, or to one that is none of its agents.")
+            raise UntrustedFileError(f"{source} uses an agent twice, or one that is not one of its agents.")
     if not {*kept.model.agents} <= {*kept.otherwise.agents}:
         raise UntrustedFileError(f"{source} has no model for samples that some of its agents do not hold.")
     if isinstance(kept.model, KeptLinear) and trees is None:
         return
     if kept.own_trees is not None:
-        raise UntrustedFileError(f"{source} has trees over all scores and own trees, too.")
+        raise UntrustedFileError(
+            f"{source} has trees over all scores, and also trees over the initiator's own columns; it may have only "
+            "one kind."
+        )
     if trees is None or isinstance(kept.model, KeptLinear):
         raise UntrustedFileError(f"{source} has trees for some samples only.")
     if (trees.agents, trees.n_own) != (kept.model.agents, kept.model.n_own):
-        raise UntrustedFileError(f"{source} has trees of other inputs for samples that some agents do not hold.")
+        raise UntrustedFileError(
+            f"{source} has, for samples that some agents do not hold, trees with other inputs than its other trees."
+        )
 
 
 def _kept_boosted(model: TreeCombination) -> KeptTrees:
@@ -184,7 +192,7 @@ def _linear(kept: KeptLinear, whole: KeptCombination, source: str) -> Linear:
 def _numbers(data: bytes, shape: tuple[int, ...], source: str) -> Floats:
     expected = int(np.prod(shape, dtype=object)) * np.dtype(NUMBER).itemsize
     if len(data) != expected:
-        raise UntrustedFileError(f"{source} has {len(data)} bytes where {expected} are due ({shape} numbers).")
+        raise UntrustedFileError(f"{source} has {len(data)} bytes instead of {expected} ({shape} numbers).")
     out: Floats = np.frombuffer(data, dtype=NUMBER).reshape(shape).astype(np.float64)
     if not np.isfinite(out).all():
         raise UntrustedFileError(f"{source} has a number that is not finite.")
@@ -194,7 +202,7 @@ def _numbers(data: bytes, shape: tuple[int, ...], source: str) -> Floats:
 def _boosted(kept: KeptTrees, whole: KeptCombination, source: str) -> TreeCombination:
     trees = loads_trusted(kept.trees, source)
     if type(trees) is not HistGradientBoostingClassifier:
-        raise UntrustedFileError(f"{source} holds a {type(trees).__name__} where boosted trees are due.")
+        raise UntrustedFileError(f"{source} contains a {type(trees).__name__} instead of boosted trees.")
     n_outputs = whole.n_classes if whole.n_classes > 2 else 1
     n_inputs = len(kept.agents) * n_outputs + kept.n_own
     _check_trees(vars(trees), n_inputs, whole.n_classes, source)
@@ -207,17 +215,19 @@ def _own_trees(kept: KeptOwnTrees, whole: KeptCombination, source: str) -> OwnTr
     n_inputs = (whole.n_classes if whole.n_classes > 2 else 1) + kept.n_own
     for tree in trees:
         if getattr(tree, "n_features_in_", None) != n_inputs:
-            raise UntrustedFileError(f"{source}: an own tree does not have {n_inputs} inputs.")
+            raise UntrustedFileError(
+                f"{source}: a tree over the initiator's own columns does not have {n_inputs} inputs."
+            )
     return OwnTrees(whole.n_classes, kept.n_own, trees)
 
 
 def _check_trees(facts: Mapping[str, Any], n_inputs: int, n_classes: int, source: str) -> None:
     """Refuse trees of other inputs or classes than the combination's, or with leaves that are not finite."""
     if facts.get("n_features_in_") != n_inputs:
-        raise UntrustedFileError(f"{source}: its trees have {facts.get('n_features_in_')} inputs, and not {n_inputs}.")
+        raise UntrustedFileError(f"{source}: its trees have {facts.get('n_features_in_')} inputs, not {n_inputs}.")
     classes: Any = facts.get("classes_")
     if not _are_codes(classes, n_classes):
-        raise UntrustedFileError(f"{source}: its trees tell other classes than 0 to {n_classes - 1}.")
+        raise UntrustedFileError(f"{source}: its trees predict other classes than 0 to {n_classes - 1}.")
     n_grown = len(classes) if len(classes) > 2 else 1
     rows: Any = facts.get("_predictors")
     baseline = facts.get("_baseline_prediction")

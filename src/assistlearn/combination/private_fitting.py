@@ -80,4 +80,4 @@ def _offset_alone(choosing: Choosing) -> dict[str, Made]:
 
 def _why_no_trees(choosing: Choosing, seen: Evidence) -> str:
     """Return why trees over the evidence that they would see are not tried; an empty text where they are."""
-    return "it had to be quick" if choosing.quick else why_not_boosted(seen)
+    return "trees take too long for a quick fit" if choosing.quick else why_not_boosted(seen)

@@ -76,24 +76,25 @@ def why_not_boosted(evidence: Evidence) -> str:
     n, n_classes = len(evidence.codes), evidence.n_classes
     if n_classes > MOST_CLASSES:
         return (
-            f"{n_classes} classes would need as many trees in every iteration; boosting is tried up to {MOST_CLASSES}."
+            f"with {n_classes} classes every iteration would need as many trees; boosting is only tried with up to "
+            f"{MOST_CLASSES}"
         )
     if n * n_classes > MOST_TREE_SAMPLES:
         return (
-            f"{n:,} samples of {n_classes} classes would take too long to boost; it is tried up to "
-            f"{MOST_TREE_SAMPLES // n_classes:,} samples."
+            f"{n:,} samples of {n_classes} classes would take too long to boost; boosting is only tried with up to "
+            f"{MOST_TREE_SAMPLES // n_classes:,} samples"
         )
     n_inputs = evidence.own.shape[1] + len(evidence.agents) * (1 if n_classes == 2 else n_classes)
     if n_inputs * n_classes > MOST_INPUTS:
         return (
             f"{n_inputs:,} scores and columns, and {n_classes} classes, would take too long to boost; their product "
-            f"may be {MOST_INPUTS:,}."
+            f"may be {MOST_INPUTS:,} at most"
         )
     counts = np.sort(np.bincount(evidence.codes, minlength=n_classes))
     if n < LEAST_SAMPLES or counts[-2] < N_FOLDS:
         return (
-            f"There are {n} samples, {counts[-2]} of them of the second largest class; trees need "
-            f"{LEAST_SAMPLES}, and {N_FOLDS}."
+            f"there are {n} samples, {counts[-2]} of them in the second largest class; trees need at least "
+            f"{LEAST_SAMPLES} samples, and {N_FOLDS} in that class"
         )
     return ""
 

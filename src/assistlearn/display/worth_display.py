@@ -104,11 +104,11 @@ class WorthDisplay:
         if len(worth.helpers) > 1:
             for number, (name, gain) in enumerate(worth.helpers.items(), start=1):
                 _draw_end(ax, name, gain, worth, number)
-        ax.axhline(worth.terms.at_least, color=palette.VERMILION, ls="--", lw=1.6, label="asked for")
+        ax.axhline(worth.terms.at_least, color=palette.VERMILION, ls="--", lw=1.6, label="gain asked for")
         if worth.terms.at_least:
             ax.axhline(0.0, color=palette.GREY, lw=0.8)
         ax.set_xlabel("opened samples")
-        ax.set_ylabel(f"gain: {LOSS_WORDS[worth.terms.loss]} alone less assisted")
+        ax.set_ylabel(f"gain: {LOSS_WORDS[worth.terms.loss]} alone minus with help")
         ax.set_title(_title(worth), loc="left", fontsize="medium", fontweight="bold")
         ax.grid(visible=True, color="0.92", lw=0.8)
         ax.set_axisbelow(True)
@@ -119,7 +119,15 @@ class WorthDisplay:
 
 def _draw_path(ax: Axes, gain: Gain, name: str) -> None:
     n, mean, lower, upper = np.array(gain.path).reshape(-1, 4).T
-    ax.fill_between(n, lower, upper, color=palette.BLUE, alpha=0.15, lw=0, label=f"{1 - gain.alpha:.1%} at all times")
+    ax.fill_between(
+        n,
+        lower,
+        upper,
+        color=palette.BLUE,
+        alpha=0.15,
+        lw=0,
+        label=f"limits: {1 - gain.alpha:.1%} confidence at all times",
+    )
     for limit in (lower, upper):
         ax.plot(n, limit, color=palette.BLUE, lw=0.9)
     label = f"{_escaped(name)}, {gain.mean:+.3f}"

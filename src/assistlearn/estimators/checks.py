@@ -69,7 +69,7 @@ def _check_label_only(name: str, columns: Any, n_helpers: int) -> None:
             f"its columns {columns!r}. An initiator that has labels alone, and takes no turns, is ({name!r}, None, [])."
         )
     if n_helpers == 0:
-        raise SettingsError(f"Agent {name!r} has labels alone, and there is nobody to help it. Name a helper, too.")
+        raise SettingsError(f"Agent {name!r} has only labels, and there is nobody to help it. Add a helper.")
 
 
 def check_labels(y: Any, estimator_name: str) -> Any:
@@ -127,7 +127,9 @@ def class_factors(class_weight: Mapping[Any, float], classes: Any, labels: Any) 
     except (TypeError, ValueError) as error:
         raise SettingsError(f"class_weight={class_weight!r} cannot be used: {error}") from None
     if not ((factors >= 0.0) & np.isfinite(factors)).all() or not factors.any():
-        raise SettingsError(f"class_weight={class_weight!r} must have finite numbers from 0 on, and not 0 for all.")
+        raise SettingsError(
+            f"class_weight={class_weight!r} must have finite numbers of at least 0, and not all of them may be 0."
+        )
     return dict(enumerate(factors.tolist()))
 
 

@@ -456,7 +456,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         names = [names] if isinstance(names, str) else list(names)
         unknown = [name for name in names if name not in self.agents_]
         if unknown or not names:
-            raise SettingsError(f"A subset needs some of the agents {list(self.agents_)}, not {names}.")
+            raise SettingsError(f"A subset must name some of the agents {list(self.agents_)}, not {names}.")
         part = copy(self)
         part.agents_ = {name: agent for name, agent in self.agents_.items() if name in names}
         part.columns_ = {name: self.columns_[name] for name in part.agents_}

@@ -159,8 +159,8 @@ class _Finder:
     def _position_of_name(self, name: str) -> int:
         if self._names is None:
             raise ColumnsError(
-                f"Agent {self._agent!r}: column {name!r} is named, but the table has no column names. "
-                "Pass a data frame, or say positions."
+                f"Agent {self._agent!r}: column {name!r} is named, but the table has no column names. Pass a data "
+                "frame, or give the positions of the columns."
             )
         if name not in self._names:
             shown = [repr(known) for known in self._names[:20]]
@@ -170,7 +170,8 @@ class _Finder:
             )
         if self._names.count(name) > 1:
             raise ColumnsError(
-                f"Agent {self._agent!r}: {name!r} is the name of {self._names.count(name)} columns. Say positions."
+                f"Agent {self._agent!r}: {name!r} is the name of {self._names.count(name)} columns. Give their "
+                "positions instead."
             )
         return self._names.index(name)
 
@@ -183,7 +184,9 @@ class _Finder:
         try:
             return np.arange(self._n_columns, dtype=np.intp)[start : stop : columns.step]
         except (TypeError, ValueError) as error:
-            raise ColumnsError(f"Agent {self._agent!r}: its columns {columns!r} are no slice: {error}.") from None
+            raise ColumnsError(
+                f"Agent {self._agent!r}: its columns {columns!r} are not a valid slice: {error}."
+            ) from None
 
     def _mask(self, mask: list[bool]) -> Positions:
         if len(mask) != self._n_columns:

@@ -30,7 +30,7 @@ def _entry(name: str) -> str:
         With hold-out samples: stop after this many rounds without improvement.
     <BLANKLINE>
     >>> " ".join(_entry("combine").split()).partition(" None ")[2]
-    'stands for what goes with the method: auto with soft, else sum.'
+    "means the method's own default: auto with soft, else sum."
     """
     known = SETTINGS[name]
     [field] = [field for field in dataclasses.fields(Plan) if field.name == name]
@@ -45,7 +45,7 @@ def _entry(name: str) -> str:
 
 def _goes_with(words: str) -> str:
     """Return a sentence on what None means, if that depends on the method."""
-    return f"None stands for what goes with the method: {words}." if words else ""
+    return f"None means the method's own default: {words}." if words else ""
 
 
 def _type(name: str, annotation: Any) -> str:

@@ -93,7 +93,7 @@ def assistance_gain(
     )
     names = [name for name, _, _ in check_agents(clf.agents)]
     if len(names) < 2:
-        raise SettingsError(f"The only agent is {names[0]!r}: there is nobody to help it. Name a helper, too.")
+        raise SettingsError(f"The only agent is {names[0]!r}: there is nobody to help it. Add a helper.")
     y = check_labels(y, "assistance_gain")
     if len(y) != _num_samples(X):
         raise SettingsError(f"X has {_num_samples(X)} rows, but y has {len(y)} labels.")

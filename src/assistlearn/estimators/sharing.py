@@ -62,8 +62,8 @@ class SharesMixin(VotesMixin):
         initiator = check_agents(self.agents)[0][0]
         if initiator not in self.agents_:
             raise SettingsError(
-                f"Shares are parts of what the initiator {initiator!r} gains, but it is not among "
-                f"{list(self.agents_)}. Ask the whole model, or a subset with it."
+                f"Shares are parts of what the initiator {initiator!r} gains, but it is not one of the agents "
+                f"{list(self.agents_)}. Use the whole model, or a subset that includes it."
             )
         return list(self.agents_)
 
@@ -75,7 +75,7 @@ class SharesMixin(VotesMixin):
         unknown = labels[self.classes_[places] != labels]
         if len(unknown):
             raise SettingsError(
-                f"{len(unknown)} of the {n_samples} labels are none of the classes that were learned (first: "
+                f"{len(unknown)} of the {n_samples} labels are not among the classes that were learned (first: "
                 f"{unknown[0]!r}). Leave these samples out."
             )
         return places

@@ -80,7 +80,7 @@ class ConfidenceSequence:
 
     def __init__(self, alpha: float, low: float = 0.0, high: float = 1.0, side: Side = "both") -> None:
         if not 0.0 < alpha < 1.0:
-            raise SettingsError(f"alpha={alpha!r} must lie between 0 and 1. Use 0.05, say.")
+            raise SettingsError(f"alpha={alpha!r} must lie between 0 and 1, for example 0.05.")
         self._low, self._range = low, high - low
         self._side = side
         self._log_threshold = float(np.log((2.0 if side == "both" else 1.0) / alpha))

@@ -44,8 +44,9 @@ def mean_shares(runs: Iterable[GainShares]) -> GainShares:
     names = [tuple(share.helper for share in each.helpers) for each in found]
     if len(found) < 2 or len(set(names)) > 1 or len({each.n_samples for each in found}) > 1:
         raise SettingsError(
-            f"A mean over runs needs two or more with the same helpers and the same samples; got {len(found)} with "
-            f"the helpers {sorted(set(names))} and {sorted({each.n_samples for each in found})} samples."
+            "A mean over runs needs at least two runs with the same helpers and the same samples; here are "
+            f"{len(found)} with the helpers {sorted(set(names))} and {sorted({each.n_samples for each in found})} "
+            "samples."
         )
     helpers = tuple(_share(parts) for parts in zip(*(each.helpers for each in found), strict=True))
     loss, accuracy = _mean([each.loss for each in found]), _mean([each.accuracy for each in found])

@@ -54,8 +54,8 @@ def drawn(terms: Terms, labels: Codes, seed: int) -> tuple[NDArray[np.intp], NDA
     if len(lost):
         rare = int(np.count_nonzero(labels == lost[0]))
         raise SettingsError(
-            f"None of the {n_training} samples to train on has the label {lost[0]}; {rare} of all {len(labels)} have. "
-            "Train on more samples, with another seed, or leave labels out that are so rare."
+            f"None of the {n_training} samples to train on has the label {lost[0]}, but {rare} of all {len(labels)} "
+            "samples have it. Train on more samples, use another seed, or leave such rare labels out."
         )
     return training, pool
 

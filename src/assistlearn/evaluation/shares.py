@@ -210,7 +210,10 @@ def _weights(codes: Codes, weights: Floats | None) -> Floats:
     counts = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
     there = int((counts > 0.0).sum())
     if there < 2:
-        raise SettingsError(f"Shares are means over samples; {there} is too few for an error. Pass two or more.")
+        raise SettingsError(
+            "Shares need at least two samples with a positive weight, for their standard errors; there "
+            f"{'is' if there == 1 else 'are'} {there}."
+        )
     return counts
 
 

@@ -50,7 +50,7 @@ class Terms:
     >>> Terms(at_least=2.0)
     Traceback (most recent call last):
         ...
-    assistlearn.errors.SettingsError: at_least=2.0 must lie between -1 and 1, as a difference in 'zero-one' loss does.
+    assistlearn.errors.SettingsError: at_least=2.0 must lie between -1 and 1, like every difference in 'zero-one' loss.
     """
 
     at_least: float = 0.0
@@ -64,11 +64,11 @@ class Terms:
         most = greatest(self.loss)
         if not -most < self.at_least < most:
             raise SettingsError(
-                f"at_least={self.at_least!r} must lie between -{most:.3g} and {most:.3g}, as a difference in "
-                f"{self.loss!r} loss does."
+                f"at_least={self.at_least!r} must lie between -{most:.3g} and {most:.3g}, like every difference in "
+                f"{self.loss!r} loss."
             )
         if not 0.0 < self.alpha < 1.0:
-            raise SettingsError(f"alpha={self.alpha!r} must lie between 0 and 1. Use 0.05, say.")
+            raise SettingsError(f"alpha={self.alpha!r} must lie between 0 and 1, for example 0.05.")
         if not isinstance(self.block, Integral) or self.block < 1:
             raise SettingsError(f"block={self.block!r} must be a whole number of at least 1.")
         share = not isinstance(self.train_size, Integral)

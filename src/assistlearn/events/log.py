@@ -75,7 +75,9 @@ class EventLog:
         """Say once that the log cannot be written. The run goes on: the ledger is the record that must be whole."""
         if not self._complained:
             self._complained = True
-            self.tell(TroubleMet(f"What happens cannot be written to {self._path}: {error.strerror or error}."))
+            self.tell(
+                TroubleMet(f"The events of the run cannot be written to {self._path}: {error.strerror or error}.")
+            )
 
     def tell(self, event: Event) -> None:
         """Tell all listeners a fact, without writing it to the file."""
@@ -122,7 +124,9 @@ def recorded_on(line: bytes, where: str, strict: bool = True) -> Recorded:
     except (ValueError, TypeError, KeyError, msgspec.ValidationError) as error:
         if not strict:
             return Recorded(None, UnknownEvent("damaged"))
-        raise RunError(f"{where}: this is no fact of a run ({error}). The log was changed or damaged.") from None
+        raise RunError(
+            f"{where}: this line is not an event of a run ({error}). The log was changed or damaged."
+        ) from None
 
 
 def _write(path: Path, line: bytes) -> None:

@@ -25,7 +25,7 @@ class ClaimVerdict(StrEnum):
     HOLDS = "holds"
     IN_PART = "holds in part"
     NOT = "does not hold"
-    OPEN = "cannot be told"
+    OPEN = "cannot be judged"
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ COUNTED = {
     ClaimVerdict.HOLDS: "hold",
     ClaimVerdict.IN_PART: "hold in part",
     ClaimVerdict.NOT: "do not hold",
-    ClaimVerdict.OPEN: "cannot be told",
+    ClaimVerdict.OPEN: "cannot be judged",
 }
 WIDTH = 100
 """The width of a line of prose."""

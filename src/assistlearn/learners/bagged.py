@@ -67,12 +67,14 @@ class Bagged:
     def check_kept(self, source: str) -> None:
         """Refuse parts that no learner has made. The audit checks the models themselves, one by one."""
         if not isinstance(self.models, list) or not self.models or type(self.n_classes) is not int:
-            raise UntrustedFileError(f"{source}: a bagged model does not have a list of models.")
+            raise UntrustedFileError(f"{source}: a bagged model has no list of models, or no number of classes.")
         for model in self.models:
             if not isinstance(model, Model) or model.front is not None or model.n_classes != self.n_classes:
-                raise UntrustedFileError(f"{source}: a bagged model holds something that is no model of a turn.")
+                raise UntrustedFileError(
+                    f"{source}: a bagged model contains something that is not a model of one turn with its classes."
+                )
             if hasattr(model.estimator, "check_kept"):
-                raise UntrustedFileError(f"{source}: a bagged model holds another one.")
+                raise UntrustedFileError(f"{source}: a bagged model contains another model made of several.")
 
 
 def bag(learner: Fits, codes: Codes, turn: Private, n_models: int) -> tuple[list[Model], Said]:

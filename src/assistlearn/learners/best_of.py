@@ -61,7 +61,7 @@ class BestOf(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Floats | None = None) -> BestOf:
         """Choose a classifier, and fit it to all samples."""
         if not len(self.estimators):
-            raise SettingsError("There are no classifiers to take the best of: estimators is empty.")
+            raise SettingsError("estimators is empty: there are no classifiers to choose from.")
         self.classes_, codes = np.unique(y, return_inverse=True)
         codes = codes.astype(np.intp)
         weights = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -109,6 +109,8 @@ class BestOf(ClassifierMixin, BaseEstimator):
         known = vars(self)
         model, right, classes = known.get("_model"), known.get("_right"), known.get("classes_")
         if not isinstance(model, Model) or type(right) is not float or not 0.0 <= right <= 1.0 + 1e-9:
-            raise UntrustedFileError(f"{source}: the best of several learners holds no model of one of them.")
+            raise UntrustedFileError(
+                f"{source}: the best of several learners does not contain a model with its share of right answers."
+            )
         if not isinstance(classes, np.ndarray) or model.n_classes not in (None, len(classes)):
-            raise UntrustedFileError(f"{source}: the best of several learners has a model of other classes.")
+            raise UntrustedFileError(f"{source}: the best of several learners contains a model of other classes.")

@@ -77,14 +77,20 @@ class Boosted:
         """
         whole = isinstance(self.models, list) and isinstance(self.weights, list) and type(self.n_classes) is int
         if not whole or not self.models or len(self.models) != len(self.weights) or self.n_classes < 2:
-            raise UntrustedFileError(f"{source}: a boosted model does not have a weight for each of its models.")
+            raise UntrustedFileError(
+                f"{source}: a boosted model does not have one weight for each of its models, or at least two classes."
+            )
         for model, weight in zip(self.models, self.weights, strict=True):
             if not isinstance(model, Model) or model.front is not None or isinstance(model.estimator, Boosted):
-                raise UntrustedFileError(f"{source}: a boosted model holds something that is no model of a turn.")
+                raise UntrustedFileError(
+                    f"{source}: a boosted model contains something that is not a model of one turn."
+                )
             if model.n_classes not in (None, self.n_classes):
-                raise UntrustedFileError(f"{source}: a boosted model holds one of another number of classes.")
+                raise UntrustedFileError(f"{source}: a boosted model contains a model with another number of classes.")
             if type(weight) is not float or not 0.0 <= weight < np.inf:
-                raise UntrustedFileError(f"{source}: a boosted model has a weight of {weight!r}.")
+                raise UntrustedFileError(
+                    f"{source}: a boosted model has the weight {weight!r}, which is not a finite number of at least 0."
+                )
 
 
 def mean_probabilities(votes: Floats, weights: Sequence[float]) -> Floats:

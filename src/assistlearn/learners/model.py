@@ -68,6 +68,7 @@ def _probabilities(estimator: Any, answers: Any, n_classes: int) -> Floats:
     if out.min(initial=0.0) < -ROUNDING or np.abs(total - 1.0).max(initial=0.0) > ROUNDING:
         row = int(np.abs(total - 1.0).argmax())
         raise ValueError(
-            f"its probabilities are none: the least is {out.min():g}, and those of row {row} sum to {total[row]:g}."
+            f"its answers are not probabilities: the smallest is {out.min():g}, and those of row {row} sum to "
+            f"{total[row]:g}."
         )
     return out

@@ -39,14 +39,16 @@ def audit(model: Any, source: str) -> None:
         together = () if type(part) is BaggingClassifier else getattr(part, "estimators_", ())
         for inner in _flat(together):
             if hasattr(inner, "tree_") and getattr(inner, "n_features_in_", None) != n_columns:
-                raise UntrustedFileError(f"{source}: a forest of {n_columns} columns holds a tree of another number.")
+                raise UntrustedFileError(
+                    f"{source}: a forest of {n_columns} columns contains a tree with another number of columns."
+                )
         for predictor in _flat(getattr(part, "_predictors", ())):
             _check_predictor(predictor, n_columns, source)
 
 
 def _check_tree(tree: Any, n_columns: int | None, source: str) -> None:
     if tree.n_features != n_columns:
-        raise UntrustedFileError(f"{source}: a tree of {tree.n_features} columns belongs to a model of {n_columns}.")
+        raise UntrustedFileError(f"{source}: a tree has {tree.n_features} columns, but its model has {n_columns}.")
     inner = tree.children_left != -1
     _check_nodes(tree.children_left, tree.children_right, tree.feature, inner, n_columns, source)
 
@@ -77,7 +79,7 @@ def _check_nodes(
             raise UntrustedFileError(f"{source}: a tree has a node whose child does not come after it.")
     asked = column[inner].astype(np.int64)
     if n_columns is None or not ((asked >= 0) & (asked < n_columns)).all():
-        raise UntrustedFileError(f"{source}: a tree asks for a column that its model does not have.")
+        raise UntrustedFileError(f"{source}: a tree uses a column that its model does not have.")
 
 
 def _parts(model: Any) -> Iterator[Any]:

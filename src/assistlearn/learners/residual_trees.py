@@ -72,17 +72,21 @@ class ResidualTrees:
         It is called for residual trees that were read from a file (:mod:`assistlearn.learners.model_audit`).
         """
         if not isinstance(self.trees, list) or not self.trees or type(self.n_classes) is not int or self.n_classes < 2:
-            raise UntrustedFileError(f"{source}: residual trees are not a list of trees and a number of classes.")
+            raise UntrustedFileError(f"{source}: residual trees must have a list of trees, and at least two classes.")
         if type(self.loudness) is not float or not 0.0 < self.loudness < np.inf:
-            raise UntrustedFileError(f"{source}: residual trees have a loudness of {self.loudness!r}.")
+            raise UntrustedFileError(
+                f"{source}: residual trees have the loudness {self.loudness!r}, which is not a positive finite number."
+            )
         for tree in self.trees:
             if type(tree) is not DecisionTreeRegressor or not hasattr(tree, "tree_"):
-                raise UntrustedFileError(f"{source}: residual trees hold something that is no fitted regression tree.")
+                raise UntrustedFileError(
+                    f"{source}: residual trees contain something that is not a fitted regression tree."
+                )
             said = tree.tree_.value
             if said.shape[1:] != (self.n_classes, 1) or getattr(tree, "n_outputs_", None) != self.n_classes:
-                raise UntrustedFileError(f"{source}: a residual tree does not say one number for each class.")
+                raise UntrustedFileError(f"{source}: a residual tree does not give one number for each class.")
             if not np.isfinite(said).all():
-                raise UntrustedFileError(f"{source}: a residual tree says numbers that are not finite.")
+                raise UntrustedFileError(f"{source}: a residual tree gives numbers that are not finite.")
 
 
 def said_by(sums: Floats, loudness: float) -> Floats:

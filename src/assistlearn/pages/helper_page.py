@@ -89,7 +89,7 @@ def _left(view: HelperView) -> Section:
         gone = tuple(f"Run {name}: {bits:,} bits, about all samples together." for name, bits in view.forgotten.items())
         lists.append(PageList("Runs that are forgotten here, as the ledger has them", gone))
     told = tuple(
-        f"{each.initiator}: of {each.people:,} people; of any one at the most {each.bits:,g} bits, "
+        f"{each.initiator} was told about {each.people:,} people; about one person at most {each.bits:,g} bits, "
         f"{counted(each.predictions, 'prediction')}" + (f" and epsilon {each.epsilon:.1f}." if each.epsilon else ".")
         for each in view.told
     )
@@ -106,7 +106,7 @@ def _of_run(run: HelpedRun) -> Iterator[str]:
     for release in run.released:
         yield release_in_words(release)
     if run.epsilon is not None:
-        yield f"The labels that came had been changed by chance: epsilon {run.epsilon:g}."
+        yield f"The labels that came were randomised: epsilon {run.epsilon:g}."
 
 
 def _weights(view: HelperView) -> Section | None:

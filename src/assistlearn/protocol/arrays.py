@@ -59,7 +59,9 @@ def unpack_bits(bits: Bits, n: int) -> Bools:
             raise ProtocolError(f"The bits beyond the {n} booleans are not zero.")
         values = np.unpackbits(np.frombuffer(bits.data, np.uint8), count=n).astype(bool)
     if int(np.count_nonzero(values)) != bits.ones:
-        raise ProtocolError(f"The booleans hold {int(np.count_nonzero(values))} ones, not {bits.ones} as said.")
+        raise ProtocolError(
+            f"The booleans hold {int(np.count_nonzero(values))} ones, but the message says {bits.ones}."
+        )
     return values
 
 
@@ -88,7 +90,8 @@ def pack_codes(codes: NDArray[Any], n_classes: int) -> ClassCodes:
     """
     if n_classes > MAX_CLASSES:
         raise ProtocolError(
-            f"There are {n_classes} classes; class codes travel in two bytes, for {MAX_CLASSES:,} at most."
+            f"There are {n_classes} classes; class codes are sent in two bytes, which is enough for {MAX_CLASSES:,} "
+            "classes."
         )
     if 2 <= n_classes <= MAX_CODED_CLASSES and len(codes):
         writer = Writer(codes.astype(np.int32))
@@ -116,7 +119,7 @@ def unpack_codes(codes: ClassCodes, n: int, n_classes: int) -> NDArray[np.int64]
 
 def _coded_classes(codes: ClassCodes) -> NDArray[np.int64]:
     if not (2 <= codes.n_classes <= MAX_CODED_CLASSES and codes.n > 0):
-        raise ProtocolError(f"{codes.n} codes of {codes.n_classes} classes are never entropy-coded.")
+        raise ProtocolError(f"{codes.n} codes of {codes.n_classes} classes must be sent plain, not entropy-coded.")
     check_smaller(len(codes.data), codes.n, codes.n)
     reader = Reader(codes.data)
     values = _code_classes(reader, codes.n, codes.n_classes)
@@ -212,4 +215,4 @@ def check_number(what: str, said: int, expected: int) -> None:
 def check_smaller(n_bytes: int, n: int, most: int) -> None:
     """Refuse more entropy-coded bytes than the ``n`` values have in their plain form."""
     if n_bytes > most:
-        raise ProtocolError(f"{n_bytes} entropy-coded bytes came for {n} values; the plain form has {most}.")
+        raise ProtocolError(f"{n_bytes} entropy-coded bytes came for {n} values, but the plain form needs only {most}.")

@@ -87,7 +87,7 @@ def chain_from_checkpoint(ledger: Path) -> Chain:
         entry = entry_on(line, where)
         check_unchanged(entry, line, where)
         if (entry.number, entry.hash) != (checkpoint.number, checkpoint.hash):
-            raise LedgerError(f"{where} is another one.")
+            raise LedgerError(f"{where} is not the entry that the checkpoint names.")
     except LedgerError as error:
         logger.warning(
             "%s does not fit (%s): the ledger is verified from its start.", checkpoint_path(ledger).name, error

@@ -147,16 +147,18 @@ def _decoded(data: bytes, limits: Limits, versions: tuple[int, ...]) -> Message:
     if mark != MARK:
         raise ProtocolError("These bytes are not a message of assistlearn.")
     if version not in versions:
-        raise VersionError(f"The message speaks version {version} of the protocol, this release version {VERSION}.")
+        raise VersionError(f"The message uses version {version} of the protocol; this release uses version {VERSION}.")
     body = named_body_of(data) if version <= LAST_NAMED else memoryview(data)[HEADER_BYTES:]
     if len(body) > limits.body:
-        raise ProtocolError(f"The message has {len(body)} bytes; at most {limits.body} are taken.")
+        raise ProtocolError(f"The message has {len(body)} bytes; at most {limits.body} are accepted.")
     try:
         message = _speech.decoders[version].decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:  # the second: text that is not UTF-8
         raise ProtocolError(f"The message does not decode: {error}") from None
     if _count(message) > limits.values:
-        raise ProtocolError(f"The message claims {_count(message)} values; at most {limits.values} are taken.")
+        raise ProtocolError(
+            f"The message claims to have {_count(message)} values; at most {limits.values} are accepted."
+        )
     return message
 
 

@@ -67,7 +67,7 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         try:
             return msgspec.convert(facts, cls)
         except msgspec.ValidationError as error:
-            raise LedgerError(f"An entry of the ledger holds no decision of its owner ({error}).") from None
+            raise LedgerError(f"An entry of the ledger is not a valid decision of the owner ({error}).") from None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the decision as plain values."""

@@ -66,12 +66,15 @@ class KnownBefore:
         """Return what was said before; ``still`` says which samples of the earlier run the new one begins with."""
         if len(still) != len(then.aside) or int(np.count_nonzero(still)) > len(now.aside):
             raise ProtocolError(
-                f"The earlier run has {len(then.aside):,} samples and this one {len(now.aside):,}; {len(still):,} were "
-                f"told of, {int(np.count_nonzero(still)):,} of them as still there."
+                f"The earlier run has {len(then.aside):,} samples and this one {len(now.aside):,}; the message is "
+                f"about {len(still):,} earlier samples, and says that {int(np.count_nonzero(still)):,} of them are "
+                "still there."
             )
         places = places_before(still, ~then.aside, then.held, ~now.aside)
         if not np.array_equal(then.codes[places[places >= 0]], now.codes[places >= 0]):
-            raise ProtocolError("The labels of people who are said to be as they were differ from those of then.")
+            raise ProtocolError(
+                "Some people are said to have the same labels as in the earlier run, but their labels differ."
+            )
         return cls(then, now, places, places_before(still, then.aside, then.held, now.aside), method, n_classes)
 
     @property
@@ -140,7 +143,10 @@ def _alike(fresh: Any, before: Any) -> Any:
     if same and isinstance(fresh, SoftReward):
         same = (fresh.scale, fresh.bits, fresh.levels.shape[1:]) == (before.scale, before.bits, before.levels.shape[1:])
     if not same:
-        raise ProtocolError("What is said of new people has another form, or scale, than what was said of the others.")
+        raise ProtocolError(
+            "The answers about new people have another form, or another scale, than the earlier answers about the "
+            "others."
+        )
     return fresh
 
 

@@ -238,12 +238,15 @@ def _followed(path: Path) -> Chain:
         chain.follow(line, f"{path}, line {number}")
         if checkpoint is not None and checkpoint.number == number and checkpoint != Checkpoint.of(chain):
             raise LedgerError(
-                f"{checkpoint_path(path)} says something else of entry {number} than the ledger: it was changed. "
+                f"{checkpoint_path(path)} and the ledger differ about entry {number}: the checkpoint was changed. "
                 "Remove it; the next one is made from the ledger."
             )
     _check_head(path, chain)
     if checkpoint is not None and checkpoint.number > chain.number:
-        raise LedgerError(f"{checkpoint_path(path)} names entry {checkpoint.number}; the last is {chain.number}.")
+        raise LedgerError(
+            f"{checkpoint_path(path)} names entry {checkpoint.number}, but the last entry of the ledger is "
+            f"{chain.number}."
+        )
     return chain
 
 
@@ -275,7 +278,9 @@ def _check_head(path: Path, chain: Chain) -> int:
     head, last = _head(path), chain.number
     if not head.exists():
         if last:
-            raise LedgerError(f"{head} is missing: it cannot be told whether the last entries were removed.")
+            raise LedgerError(
+                f"{head} is missing. Without it, nobody knows whether the last entries of the ledger were removed."
+            )
         return 0
     text, _, stated = head.read_bytes().decode(errors="replace").strip().partition(" ")
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1

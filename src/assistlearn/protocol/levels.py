@@ -98,7 +98,7 @@ def unpack_levels(
 
 def _decoded(levels: Levels, n_scores: int, truth: Codes | None) -> NDArray[Any]:
     if levels.n < 1 or levels.bits > MOST_CODED_BITS:
-        raise ProtocolError(f"{levels.n} levels of {levels.bits} bits are never entropy-coded.")
+        raise ProtocolError(f"{levels.n} levels of {levels.bits} bits must be sent plain, not entropy-coded.")
     check_smaller(len(levels.data), levels.n, _plain_bytes(levels.n, levels.bits))
     most = largest_level(levels.bits)
     reader = Reader(levels.data)

@@ -7,7 +7,7 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Message   | Goes     | Field                     | What it is, and its size                                          |
 +===========+==========+===========================+===================================================================+
-| *all*     | both     | run                       | which run the message belongs to: up to 80 letters                |
+| *all*     | both     | run                       | which run the message belongs to: up to 80 characters             |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Open      | I to H   | initiator, purpose        | who asks and what for, in words: some bytes                       |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+

@@ -49,7 +49,7 @@ class LevelsOfVersion3(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
         counts = _counts(self.counts)
         check_number("counted levels", int(counts.sum()), self.n)
         if self.bits > 8 or self.n < 1:
-            raise ProtocolError(f"{self.n} levels of {self.bits} bits are never entropy-coded.")
+            raise ProtocolError(f"{self.n} levels of {self.bits} bits must be sent plain, not entropy-coded.")
         model = constriction.stream.model.Categorical(counts / counts.sum(), perfect=False)
         values = decoded(self.data, model, self.n, self.n * self.bits // 8)
         return plain_levels((values - 128).astype(DTYPES[self.bits]), self.bits, self.scale)

@@ -104,5 +104,5 @@ def words_to_bytes(words: NDArray[Any]) -> bytes:
 def bytes_to_words(data: bytes) -> NDArray[np.uint32]:
     """Return the words of the library's coder from their bytes."""
     if len(data) % 4:
-        raise ProtocolError(f"Entropy-coded bytes come in fours, not {len(data)}.")
+        raise ProtocolError(f"The number of entropy-coded bytes must be a multiple of four, not {len(data)}.")
     return np.frombuffer(data, "<u4").astype(np.uint32)

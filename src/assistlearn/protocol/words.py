@@ -8,10 +8,10 @@ from assistlearn.errors import ProtocolError
 from assistlearn.protocol.messages import Message, type_of
 
 LONGEST = 1_000
-"""How many letters a text in a message may have, unless it is a name."""
+"""How many characters a text in a message may have, unless it is a name."""
 
 LONGEST_NAME = 80
-"""How many letters a name may have: of an agent, of a run."""
+"""How many characters a name may have: of an agent, of a run."""
 
 _NAMES = {"initiator": LONGEST_NAME, "agent": LONGEST_NAME, "run": LONGEST_NAME}
 _JOINERS = "\u200c\u200d"
@@ -25,7 +25,7 @@ def check_words(message: Message) -> None:
     >>> check_words(Open(run="r", initiator="bank", purpose="a\x1b[2J", alignment="psi", overlap="abstain"))
     Traceback (most recent call last):
         ...
-    assistlearn.errors.ProtocolError: The purpose of 'open' holds '\x1b', which is no letter: write it without.
+    assistlearn.errors.ProtocolError: The purpose of 'open' contains '\x1b', which is not readable text. Remove it.
     """
     for field in message.__struct_fields__:
         text = getattr(message, field)
@@ -35,13 +35,13 @@ def check_words(message: Message) -> None:
         if len(text) > longest:
             noun = "is not the name of a run" if field == "run" else "is too long"
             raise ProtocolError(
-                f"The {field} of {type_of(message)!r} {noun}: it has {len(text):,} letters, and at most "
-                f"{longest:,} are taken."
+                f"The {field} of {type_of(message)!r} {noun}: it has {len(text):,} characters; at most {longest:,} "
+                "are accepted."
             )
         strange = next((letter for letter in text if not _seen(letter)), None)
         if strange is not None and field != "run":  # the name of a run has a check of its own
             raise ProtocolError(
-                f"The {field} of {type_of(message)!r} holds {strange!a}, which is no letter: write it without."
+                f"The {field} of {type_of(message)!r} contains {strange!a}, which is not readable text. Remove it."
             )
 
 

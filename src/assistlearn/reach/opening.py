@@ -106,7 +106,7 @@ def pilot(folder: RunFolder, log: EventLog | None = None, timeout: float = TIMEO
     """Make a pilot from wherever it was left, yielding what happens; see :func:`follow`."""
     terms = terms_of(folder.settings())
     if terms is None:
-        raise SettingsError(f"{folder.path} is no pilot, but a run that can be gone on with: {resuming(folder)}")
+        raise SettingsError(f"{folder.path} is not a pilot, but a run. Go on with it: {resuming(folder)}")
     with opened_run(folder, training=True, log=log, timeout=timeout) as (run, _):
         yield from follow(run, pilot_run.pilot(run, terms))
 

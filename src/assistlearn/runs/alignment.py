@@ -111,7 +111,7 @@ class Matching:
                 before, self._side = self._held, self._new_side()
                 if not np.array_equal(self.find(), before):
                     raise RunError(
-                        f"Agent {self._helper!r} has started anew in the middle of matching samples, with another "
+                        f"Agent {self._helper!r} restarted while samples were being matched, and now has another "
                         "table. Start the run again."
                     ) from None
         return self.settle(kept)
@@ -141,6 +141,6 @@ def _check_classes(run: OpenRun, rows: Rows) -> None:
     if len(present) < len(classes):
         lost = [classes[i] for i in range(len(classes)) if i not in present]
         raise RunError(
-            f"The {len(rows):,} common samples have no sample of class {lost[0]!r} ({len(lost)} classes are lost). "
-            "Use overlap 'abstain', or more samples."
+            f"None of the {len(rows):,} common samples is of class {lost[0]!r} ({len(lost)} classes are lost). Use "
+            "overlap 'abstain', or more samples."
         )

@@ -103,7 +103,10 @@ def _in_words(helper: str, answer: m.Consent) -> str:
     if answer.state == "waiting":
         return f"The run waits for the consent of the owner of {helper!r}, {since} ({request})."
     if answer.state == "expired":
-        return f"Nobody has answered at {helper!r} within {text} ({request}, {since}): it has expired. Ask anew."
+        return (
+            f"The owner of {helper!r} has not answered within {text}, and the request has expired ({request}, "
+            f"{since}). Ask again."
+        )
     if answer.state == "rejected":
         return f"The owner of {helper!r} does not consent ({request}, {since})" + (f": {text}" if text else ".")
     return f"{helper!r} answers that the {request} was withdrawn."

@@ -52,7 +52,10 @@ class Correspondent:
             kinds = {"out-of-order": StartedAnewError, "failed": FailedThereError}
             raise kinds.get(reply.kind, RefusedError)(reply.text)
         if not isinstance(reply, expected) or reply.run != request.run:
-            raise ProtocolError(f"Agent {self.agent!r} answered {type(reply).__name__} to {type(request).__name__}.")
+            raise ProtocolError(
+                f"Agent {self.agent!r} answered {type(request).__name__} with a message of the wrong kind, "
+                f"{type(reply).__name__}."
+            )
         return reply
 
     def ask_any(self, request: Message) -> Encoded:

@@ -101,13 +101,13 @@ def _check_labels(initiator: AgentDescription, plan: Plan) -> None:
     where = initiator.places("privacy", "max_label_epsilon")
     if not plan.make_method().keeps_labels:
         raise SettingsError(
-            f"{where}: helpers may be told labels at epsilon {most:g} at the most, and method {plan.method!r} tells "
-            'them as they are. Use the method "label-private", or remove the key.'
+            f"{where}: helpers may be told labels at epsilon {most:g} at most, but method {plan.method!r} tells them "
+            'the true labels. Use the method "label-private", or remove the key.'
         )
     if plan.epsilon > most:
         raise SettingsError(
-            f"{where}: helpers may be told labels at epsilon {most:g} at the most; the run asks for {plan.epsilon:g}. "
-            "Ask for less, or let the key say more."
+            f"{where}: helpers may be told labels at epsilon {most:g} at most, but the run asks for {plan.epsilon:g}. "
+            "Ask for a smaller epsilon, or set max_label_epsilon in the agent file to a larger number."
         )
 
 

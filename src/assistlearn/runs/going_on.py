@@ -165,6 +165,6 @@ def _require(run: OpenRun, changes: RunGoesOn) -> None:
     if run.settings.places.get(REQUIRE) and changes.anew:
         name, why = next(iter(changes.anew.items()))
         raise RunError(
-            f"Agent {name!r} cannot take its turns of run {changes.earlier!r} again: {why}. Put that right and go on, "
-            "or start without --require-kept: its turns are then taken anew."
+            f"Agent {name!r} cannot take its turns of run {changes.earlier!r} again: {why}. Correct this and go on, "
+            "or start without --require-kept: it then takes its turns anew."
         )

@@ -143,24 +143,24 @@ class LabelLedger:
         """Return the epsilon that will have been given away about each person; refuse more than is allowed."""
         total: Floats = others + np.maximum(same, epsilon)
         if most is not None:
-            over, allowed = total > most, f"at most {most:g} may be (privacy.max_label_epsilon)"
+            over, allowed = total > most, f"at most {most:g} is allowed (privacy.max_label_epsilon)"
         else:
             over, allowed = others > 0.0, f"the run asks for {epsilon:g}"
         if over.any():
             raise RefusedError(
                 f"Column {self._label!r}: what helpers were told about the labels of {int(over.sum()):,} of "
-                f"{len(over):,} people would sum up to epsilon {float(total[over].max()):g}; {allowed}. "
+                f"{len(over):,} people would add up to epsilon {float(total[over].max()):g}; {allowed}. "
                 f"{self._why(others[over])} Nothing was told."
             )
         return total
 
     def _why(self, others: Floats) -> str:
         if not (others > 0.0).any():
-            return "Ask for a smaller epsilon, or let the key say more."
+            return "Ask for a smaller epsilon, or set max_label_epsilon in the agent file to a larger number."
         return (
-            f"Helpers were told about {int((others > 0.0).sum()):,} of them before, when their labels, or the classes "
-            "there are, were others: that adds up. Leave these people out, bring their labels back, or set "
-            "max_label_epsilon in [privacy] of your agent's file to what may be given away in all."
+            f"Helpers were told about {int((others > 0.0).sum()):,} of them before, with other labels or other "
+            "classes: both add up. Leave these people out, restore their old labels, or set max_label_epsilon in "
+            "[privacy] of your agent file to what may be given away in all."
         )
 
     def _secrets(self, ids: Ids, labels: Codes, key: bytes) -> list[bytes]:
@@ -194,7 +194,7 @@ class LabelLedger:
         except (sqlite3.Error, OSError) as error:
             raise RunError(
                 f"{self.path}, the ledger of what helpers were told about labels, cannot be read or written: {error}. "
-                "Bring it back from a backup: without it the same labels would be told anew, which gives away more."
+                "Restore it from a backup: without it the same labels would be told anew, which gives away more."
             ) from None
 
 

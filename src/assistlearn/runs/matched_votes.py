@@ -65,8 +65,7 @@ class MatchedVotes:
         before, self._matching = self.held, self._match()
         if not np.array_equal(self._matching.find(), before):
             raise RunError(
-                f"Agent {self.helper!r} has started anew in the middle of a pilot, with another table. Start the pilot "
-                "again."
+                f"Agent {self.helper!r} restarted during the pilot, and now has another table. Start the pilot again."
             )
         self._matching.settle(self._kept)
 
@@ -100,8 +99,8 @@ def voters(run: OpenRun, rows: Rows) -> Voters:
         kept = np.logical_and.reduce([each.held for each in agents])
     if not kept.any():
         raise RunError(
-            f"None of the {len(rows):,} samples that may be opened is known to all helpers: they can tell nothing. "
-            "Use overlap 'abstain', or more samples."
+            f"None of the {len(rows):,} samples that may be opened is known to all helpers, so they cannot help. Use "
+            "overlap 'abstain', or more samples."
         )
     for each in agents:
         each.settle(kept)

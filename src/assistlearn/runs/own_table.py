@@ -24,13 +24,13 @@ def classes_of(table: Table, initiator: AgentDescription) -> list[Any]:
     classes: list[Any] = table.labels.drop_nulls().unique().sort().to_list()
     if len(classes) < 2:
         raise SettingsError(
-            f"{table.source}: column {initiator.label!r} has {len(classes)} class ({classes}); two are needed."
+            f"{table.source}: column {initiator.label!r} has {len(classes)} class ({classes}); at least two are needed."
         )
     n_labelled = len(table.labels) - table.labels.null_count()
     if len(classes) > MANY_CLASSES and 2 * len(classes) > n_labelled:
         raise SettingsError(
-            f"{table.source}: column {initiator.label!r} has {len(classes):,} different labels in {n_labelled:,} rows, "
-            "which are no classes. Name another column, or cut amounts into a few classes."
+            f"{table.source}: column {initiator.label!r} has {len(classes):,} different labels in {n_labelled:,} "
+            "rows: too many to be classes. Name another column, or cut amounts into a few classes."
         )
     return classes
 

@@ -35,7 +35,9 @@ MOST_SAMPLES = 100_000
 MOST_SCORES = 10_000_000
 """The most numbers in these votes: samples times classes."""
 
-_MOVED = "Your own table has changed since training, as if a unit had: {}. If that is not so, put it right."
+_MOVED = (
+    "Your own table has changed since training, as if a unit had changed: {}. If that is an error, correct the table."
+)
 
 
 @dataclass(frozen=True)
@@ -230,7 +232,7 @@ def _learned(run: OpenRun, result: Mapping[str, Any]) -> Combination | None:
         return _combination_of(content, str(run.folder.path / "combination.bin"))
     if result.get("combination") is not None:
         raise RunError(
-            f"{run.folder.path} lacks combination.bin, what was learned to make of the votes. Bring it back from a "
+            f"{run.folder.path} has no combination.bin, which says how the votes are combined. Restore it from a "
             "backup, or start a new run."
         )
     return None

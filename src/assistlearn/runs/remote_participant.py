@@ -104,7 +104,10 @@ class RemoteParticipant:
             silence = self._method.silence(self._task.n_samples, self._task.n_classes)
             return Answer(silence, Verdict(0.0, 0.0, False), why=taken.text)
         if not isinstance(taken, m.TurnTaken) or taken.run != self._run or taken.turn != turn.number:
-            raise ProtocolError(f"Agent {self.name!r} answered {type(taken).__name__} to turn {turn.number}.")
+            raise ProtocolError(
+                f"Agent {self.name!r} answered turn {turn.number} with a message of the wrong kind, "
+                f"{type(taken).__name__}."
+            )
         answer = self.read(turn, self._whole(turn.round, taken))
         if turn.apart:
             return answer  # it has heard nothing yet
@@ -142,7 +145,7 @@ class RemoteParticipant:
         self._method.check_reward(reward, self._task.n_classes)
         if not (loudness(reward, reply.model_weight) <= LARGEST and 0.0 <= reply.mean_reward <= 1.0):
             raise ProtocolError(
-                f"a model weight of {reply.model_weight} and a mean reward of {reply.mean_reward} cannot be."
+                f"the model weight {reply.model_weight} or the mean reward {reply.mean_reward} is not a possible value."
             )
         verdict = Verdict(reply.model_weight, reply.mean_reward, reply.perfect)
         if self._task.n_holdout == 0 or verdict.useless:
@@ -150,7 +153,9 @@ class RemoteParticipant:
         holdout = unpack_holdout(reply.holdout, self._task.n_holdout, self._task.n_classes)
         self._method.check_holdout(holdout, self._task.n_classes)
         if holdout is not None and not loudness(holdout, reply.model_weight) <= LARGEST:
-            raise ProtocolError("the answers for the hold-out samples are louder than any model can be.")
+            raise ProtocolError(
+                "an answer for a hold-out sample, times the model weight, is larger than any model can give."
+            )
         return Answer(reward, verdict, holdout, packed=reply.reward)
 
     def _whole(self, round: int, taken: m.TurnTaken) -> m.TurnTaken:
@@ -179,7 +184,7 @@ class RemoteParticipant:
         taken = None if content is None else kept_now(content)
         if not isinstance(taken, m.TurnTaken):
             raise RunError(
-                f"Agent {self.name!r} has lost what it knew of run {self._run!r}, and the record of turn {turn} "
-                "is gone here, too. Bring a folder back as it was, or start a new run."
+                f"Agent {self.name!r} has lost what it knew about run {self._run!r}, and the record of turn {turn} is "
+                "missing here, too. Restore one of the two folders from a backup, or start a new run."
             )
         return taken.reward

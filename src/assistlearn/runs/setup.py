@@ -216,8 +216,8 @@ def _holdout(
     theirs = None if weights is None else weights[aside]
     if theirs is not None and not theirs.sum() > 0.0:
         raise SettingsError(
-            f"holdout={plan.holdout} holds out {len(aside)} samples, all of them with no weight, which tell nothing. "
-            "Hold out more, or give more samples a weight."
+            f"holdout={plan.holdout} holds out {len(aside)} samples, and all of them have weight zero: they say "
+            "nothing about the result. Hold out more, or give more samples a weight."
         )
     return HoldOut(
         codes[aside],
@@ -243,8 +243,8 @@ def _starting_weights(plan: Plan, labels: Codes, n_classes: int, weights: Floats
     if weights is not None and not weights.sum() > 0.0:
         why = "The run" if plan.holdout is None else f"holdout={plan.holdout}"
         raise SettingsError(
-            f"{why} leaves {len(labels)} samples to train on, all of them with no weight. Hold out less, or give more "
-            "samples a weight."
+            f"{why} leaves {len(labels)} samples to train on, and all of them have weight zero. Hold out less, or "
+            "give more samples a weight."
         )
     return balanced(labels, n_classes, weights) if plan.class_weight == "balanced" else weights
 

@@ -56,20 +56,20 @@ def check_can_go_on(earlier: RunFolder, initiator: str, classes: Sequence[Any], 
     """
     settings = earlier.settings()
     if terms_of(settings) is not None or earlier.result() is None:
-        what = "a pilot" if terms_of(settings) is not None else "not finished: go on with it first (--resume)"
-        raise RunError(f"{earlier.path} cannot be gone on from: the run there is {what}.")
+        what = "a pilot" if terms_of(settings) is not None else "not finished. Finish it first, with --resume"
+        raise RunError(f"Cannot go on from {earlier.path}: the run there is {what}.")
     if settings.initiator != initiator:
         raise RunError(f"{earlier.path} is a run of {settings.initiator!r}, not of {initiator!r}. {ANEW}")
     new = [label for label in classes if label not in settings.classes]
     if new:
         raise RunError(
-            f"The table has a class {new[0]!r} that run {settings.run!r} did not know: its classes were "
-            f"{settings.classes}, and its models cannot answer with another. {ANEW}"
+            f"The table has a class {new[0]!r} that run {settings.run!r} did not have: its classes were "
+            f"{settings.classes}, and its models can answer with no other class. {ANEW}"
         )
     if plan.make_method().keeps_labels:
         raise SettingsError(
-            f"Method {plan.method!r} tells labels once, as chance has changed them, and each helper answers once: no "
-            f"turn of an earlier run can be taken again. {ANEW}"
+            f"With method {plan.method!r}, helpers are told randomised labels once, and each answers once: no turn of "
+            f"an earlier run can be used again. {ANEW}"
         )
     check_same_terms(settings, {name: getattr(plan, name) for name in SAME_TERMS})
     return settings
@@ -103,7 +103,7 @@ def take_over(new: RunFolder, earlier: RunFolder, own: OwnSide) -> None:
     if not isinstance(task, m.Begin):
         raise RunError(f"Agent {settings.initiator!r} has forgotten run {settings.run!r}. {ANEW}")
     if result is None or rows is None:
-        raise RunError(f"{earlier.path}: samples.npy is missing. Bring it back. {ANEW}")
+        raise RunError(f"{earlier.path}: samples.npy is missing. Restore it from a backup. {ANEW}")
     n = len(rows)
     aside: Bools = np.zeros(n, bool) if task.holdout is None else unpack_bits(task.holdout, n)
     made = [{key: each[key] for key in ("turn", "round", "agent")} for each in result["contributions"]]
@@ -124,16 +124,16 @@ def _people(earlier: RunFolder, settings: RunSettings, own: OwnSide) -> CodedIds
     if people is not None:
         if not (places_among(people, people_of(own.ids, own.home)) >= 0).any():
             raise RunError(
-                f"Of the {len(people):,} people of run {settings.run!r} nobody is in the table of "
-                f"{settings.initiator!r} now: it is another table, or {own.home / KEY_FILE}, by which people are known "
-                "again, was lost or changed. Whoever was trained on could then be taken for new, and be held out. "
-                f"Bring it back. {ANEW}"
+                f"None of the {len(people):,} people of run {settings.run!r} is found in the table of "
+                f"{settings.initiator!r} now. Either it is another table, or {own.home / KEY_FILE}, the key that "
+                "recognises people, was lost or changed. People who were trained on would then count as new, and "
+                f"could be held out. Restore the old file. {ANEW}"
             )
         return people
     if settings.fingerprint != own.fingerprint:
         raise RunError(
-            f"Run {settings.run!r} was trained by a release that did not keep who took part, and the table of "
-            f"{settings.initiator!r} has changed since: nobody can be known again. {ANEW}"
+            f"Run {settings.run!r} was trained by a release that did not record who took part, and the table of "
+            f"{settings.initiator!r} has changed since: nobody can be recognised. {ANEW}"
         )
     assert rows is not None
     return people_of(Ids(own.ids.take(rows), f"Agent {settings.initiator!r}"), own.home)
@@ -142,7 +142,9 @@ def _people(earlier: RunFolder, settings: RunSettings, own: OwnSide) -> CodedIds
 def _held(earlier: RunFolder, n_samples: int) -> Bools:
     held = earlier.held(n_samples)
     if held is None:
-        raise RunError(f"{earlier.path} is of a release that did not keep whom each helper holds. {ANEW}")
+        raise RunError(
+            f"{earlier.path} was made by a release that did not record which people each helper holds. {ANEW}"
+        )
     return np.concatenate([np.ones((1, n_samples), dtype=bool), held])
 
 

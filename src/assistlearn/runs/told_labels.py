@@ -56,8 +56,8 @@ def _check_ledger(run: OpenRun, ledger: LabelLedger) -> None:
     before = [name for name, task in tasks.items() if task is not None and _kept_labels(task)]
     if before:
         raise RunError(
-            f"{ledger.path}, the ledger of what helpers were told about labels, is missing, but there were runs that "
-            f"kept labels back: {', '.join(before)}. Bring it back from a backup: without it the same labels would be "
+            f"{ledger.path}, the ledger of what helpers were told about labels, is missing, but there were runs with "
+            f"randomised labels: {', '.join(before)}. Restore it from a backup: without it the same labels would be "
             "told anew, which gives away more. If that is what you want, forget these runs first."
         )
 

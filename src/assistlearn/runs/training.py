@@ -238,9 +238,9 @@ def _end(run: OpenRun, n_rounds: int, contributors: Sequence[str]) -> None:
             raise
         if kept != contributors.count(name):
             raise RunError(
-                f"Agent {name!r} has {kept} models, but the result is made of {contributors.count(name)} of its "
-                "own: it has lost some since they were made, perhaps to an old backup. Bring its folder back as it "
-                "was, or start a new run."
+                f"Agent {name!r} has {kept} models, but the result is made of {contributors.count(name)} of its own: "
+                "it has lost some since training, perhaps because an old backup was restored. Restore its folder as "
+                "it was, or start a new run."
             )
 
 

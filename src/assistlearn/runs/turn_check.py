@@ -115,10 +115,10 @@ def _says_something(reward: SoftReward) -> Bools:
 def _check_loudness(said: SoftReward, loudest: float, what: str) -> None:
     most = said.loudest()
     if most > loudest * (1.0 + TOLERANCE):
-        raise ProtocolError(f"{what} is {most:.6g}; a model can say {loudest:.6g} at the most.")
+        raise ProtocolError(f"{what} is {most:.6g}; a model can say at most {loudest:.6g}.")
 
 
 def _refuse_claims(claimed: Bools, what: str) -> None:
     count = int(np.count_nonzero(claimed))
     if count:
-        raise ProtocolError(f"it answers for {count:,} {what} that it does not hold, as the matching of ids has found.")
+        raise ProtocolError(f"it answers for {count:,} {what} that it does not hold, according to the matching of ids.")

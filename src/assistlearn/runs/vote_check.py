@@ -62,8 +62,8 @@ class VoteCheck:
         """Refuse votes whose bits, or the worth of a level, are not those that follow from the weight of the models."""
         if bits != agreed.bits or not math.isclose(said, agreed.scale, rel_tol=10 * TOLERANCE):
             raise ProtocolError(
-                f"Agent {self.agent!r} tells votes in {bits} bits and levels of {said:.6g}; of its models' weight "
-                f"follow {agreed.bits} bits and {agreed.scale:.6g}."
+                f"Agent {self.agent!r} sends votes with {bits} bits, in steps of {said:.6g}; the weight of its models "
+                f"requires {agreed.bits} bits, in steps of {agreed.scale:.6g}."
             )
 
     def known(self, said: Bools, held: Bools) -> None:
@@ -81,6 +81,6 @@ class VoteCheck:
         if high > self.weight * self.most + slack or low < self.weight * self.least - slack:
             loud = high if high > self.weight * self.most + slack else low
             raise ProtocolError(
-                f"Agent {self.agent!r} votes {loud:.6g} for a class; its models weigh {self.weight:.6g} in all, so "
-                f"that {self.weight * self.least:.6g} to {self.weight * self.most:.6g} can be."
+                f"Agent {self.agent!r} votes {loud:.6g} for a class; its models weigh {self.weight:.6g} in all, so a "
+                f"vote must lie between {self.weight * self.least:.6g} and {self.weight * self.most:.6g}."
             )

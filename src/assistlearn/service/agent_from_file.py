@@ -95,7 +95,7 @@ def _read_as(agent: LoadedAgent, schema: Mapping[str, Any]) -> Any:
     description = agent.description
     again = load_agent(description, schema=Schema.from_dict(schema))
     if not again.table.ids.equals(agent.table.ids):
-        raise TableChangedError(f"Agent {description.name!r}: its table has changed while it was read. Try again.")
+        raise TableChangedError(f"Agent {description.name!r}: its table changed while it was being read. Try again.")
     return again.rows()
 
 

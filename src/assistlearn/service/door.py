@@ -50,7 +50,8 @@ class Door:
         most = self._most(_type(request), asker)
         if most is not None and len(request) > HEADER_BYTES + most:
             raise ProtocolError(
-                f"The message has {len(request) - HEADER_BYTES:,} bytes; at most {most:,} of this kind are taken here."
+                f"The message has {len(request) - HEADER_BYTES:,} bytes; at most {most:,} bytes are accepted for this "
+                "kind of message."
             )
         message = decode(request, self._largest)
         check_words(message)

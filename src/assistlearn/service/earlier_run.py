@@ -44,7 +44,7 @@ def _check_task(run: RunHere, earlier: RunStore) -> None:
     tasks = kept_now(before), kept_now(now)
     other = [key for key in SAME if getattr(tasks[0], key) != getattr(tasks[1], key)]
     if other:
-        raise CannotGoOnError(f"run {earlier.folder.name!r} had another {other[0]}")
+        raise CannotGoOnError(f"run {earlier.folder.name!r} had another value of {other[0]}")
 
 
 def _check_table(own: Holdings, earlier: RunStore) -> None:
@@ -53,8 +53,8 @@ def _check_table(own: Holdings, earlier: RunStore) -> None:
         raise CannotGoOnError("the columns of its table are not those that its models were fitted to")
     words = moved_columns(own, earlier)
     if words and not own.accepts_moved_columns:
-        note(own, "\n".join([f"Run {earlier.folder.name!r}: the table has changed, as if units had:", *words]))
-        raise CannotGoOnError(f"{len(words)} of its columns have moved far since, as if their units had changed")
+        note(own, "\n".join([f"Run {earlier.folder.name!r}: the table has changed, as if units had changed:", *words]))
+        raise CannotGoOnError(f"{len(words)} of its columns have moved far since then, as if their units had changed")
 
 
 def _columns(schema: Mapping[str, Any] | None) -> list[tuple[str, str]]:

@@ -81,7 +81,7 @@ class EarlierTurns:
         for number in turns:
             turn = past.get(number)
             if turn is None or turn.model is None:
-                raise RunError(f"Of turn {number} of run {earlier.folder.name!r} no model is kept here.")
+                raise RunError(f"No model of turn {number} of run {earlier.folder.name!r} is kept here.")
             folder = self._folder / f"{number:06d}"
             files |= {folder / "model.skops": earlier.model_bytes(turn.model), folder / "reply.msg": turn.whole}
             files |= {folder / "origin.txt": (turn.origin or earlier.folder.name).encode()}

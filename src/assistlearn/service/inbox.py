@@ -124,7 +124,7 @@ class Inbox:
         found, damaged = [], []
         for path in sorted(self.folder.glob("*.json")):
             if not _NAME.fullmatch(path.name):
-                damaged.append(f"{path} is no request: its name is not a request's number.")
+                damaged.append(f"{path} is not a request: its file name is not the number of a request.")
                 continue
             with suppress(FileNotFoundError):
                 try:
@@ -145,14 +145,14 @@ class Inbox:
         there = [each for each in there if each.number != request.number]
         open_ = [each for each in there if not each.ended and not each.expired(now, self.answer_within)]
         if sum(each.initiator == request.initiator for each in open_) >= MOST_OF_ONE:
-            raise RefusedError(f"{MOST_OF_ONE} requests of {request.initiator!r} wait for its owner's consent already.")
+            raise RefusedError(f"{MOST_OF_ONE} requests of {request.initiator!r} already wait for its owner's consent.")
         alike = [each for each in open_ if each.proof == request.proof]
         if len(alike) >= (MOST if request.proof == "certificate" else MOST // 2):
-            raise RefusedError(f"{len(alike)} requests wait for its owner's consent already. Ask again later.")
+            raise RefusedError(f"{len(alike)} requests already wait for its owner's consent. Ask again later.")
         while len(there) + len(damaged) >= MOST:
             over = next((each for each in there if each not in open_), None)
             if over is None:
-                raise RefusedError(f"{MOST} requests wait for its owner's consent already. Ask again later.")
+                raise RefusedError(f"{MOST} requests already wait for its owner's consent. Ask again later.")
             there.remove(over)
             self.remove(over.number)
         self.keep(request)
@@ -186,12 +186,12 @@ def _request(content: bytes, path: Path) -> KeptRequest:
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from None
     if f"{request.number}.json" != path.name or since.tzinfo is None or since.year > LAST_YEAR:
-        raise _damaged(path, "it says something else than when it came")
+        raise _damaged(path, "its number is not that of the file name, or its time is not valid")
     return request
 
 
 def _damaged(path: Path, why: str) -> RequestsError:
     return RequestsError(
-        f"{path} is no request for consent ({why}): it was changed or damaged, and lets nobody in. Move it away; "
-        "whoever asked can ask again."
+        f"{path} is not a valid request for consent ({why}): it was changed or damaged, and gives nobody access. Move "
+        "it away; the initiator can ask again."
     )

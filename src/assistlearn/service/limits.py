@@ -132,25 +132,25 @@ class OwnerLimits:
                 later = " Or ask again tomorrow (UTC)." if kind.span == "day" and asked <= limit.most else ""
                 goes_on = type in (type_of(m.TakeTurn), type_of(m.TakeAgain))  # without this agent's further turns
                 raise (SitsOutError if goes_on else RefusedError)(
-                    f"Agent {self._agent!r} allows {peer!r} {limit.most:,} {kind.unit} {OVER[kind.span]}: {used:,} are "
-                    f"used, {asked:,} more are asked for. Its owner may raise {kind.key}, under [allow] in the agent's "
-                    f"file.{later}"
+                    f"Agent {self._agent!r} allows {peer!r} {limit.most:,} {kind.unit} {OVER[kind.span]}: {used:,} "
+                    f"are used, {asked:,} more are asked for. Its owner may raise {kind.key}, under [allow] in the "
+                    f"agent file.{later}"
                 )
 
     def check_samples(self, n_samples: int) -> None:
         """Raise if a run, an alignment or a prediction has too many samples."""
         if self._max_samples is not None and n_samples > self._max_samples:
             raise RefusedError(
-                f"Agent {self._agent!r} allows {self._max_samples:,} samples at once; {n_samples:,} are asked for. Its "
-                "owner may raise max_samples, under [allow] in the agent's file."
+                f"Agent {self._agent!r} allows at most {self._max_samples:,} samples at once; {n_samples:,} are asked "
+                "for. Its owner may raise max_samples, under [allow] in the agent file."
             )
 
     def check_people(self, n_people: int) -> None:
         """Raise if a run would train on too few of the agent's rows; how many they are is not said."""
         if self._min_people is not None and n_people < self._min_people:
             raise RefusedError(
-                f"Agent {self._agent!r} trains on {self._min_people:,} people or more that it knows; this run has "
-                "fewer. Its owner may lower min_people, under [allow] in the agent's file."
+                f"Agent {self._agent!r} only trains on at least {self._min_people:,} people that it knows; this run "
+                "has fewer. Its owner may lower min_people, under [allow] in the agent file."
             )
 
     def standing(self, peer: str, count: PeerCount, day: str) -> list[dict[str, Any]]:

@@ -30,12 +30,12 @@ def check_columns(own: Holdings, store: RunStore) -> None:
     if not words:
         return
     lines = "".join(f"  {each}\n" for each in words)
-    told = f"Run {store.folder.name!r}: the table has changed since training, as if units had:\n{lines}"
+    told = f"Run {store.folder.name!r}: the table has changed since training, as if units had changed:\n{lines}"
     with suppress(OSError), (own.home / "problems.log").open("a", encoding="utf-8") as file:
         file.write(told + "\n")
     if not own.accepts_moved_columns:
         raise MovedColumnsError(
             f"Agent {own.name!r}: {len(words)} of the columns of its table have moved far since training, as if their "
-            "units had changed, so that its votes would mean nothing. Its owner finds in problems.log which, and puts "
-            'the table right, or accepts it: moved_columns = "accept" in its file.'
+            "units had changed. Its votes would mean nothing. Its owner finds the columns in problems.log, and "
+            'corrects the table, or accepts the change: moved_columns = "accept" in the agent file.'
         )

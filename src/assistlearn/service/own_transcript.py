@@ -146,7 +146,10 @@ def _nothing(name: str, runs: Sequence[str], changed: bool) -> str:
     named = ", ".join(runs)
     if changed:
         return (
-            f"Agent {name!r}: its table has changed since these runs, so that it cannot be told which rows they were "
-            f"about: {named}. Bring the old table back to try the attack."
+            f"Agent {name!r}: its table has changed since these runs, so it is not known which rows they were about: "
+            f"{named}. Restore the old table to try the attack."
         )
-    return f"Agent {name!r} was set no task in these runs, and has released nothing to attack: {named or 'none'}."
+    return (
+        f"Agent {name!r} was given no task in these runs, and released nothing that could be attacked: "
+        f"{named or 'none'}."
+    )

@@ -20,7 +20,7 @@ RequestState: TypeAlias = OwnersAnswer | Literal["waiting", "ended", "expired", 
 time (expired), or the initiator no longer asks (withdrawn)."""
 
 LONGEST_REASON = 500
-"""The most letters of a reason."""
+"""The most characters of a reason."""
 
 
 @dataclass(frozen=True)
@@ -96,17 +96,19 @@ class OwnersDesk:
             return meant[0]
         known = ", ".join(each.request for each in found) or "none"
         what = f"{len(meant)} requests begin with {number!r}" if meant else f"There is no request {number!r}"
-        raise RequestsError(" ".join([f"{what}. There are: {known}.", *damaged]))
+        raise RequestsError(" ".join([f"{what}. The requests are: {known}.", *damaged]))
 
     def approve(self, standing: RequestStanding, by: str, until: date | None = None) -> Decision:
         """Approve a request until the end of a day (UTC), or for ever; return the decision as the ledger has it."""
         if until is not None and until.year > LAST_YEAR:
-            raise SettingsError(f"--until {until} is too far away. Leave it out to consent for good.")
+            raise SettingsError(
+                f"--until {until} is too far in the future. Leave --until out to consent without an end."
+            )
         ends = None if until is None else datetime.combine(until + timedelta(days=1), time(), tzinfo=UTC)
         if ends is not None and ends <= self._clock():
             raise SettingsError(f"--until {until} is in the past. Name a later day.")
         if standing.state == "withdrawn":
-            raise RequestsError(f"Request {standing.request} was withdrawn: {standing.initiator!r} asks no longer.")
+            raise RequestsError(f"Request {standing.request} was withdrawn: {standing.initiator!r} no longer asks.")
         return self._decide(standing, "approved", by, "" if ends is None else ends.isoformat(), "")
 
     def reject(self, standing: RequestStanding, by: str, reason: str) -> Decision:
@@ -185,4 +187,6 @@ class OwnersDesk:
 
 def _check_words(flag: str, text: str, longest: int) -> None:
     if shown(text, longest) != text:
-        raise SettingsError(f"{flag} {shown(text, 40)!r}: up to {longest} letters on one line, nothing but letters.")
+        raise SettingsError(
+            f"{flag} {shown(text, 40)!r}: use at most {longest} characters, on one line, and only readable text."
+        )

@@ -116,7 +116,7 @@ class Part:
         """The turns of the earlier run that this one goes on from."""
         assert self._task is not None
         if self._kept.recall() is None:
-            raise OutOfOrderError("This run goes on from no other here.")
+            raise OutOfOrderError("This run does not go on from an earlier run here.")
         return TakingAgain.of(self._kept, self._task, self.features(), self._retelling)
 
     @property
@@ -172,8 +172,8 @@ class Part:
             )
         if message.round > task.method.most_rounds:
             raise OutOfOrderError(
-                f"Round {message.round} cannot be: with the method of run {message.run!r} there are "
-                f"{task.method.most_rounds} at the most."
+                f"Round {message.round} is not possible: with the method of run {message.run!r} there are at most "
+                f"{task.method.most_rounds} rounds."
             )
         if message.since != replica.known or replica.lacks(message):
             text = f"This agent knows the run up to turn {replica.known}, not {message.since}."
@@ -309,7 +309,7 @@ def _check_seeds(begin: m.Begin) -> None:
     """Raise ``ProtocolError`` for a seed out of range: one that no learner accepts, or that gives no turn seeds."""
     for seed, most in ((begin.seed, MAX_SEED), (begin.turn_seeds, MAX_RUN_SEED)):
         if not 0 <= seed <= most:
-            raise ProtocolError(f"A seed lies between 0 and {most}, and is not {seed}.")
+            raise ProtocolError(f"A seed must lie between 0 and {most}, not {seed}.")
 
 
 def _same_task(kept: bytes, begin: m.Begin) -> bool:

@@ -62,7 +62,7 @@ class Permission:
     def _check_learner(self, initiator: str) -> None:
         own = self._own
         if own.estimator is None and own.features is not None and initiator != own.name:  # a door has no features
-            raise RefusedError(f"Agent {self._own.name!r} has labels alone, and no learner: it can help nobody.")
+            raise RefusedError(f"Agent {self._own.name!r} has only labels, and no learner: it can help nobody.")
 
     def knows(self, asker: str) -> bool:
         """Whether the owner has consented to runs of this asker, for any purpose."""
@@ -155,10 +155,14 @@ def _proof(asker: str | None) -> Proof:
 
 def _check_proposal(proposal: m.Propose) -> None:
     if len(proposal.method) > LONGEST_NAME:
-        raise ProtocolError(f"The method has {len(proposal.method):,} letters; at most {LONGEST_NAME} are taken.")
+        raise ProtocolError(
+            f"The name of the method has {len(proposal.method):,} characters; at most {LONGEST_NAME} are accepted."
+        )
     for name in ("n_samples", "n_rounds"):
         if not 0 <= getattr(proposal, name) <= LARGEST_NUMBER:
-            raise ProtocolError(f"{name} = {getattr(proposal, name)} cannot be.")
+            raise ProtocolError(
+                f"{name} = {getattr(proposal, name)} is not possible: it must lie between 0 and {LARGEST_NUMBER:,}."
+            )
 
 
 def _request(proposal: m.Propose, proof: Proof, now: datetime) -> KeptRequest:

@@ -139,39 +139,43 @@ class Replica:
     def _check_order(self, message: m.TakeTurn) -> None:
         if not self.known < message.turn <= LAST_TURN:
             raise OutOfOrderError(
-                f"Turn {message.turn} cannot be: this agent knows the run up to turn {self.known}, and no run has more "
-                f"than {LAST_TURN:,}."
+                f"Turn {message.turn} is not possible: this agent knows the run up to turn {self.known}, and no run "
+                f"has more than {LAST_TURN:,} turns."
             )
         if self._own is not None and message.round <= self._own.round:
             raise OutOfOrderError(
-                f"This agent has had its turn in round {self._own.round}; its next one is not in round {message.round}."
+                f"This agent has already had its turn in round {self._own.round}; its next turn cannot be in round "
+                f"{message.round}."
             )
         if message.news and self.takes_apart(message.round):
-            raise OutOfOrderError("In this run nobody hears of the others before the second round, but news have come.")
+            raise OutOfOrderError(
+                "In this run no agent hears of the others before the second round, but news have come."
+            )
         last, round = self.known, self._round
         for news in message.news:
             if not last <= news.turn < message.turn or not round <= news.round <= message.round:
                 raise OutOfOrderError(f"News of turn {news.turn}, round {news.round}, are out of order.")
             last, round = news.turn + 1, news.round
         if message.round < max(round, 1):
-            raise OutOfOrderError(f"Turn {message.turn} cannot be in round {message.round}, but in {max(round, 1)}.")
-        if self._own is not None and self._own.counts != any(news.turn == self._own.number for news in message.news):
-            said, kept = ("not told", "counts") if self._own.counts else ("told", "does not count")
             raise OutOfOrderError(
-                f"The model of this agent's turn {self._own.number} {kept}, but the news have {said}."
+                f"Turn {message.turn} cannot be in round {message.round}; the run has reached round {max(round, 1)}."
             )
+        if self._own is not None and self._own.counts != any(news.turn == self._own.number for news in message.news):
+            said, kept = ("leave it out", "counts") if self._own.counts else ("name it", "does not count")
+            raise OutOfOrderError(f"The model of this agent's turn {self._own.number} {kept}, but the news {said}.")
 
     def _reward(self, news: m.News) -> Reward:
         own = self._own if self._own is not None and self._own.number == news.turn else None
         packed = news.reward if own is None else own.reward
         if packed is None:
-            raise OutOfOrderError(f"Turn {news.turn} was not this agent's, but no reward came with the news of it.")
+            raise OutOfOrderError(f"Turn {news.turn} was another agent's, but the news of it have no reward.")
         if own is None and not self._method.shares_state:
             raise ProtocolError(
-                f"News of turn {news.turn}: every agent boosts alone, and hears of its own models only."
+                f"News of turn {news.turn}: with this method every agent boosts alone, and hears only of its own "
+                "models."
             )
         if own is not None and news.reward not in (None, own.reward):
-            raise ProtocolError(f"News of turn {news.turn}: this agent has answered another reward.")
+            raise ProtocolError(f"News of turn {news.turn}: this agent answered with another reward.")
         reward = unpack_reward(packed, self._codes, self.state.n_classes)
         self._method.check_reward(reward, self.state.n_classes)
         return reward
@@ -181,7 +185,7 @@ class Replica:
         apart = self.takes_apart(news.round)
         least = 0.0 if apart else sys.float_info.min
         if not (news.model_weight >= least and loudness(reward, news.model_weight) <= LARGEST):
-            raise ProtocolError(f"The model weight {news.model_weight} of turn {news.turn} cannot be.")
+            raise ProtocolError(f"The model weight {news.model_weight} of turn {news.turn} is not a possible value.")
         if not apart and self._own is not None and self._own.number == news.turn:
             if news.model_weight != self._own.model_weight:
                 raise ProtocolError(

@@ -214,7 +214,7 @@ class AgentService:
             return m.Problem(run=run, kind="unknown-run", text=f"Agent {self._own.name!r} knows no run {run!r}.")
         text = (
             f"Agent {self._own.name!r} keeps files of run {run!r}, but opened.json, which says whose run it is, is "
-            "lost. Its owner may bring it back from a backup, or remove the files: "
+            "lost. Its owner may restore it from a backup, or remove the files: "
             f"assistlearn forget {run} --agent FILE"
         )
         return m.Problem(run=run, kind="failed", text=text)

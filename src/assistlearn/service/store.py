@@ -261,7 +261,7 @@ class RunStore:
             os.replace(self.folder, gone)
             left = remove_tree(gone)
             if left is not None:
-                raise RunError(f"Run {self.folder.name!r} is not forgotten altogether: {left}")
+                raise RunError(f"Run {self.folder.name!r} is only partly forgotten: {left}")
         return n_models
 
     def _name_of_the_forgotten(self) -> Path:
@@ -320,7 +320,7 @@ def ledger_of(home: Path) -> Path:
     """Return the path of an agent's ledger; raise ``LedgerError`` if the ledger was removed."""
     path = home / "ledger.jsonl"
     if not path.exists() and (runs_at(home) or path.with_name("ledger.jsonl.head").exists()):
-        raise LedgerError(f"{path} is not there, although this agent took part in runs: it was removed.")
+        raise LedgerError(f"{path} is missing, although this agent took part in runs: it was removed.")
     return path
 
 

@@ -25,7 +25,7 @@ MOST_SCORES = 2**28
 """The most samples times classes of a soft run: two gibibytes of scores. An initiator could ask for any number."""
 
 LONGEST_WORDS = 500
-"""How many letters of the error about a wrong task the answer quotes."""
+"""How many characters of the error about a wrong task the answer quotes."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,13 @@ class Task:
         plan = _plan(begin)
         _check_room(plan, begin)
         if begin.first_round == "apart" and not plan.make_method().wants_probabilities:
-            raise ProtocolError(f"Agents of method {begin.method!r} hear of each other in the first round, too.")
+            raise ProtocolError(
+                f"With method {begin.method!r}, agents must hear of each other in the first round; the task says that "
+                "they do not."
+            )
         aside = np.zeros(n, bool) if begin.holdout is None else unpack_bits(begin.holdout, n)
         if aside.all():
-            raise ProtocolError("Every sample is held out: there is nothing to train on.")
+            raise ProtocolError("All samples are held out: there is nothing to train on.")
         n_training = n - int(np.count_nonzero(aside))
         return cls(
             method_name=begin.method,
@@ -164,7 +167,7 @@ def _plan(begin: m.Begin) -> Plan:
         plan = Plan(**{name: value for name, value in said.items() if value is not None})
         plan.check_for_runs()
     except SettingsError as error:
-        raise ProtocolError(f"The task cannot be: {str(error)[:LONGEST_WORDS]}") from None
+        raise ProtocolError(f"The task is not valid: {str(error)[:LONGEST_WORDS]}") from None
     return plan
 
 
@@ -182,5 +185,5 @@ def _weights(begin: m.Begin, n_training: int) -> Floats | None:
         return None
     weights: Floats = unpack_numbers(begin.weights, n_training)
     if (weights < 0.0).any() or not (weights > 0.0).any():
-        raise ProtocolError("Initial weights must not be negative, nor all zero.")
+        raise ProtocolError("Initial weights must not be negative, and not all of them may be zero.")
     return weights

@@ -118,7 +118,7 @@ def _drop_cut_line(file: BinaryIO) -> None:
         file.truncate(file.read().rfind(b"\n") + 1)
 
 
-REMEDY = "Bring it back from a backup, or start a new run."
+REMEDY = "Restore it from a backup, or start a new run."
 
 
 def digest_of(content: bytes) -> str:

@@ -62,7 +62,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise RunError(f"{path} is missing.") from None
     except OSError as error:
-        raise RunError(f"{path} cannot be read: {error.strerror}. Bring it back from a backup.") from error
+        raise RunError(f"{path} cannot be read: {error.strerror}. Restore it from a backup.") from error
 
 
 def json_of(content: bytes, path: Path) -> dict[str, Any]:

@@ -107,6 +107,6 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         except msgspec.ValidationError as error:
             place = "" if file is None else f"{file}: "
             raise RunError(
-                f"{place}the schema that was kept with the models is damaged: {error}. Bring the file back from a "
+                f"{place}the schema that was kept with the models is damaged: {error}. Restore the file from a "
                 "backup, or train a new run."
             ) from None

@@ -28,7 +28,9 @@ def listening(port: int = 0, host: str = LOOPBACK) -> socket.socket:
     except OSError as error:
         made.close()
         why = error.strerror or error
-        raise SettingsError(f"Port {port} of {host} cannot be had: {why}. Name another; 0 is any free one.") from None
+        raise SettingsError(
+            f"Cannot listen at port {port} of {host}: {why}. Name another port; 0 means any free port."
+        ) from None
     return made
 
 

@@ -87,7 +87,7 @@ def _numbers(column: Any, name: str) -> NDArray[Any]:
         return np.asarray(column.cast(float).to_numpy())
     except Exception as error:  # each library has errors of its own
         raise SettingsError(
-            f"Column {name!r} holds something else than numbers ({column.dtype}). Make it categorical, or encode it."
+            f"Column {name!r} does not hold numbers ({column.dtype}). Make it categorical, or encode it."
         ) from error
 
 

@@ -56,7 +56,7 @@ class CheckedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             return numbers
         if not hasattr(X, "columns"):
             raise SettingsError(
-                "The model was fitted to a data frame with categories. Pass a data frame with the same."
+                "The model was fitted to a data frame with categories. Pass a data frame with the same columns."
             )
         validate_data(self, X, skip_check_array=True, reset=False)
         return to_numbers(X, self.categories_ or [None] * self.n_features_in_)

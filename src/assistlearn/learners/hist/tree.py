@@ -143,8 +143,8 @@ class HistTreeClassifier(HistClassifier):
             raise SettingsError(f"compact={self.compact!r} must be True or False.")
         if self.compact and (self.max_depth is None or self.max_depth > MOST_DEPTH or self.max_bin > MOST_BINS):
             raise SettingsError(
-                f"A compact tree has a depth of at most {MOST_DEPTH} and at most {MOST_BINS} bins, "
-                f"not max_depth={self.max_depth} and max_bin={self.max_bin}."
+                f"A compact tree may have max_depth={MOST_DEPTH} and max_bin={MOST_BINS} at most, not "
+                f"max_depth={self.max_depth} and max_bin={self.max_bin}."
             )
 
     def _bin(self, X: Any, y: NDArray[Any], codes: Codes, classes: NDArray[Any]) -> BinnedTable:
@@ -152,7 +152,7 @@ class HistTreeClassifier(HistClassifier):
             return super()._bin(X, y, codes, classes)
         require_xgboost()
         if self.categories_ is not None or "c" in (self.feature_types or ()):
-            raise SettingsError("A compact tree knows no categorical columns. Encode them, or pass compact=False.")
+            raise SettingsError("A compact tree cannot use categorical columns. Encode them, or pass compact=False.")
         names = getattr(self, "feature_names_in_", None)
         return BinnedTable(Bins(X, self.max_bin), y, classes, self.n_features_in_, names, None, False, codes)
 

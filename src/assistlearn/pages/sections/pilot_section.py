@@ -27,7 +27,7 @@ def pilot(view: View) -> Section | None:
     )
     helpers = PageTable(
         "Each helper alone with the initiator",
-        ("helper", "worth it", "loss lower by", "from", "to", "holds with"),
+        ("helper", "worth it", "loss lower by", "from", "to", "confidence"),
         tuple(
             (
                 row.helper,

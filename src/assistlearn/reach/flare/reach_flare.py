@@ -92,5 +92,7 @@ def _kit(task_file: Path, folder: Path, kind: Kind) -> Kit:
     try:
         return load_kit(folder, kind)
     except NetworkError as error:
-        error.add_note(f"It is what {task_file} names with the key {kind!r}, or means where it has no such key.")
+        error.add_note(
+            f"The key {kind!r} in {task_file} names this folder. Without that key, this folder is the default."
+        )
         raise

@@ -122,7 +122,7 @@ def _choices(name: str) -> Sequence[str]:
 
 def _refuse_both(keys: Any, new: str, old: str) -> None:
     if all(getattr(keys, key) not in (None, UNSET) for key in (new, old)):
-        raise WrongKeyError(old, f"{old} is what {new} was called before. Give one of the two.")
+        raise WrongKeyError(old, f"{old} is the old name of {new}. Give only one of the two.")
 
 
 def _check_training(keys: Any) -> None:

@@ -71,7 +71,7 @@ def _initiator(descriptions: Sequence[AgentDescription]) -> AgentDescription:
     if len(found) != 1:
         files = " and ".join(str(d.file) for d in found)
         raise SettingsError(
-            "Exactly one agent, the initiator, has the labels: its file names a label column (label = ...). "
+            "Exactly one agent, the initiator, must have the labels: its file names a label column (label = ...). "
             + (f"Here {files} do. Remove the line from the helpers' files." if found else "Here none does.")
         )
     return found[0]

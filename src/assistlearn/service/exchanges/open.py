@@ -20,7 +20,9 @@ class Opening(Exchange):
     def demand(self, run: RunHere, message: Any) -> Demand:
         """Return a demand of one run, or of none if the run is already open here."""
         if run.store.exists and run.store.opened() != _facts(message):
-            raise OutOfOrderError(f"Run {message.run!r} was opened here before, with other facts.")
+            raise OutOfOrderError(
+                f"Run {message.run!r} was opened here before, with other settings. Use another name for a new run."
+            )
         return Demand(0 if run.store.exists else 1)
 
     def answer(self, run: RunHere, message: Any, request: bytes) -> m.Opened:

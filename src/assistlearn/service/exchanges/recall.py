@@ -30,10 +30,10 @@ class Recalling(Exchange):
         if before is not None:
             return Encoded(decode(before), before)
         if kept.recall() is not None:
-            raise OutOfOrderError(f"Run {message.run!r} goes on from another run here, or with other turns.")
+            raise OutOfOrderError(f"Run {message.run!r} already goes on from another run here, or with other turns.")
         task = run.part().task
         if task is None or run.part().n_turns:
-            raise OutOfOrderError(f"Run {message.run!r} has not begun here, or its first turn is taken already.")
+            raise OutOfOrderError(f"Run {message.run!r} has not begun here, or its first turn has already been taken.")
         earlier = RunStore(run_folder(run.own.home, message.earlier), packages)
         try:
             check_earlier(run, earlier)

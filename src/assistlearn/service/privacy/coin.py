@@ -48,8 +48,8 @@ class Coin:
         self._key = path.read_bytes()
         if len(self._key) != KEY_BYTES:
             raise RunError(
-                f"{path} has {len(self._key)} bytes; the key of this agent's coin has {KEY_BYTES}. Bring it back from "
-                "a backup: what was told of each person is counted under it."
+                f"{path} has {len(self._key)} bytes; the key for this agent's random answers must have {KEY_BYTES}. "
+                "Restore it from a backup: the counts of what was told about each person depend on it."
             )
 
     def people(self, ids: Iterable[str]) -> NDArray[np.uint64]:

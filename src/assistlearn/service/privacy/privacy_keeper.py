@@ -57,7 +57,8 @@ class PrivacyKeeper:
         path = self._home / "coin.key"
         if not path.exists() and not self.book.empty:
             raise RunError(
-                f"{path} is missing, and what was told of each person is counted under it. Bring it back from a backup."
+                f"{path} is missing. The counts of what was told about each person depend on this key. Restore it "
+                "from a backup."
             )
         return Coin(path)
 
@@ -80,22 +81,22 @@ class PrivacyKeeper:
         allowed = self.rules.methods
         if allowed is not None and name not in allowed:
             raise RefusedError(
-                f"Agent {self._agent!r} takes part in runs with method {' or '.join(map(repr, allowed))}, not "
-                f"{name!r}. Its owner may add it to methods, under [privacy] in the agent's file."
+                f"Agent {self._agent!r} takes part only in runs with method {' or '.join(map(repr, allowed))}, not "
+                f"{name!r}. Its owner may add it to methods, under [privacy] in the agent file."
             )
         if self.rules.randomise is not None and method.wants_probabilities:
             raise RefusedError(
-                f"Agent {self._agent!r} randomises what it says of a person (privacy.randomise = "
-                f"{self.rules.randomise:g}): one bit, or a class. With method {name!r} it would say how sure it is, "
-                f"which is more than one bit. Start a run with method {' or '.join(map(repr, _of_one_bit()))}."
+                f"Agent {self._agent!r} randomises what it says about a person (privacy.randomise = "
+                f"{self.rules.randomise:g}): one bit, or a class. With method {name!r} it would also say how sure it "
+                f"is, which is more than one bit. Start a run with method {' or '.join(map(repr, _of_one_bit()))}."
             )
 
     def check_people(self, n_people: float) -> None:
         """Raise if a run would train on too few of the agent's rows; how many they are is not said."""
         if self.rules.min_samples is not None and n_people * SLACK < self.rules.min_samples:
             raise RefusedError(
-                f"Agent {self._agent!r} trains on {self.rules.min_samples:,} people or more that it knows; this run "
-                "has fewer. Its owner may lower min_samples, under [privacy] in the agent's file."
+                f"Agent {self._agent!r} only trains on at least {self.rules.min_samples:,} people that it knows; this "
+                "run has fewer. Its owner may lower min_samples, under [privacy] in the agent file."
             )
 
     def check_classes(self, codes: Codes, weights: Floats | None) -> None:
@@ -111,17 +112,18 @@ class PrivacyKeeper:
         for code in np.unique(codes):
             if effective_size(counts[codes == code]) * SLACK < self.rules.min_samples:
                 raise RefusedError(
-                    f"Agent {self._agent!r} trains on {self.rules.min_samples:,} people or more of each class. Of "
-                    "one class this run has fewer, so that it could single people out. Its owner may lower "
-                    "min_samples, under [privacy] in the agent's file."
+                    f"Agent {self._agent!r} only trains on at least {self.rules.min_samples:,} people of each class. "
+                    "This run has fewer of one class, and could single people out. Its owner may lower min_samples, "
+                    "under [privacy] in the agent file."
                 )
 
     def check_rounds(self, n_told: int) -> None:
         """Raise if no turn is left in a run in which the agent may tell something about samples."""
         if self.rules.max_rounds is not None and n_told >= self.rules.max_rounds:
             raise SitsOutError(
-                f"Agent {self._agent!r} answers about its samples in {self.rules.max_rounds:,} turns of one run: "
-                f"{n_told:,} are used, 0 are left. Its owner may raise max_rounds, under [privacy] in the agent's file."
+                f"Agent {self._agent!r} answers about its samples in at most {self.rules.max_rounds:,} turns of one "
+                f"run: {n_told:,} are used, 0 are left. Its owner may raise max_rounds, under [privacy] in the agent "
+                "file."
             )
 
     # -- about each person
@@ -161,10 +163,11 @@ class PrivacyKeeper:
                 if over:
                     top = float(spent.max())
                     raise refusal(
-                        f"Agent {self._agent!r} tells {told.initiator!r} {most:,g} {unit} of one person in all: "
-                        f"{top:,g} are used for the person it has told most about, {max(most - top, 0):,g} are left, "
-                        f"{more:,g} more are asked for. {over:,} of {len(release.people):,} people would pass the "
-                        f"limit. Leave them out, or ask its owner to raise {key}, under [privacy] in the agent's file."
+                        f"Agent {self._agent!r} tells {told.initiator!r} at most {most:,g} {unit} about one person in "
+                        f"all: {top:,g} are used for the person it has told most about, {max(most - top, 0):,g} are "
+                        f"left, {more:,g} more are asked for. {over:,} of {len(release.people):,} people would pass "
+                        f"the limit. Leave them out, or ask its owner to raise {key}, under [privacy] in the agent "
+                        "file."
                     )
 
 

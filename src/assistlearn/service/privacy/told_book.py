@@ -210,7 +210,7 @@ def _load(path: Path) -> PeopleTold:
             values = {field.name: file[field.name] for field in fields(PeopleTold)}
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise RunError(
-            f"{path} cannot be read ({type(error).__name__}): what was told of each person is counted there. Bring it "
-            "back from a backup; nothing is told without it."
+            f"{path} cannot be read ({type(error).__name__}). It holds the counts of what was told about each person. "
+            "Restore it from a backup; nothing is told without it."
         ) from None
     return PeopleTold(**(values | {"initiator": str(values["initiator"])}))

@@ -168,7 +168,7 @@ async def _said(request: Request, error: Exception) -> Response:
     more = error.more if isinstance(error, _UnknownIdsError) else {}
     words = error.detail
     if words == HTTPStatus(error.status_code).phrase:  # the router has no words of its own
-        words = f"There is nothing at this path that answers {request.method}. What there is, /openapi.json says."
+        words = f"Nothing at this path answers {request.method}. See /openapi.json for all paths."
     return JSONResponse({"error": words, **more}, error.status_code, error.headers)
 
 

@@ -54,12 +54,12 @@ def _text(value: Any, position: int, limits: ServingLimits) -> str:
         if text is not None:
             text.encode()
     except (ValueError, OverflowError) as error:  # also half a pair of surrogates, which no table holds
-        why = str(error) if not isinstance(error, UnicodeEncodeError) else "which is no text"
+        why = str(error) if not isinstance(error, UnicodeEncodeError) else "which is not text"
         raise HTTPException(400, f"ids[{position}] cannot be an id: {str(value)[:80]!a}, {why}.") from None
     if text is None:
         raise HTTPException(400, f"ids[{position}] is empty.")
     if len(text) > limits.longest_id:
         raise HTTPException(
-            400, f"ids[{position}] has {len(text):,} characters; at most {limits.longest_id:,} are taken."
+            400, f"ids[{position}] has {len(text):,} characters; at most {limits.longest_id:,} are accepted."
         )
     return text

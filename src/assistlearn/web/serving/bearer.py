@@ -44,8 +44,8 @@ def _checked(file: Path) -> str:
     token = file.read_bytes().decode("ascii", errors="replace").strip()
     if len(token) < SHORTEST or not all(33 <= ord(letter) <= 126 for letter in token):
         raise SettingsError(
-            f"{file} holds no token: it needs at least {SHORTEST} letters, digits and signs, without blanks. Remove "
-            "the file, and one is made."
+            f"{file} holds no valid token: it needs at least {SHORTEST} letters, digits and signs, without blanks. "
+            "Remove the file, and a new token is made."
         )
     return token
 

@@ -18,7 +18,7 @@ async def body_of(request: Request, limits: ServingLimits) -> bytes:
     """Return the body of a request; refuse a body that is too large, too slow or compressed."""
     packed = request.headers.get("content-encoding", "identity")
     if packed != "identity":
-        raise HTTPException(415, f"The body is packed ({packed[:40]!r}). Send it as it is.")
+        raise HTTPException(415, f"The body is compressed ({packed[:40]!r}). Send it uncompressed.")
     said = request.headers.get("content-length", "0")
     if said.isdecimal() and int(said[:20]) > limits.most_bytes:
         await _drained(request)
@@ -31,7 +31,7 @@ async def body_of(request: Request, limits: ServingLimits) -> bytes:
             408, f"The body did not come within {limits.slowest:g} seconds.", {"connection": "close"}
         ) from None
     except ClientDisconnect:
-        raise HTTPException(400, "The body has ended before it was complete.") from None
+        raise HTTPException(400, "The body ended before it was complete.") from None
 
 
 async def _read(request: Request, limits: ServingLimits) -> bytes:

@@ -60,18 +60,18 @@ def read_inference(body: bytes, headers: Mapping[str, str]) -> tuple[InferenceRe
     try:
         request = _decoder.decode(head)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise HTTPException(400, f"The body is no request for inference: {error}.") from None
+        raise HTTPException(400, f"The body is not a request for inference: {error}.") from None
     _check_outputs(request)
     if len(request.inputs) != 1 or request.inputs[0].name != "ids":
         names = [each.name[:40] for each in request.inputs[:5]]
         raise HTTPException(400, f"There must be one input, called 'ids'. Here are {names!a}.")
     ids = request.inputs[0]
     if ids.datatype != "BYTES":
-        raise HTTPException(400, f"The input 'ids' is a tensor of BYTES, not of {ids.datatype[:40]!a}.")
+        raise HTTPException(400, f"The input 'ids' must be a tensor of BYTES, not of {ids.datatype[:40]!a}.")
     texts = _elements(ids, tail)
     if ids.shape not in ([len(texts)], [len(texts), 1]):
         raise HTTPException(
-            400, f"The shape of 'ids' is {str(ids.shape)[:80]}; {len(texts):,} elements make [n] or [n, 1]."
+            400, f"The shape of 'ids' is {str(ids.shape)[:80]}; for {len(texts):,} elements it must be [n] or [n, 1]."
         )
     return request, texts
 
@@ -122,7 +122,7 @@ def _said_of(name: str, answer: ServedAnswer) -> dict[str, str]:
 def _check_outputs(request: InferenceRequest) -> None:
     for output in request.outputs or ():
         if output.name not in OUTPUTS:
-            raise HTTPException(400, f"There is no output {output.name[:40]!a}. There are {', '.join(OUTPUTS)}.")
+            raise HTTPException(400, f"There is no output {output.name[:40]!a}. The outputs are {', '.join(OUTPUTS)}.")
         other = sorted(output.parameters.keys() - {"binary_data"})
         if other:
             raise HTTPException(400, f"The output {output.name!r} has no parameter {other[0][:40]!a}.")
@@ -132,16 +132,16 @@ def _elements(ids: RequestedInput, tail: bytes) -> list[str]:
     size = ids.parameters.get("binary_data_size")
     if size is None:
         if tail:
-            raise HTTPException(400, f"{len(tail):,} bytes behind the JSON belong to no input.")
+            raise HTTPException(400, f"{len(tail):,} bytes after the JSON belong to no input.")
         return _flat(ids.data)
     if size != len(tail) or isinstance(size, bool) or ids.data is not None:
         raise HTTPException(
-            400, f"The input 'ids' has {str(size)[:20]} bytes behind the JSON, and no data; {len(tail):,} bytes came."
+            400, f"The input 'ids' has {str(size)[:20]} bytes after the JSON, and no data; {len(tail):,} bytes came."
         )
     try:
         return unpacked_texts(tail)
     except ValueError as error:
-        raise HTTPException(400, f"The bytes of 'ids' are no tensor of BYTES: {error}.") from None
+        raise HTTPException(400, f"The bytes of 'ids' are not a tensor of BYTES: {error}.") from None
 
 
 def _flat(data: Any) -> list[str]:

@@ -12,13 +12,13 @@ TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
 REASONS: dict[str, Any] = {"type": "object", "additionalProperties": TEXT}
 
 ANSWERS = {
-    "400": "The request is not as it should be; the error says where.",
+    "400": "The request is not valid; the error says where.",
     "401": "The token is missing or wrong.",
     "404": "No agent that was reached knows any of the ids; or there is no such model.",
     "408": "The request did not come in time.",
     "413": "Too many ids, or too many bytes.",
-    "415": "The body is packed.",
-    "421": "The service was asked under a foreign name.",
+    "415": "The body is compressed. Send it uncompressed.",
+    "421": "The Host header does not name this service.",
     "503": "Too many requests wait, or no agent can vote.",
 }
 

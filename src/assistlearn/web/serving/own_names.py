@@ -25,5 +25,5 @@ class LoopbackGate:
         if scope["type"] != "http" or host_of(scope["headers"]) in LOOPBACK_NAMES:
             await self._app(scope, receive, send)
             return
-        words = "This service is asked under 127.0.0.1, localhost or [::1] (the Host header), and under no other name."
+        words = "This service answers only to the names 127.0.0.1, localhost and [::1] in the Host header."
         await JSONResponse({"error": words}, 421)(scope, receive, send)

@@ -47,7 +47,7 @@ def unpacked_texts(data: bytes) -> list[str]:
         try:
             texts.append(data[place : place + length].decode())
         except UnicodeDecodeError:
-            raise ValueError(f"element {len(texts)} is no text in UTF-8") from None
+            raise ValueError(f"element {len(texts)} is not text in UTF-8") from None
         place += length
     return texts
 

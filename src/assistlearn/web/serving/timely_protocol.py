@@ -40,7 +40,7 @@ class TimelyProtocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Say in JSON that this is no request."""
-        self._refuse(400, "This is no request of HTTP/1.1, or one that contradicts itself.")
+        self._refuse(400, "This is not a valid request of HTTP/1.1, or it contradicts itself.")
 
     def _wait_or_not(self) -> None:
         cycle = getattr(self, "cycle", None)

@@ -22,13 +22,13 @@ def check_version(installed: str) -> None:
     >>> check_version("4.0.0")
     Traceback (most recent call last):
         ...
-    assistlearn.errors.MissingExtraError: XGBoost 4.0.0 is installed, but histogram trees know the models of version 3.2
-    only. Install that one: pip install 'assistlearn[xgboost]'
+    assistlearn.errors.MissingExtraError: XGBoost 4.0.0 is installed, but histogram trees can only read models of
+    version 3.2. Install that version: pip install 'assistlearn[xgboost]'
     """
     major, minor, *_ = installed.split(".")
     if (int(major), int(minor)) not in KNOWN_VERSIONS:
         known = " and ".join(f"{major}.{minor}" for major, minor in sorted(KNOWN_VERSIONS))
         raise MissingExtraError(
-            f"XGBoost {installed} is installed, but histogram trees know the models of version {known} only. "
-            "Install that one: pip install 'assistlearn[xgboost]'"
+            f"XGBoost {installed} is installed, but histogram trees can only read models of version {known}. Install "
+            "that version: pip install 'assistlearn[xgboost]'"
         )

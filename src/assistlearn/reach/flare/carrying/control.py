@@ -100,8 +100,9 @@ class Control:
         if isinstance(error, NetworkError):
             return str(error)
         return (
-            f"The relay at {self._kit.host}:{self._kit.port} does not take commands of {self._kit.name!r}: "
-            f"{type(error).__name__}: {error}. See whether it runs ('assistlearn site check {self._kit.folder}')."
+            f"The relay at {self._kit.host}:{self._kit.port} does not accept commands from {self._kit.name!r}: "
+            f"{type(error).__name__}: {error}. Check whether the relay is running: assistlearn site check "
+            f"{self._kit.folder}"
         )
 
     def __enter__(self) -> Self:

@@ -77,7 +77,7 @@ class FlareTransport:
         """
         agents = self._attendance.agents
         if agent not in agents:
-            raise UnreachableError(f"There is no organisation {agent!r} in this run. There are {agents}.")
+            raise UnreachableError(f"There is no organisation {agent!r} in this run. The organisations are {agents}.")
         errand = Errand(agent, hashlib.sha256(request).hexdigest(), min(SILENCE, self._give_up_after), request)
         # an agent that was given up on is tried only once, until it answers again
         give_up_after = RETRY if self._attendance.is_lost(agent) else self._give_up_after
@@ -105,7 +105,7 @@ class FlareTransport:
         if isinstance(error, AbsentError | NotStartedError | JobGoneError):
             return UnreachableError(
                 f"Organisation {agent!r} could not be reached for {self._give_up_after:g} seconds. {error} Ask it "
-                "whether its site runs: 'assistlearn site check' there says what is wrong."
+                "whether its site is running: 'assistlearn site check' there says what is wrong."
             )
         return error
 

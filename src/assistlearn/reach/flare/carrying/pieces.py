@@ -66,8 +66,8 @@ class Arrivals:
         claimed = sum(arrival.total for arrival in self._of.values())
         if claimed + total > self._most:
             raise NetworkError(
-                f"A request of {total} bytes of {asker!r} is too large: requests of {claimed} bytes are on their way "
-                f"already, and at most {self._most} are taken in all."
+                f"A request of {total} bytes from {asker!r} is too large: requests of {claimed} bytes are on their "
+                f"way already, and at most {self._most} bytes are accepted in all."
             )
 
 
@@ -77,18 +77,20 @@ def check_number(number: object) -> None:
     >>> check_number("5f" * 40)
     Traceback (most recent call last):
     ...
-    assistlearn.errors.NetworkError: The number of a request has 1 to 64 letters, not 80.
+    assistlearn.errors.NetworkError: The number of a request must have 1 to 64 characters, not 80.
     """
     if not isinstance(number, str):
-        raise NetworkError(f"The number of a request is a text, not of type {type(number).__name__!r}.")
+        raise NetworkError(f"The number of a request must be text, not of type {type(number).__name__!r}.")
     if not 0 < len(number) <= LONGEST_NUMBER:
-        raise NetworkError(f"The number of a request has 1 to {LONGEST_NUMBER} letters, not {len(number)}.")
+        raise NetworkError(f"The number of a request must have 1 to {LONGEST_NUMBER} characters, not {len(number)}.")
 
 
 def _check_piece(at: object, total: object, piece: object) -> None:
     if not (type(at) is int and type(total) is int and isinstance(piece, bytes)):
-        raise NetworkError("A piece of a request is bytes, with the numbers of where it belongs and of all bytes.")
+        raise NetworkError("A piece of a request must be bytes, with its position and the size of the whole request.")
     if not 0 <= at <= at + len(piece) <= total <= MOST:
-        raise NetworkError(f"A piece of {len(piece)} bytes at {at} cannot be of a request of {total} bytes.")
+        raise NetworkError(
+            f"A piece of {len(piece)} bytes at position {at} does not fit into a request of {total} bytes."
+        )
     if len(piece) > PIECE:
-        raise NetworkError(f"A piece of {len(piece)} bytes is too large: one has {PIECE} at the most.")
+        raise NetworkError(f"A piece of {len(piece)} bytes is too large: it may have at most {PIECE} bytes.")

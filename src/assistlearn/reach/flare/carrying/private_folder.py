@@ -91,8 +91,8 @@ def _made() -> Path:
         with writing(Path(failed.filename)):
             raise failed
     raise NetworkError(
-        f"The address of a socket has at most {LONGEST} bytes, and here it would be {' or '.join(too_long)}. Name a "
-        "folder with a shorter path, which the site sees too: TMPDIR=/tmp"
+        f"The path of a socket may have at most {LONGEST} bytes, but here it would be {' or '.join(too_long)}. Name a "
+        "folder with a shorter path that the site can see, too: TMPDIR=/tmp"
     )
 
 

@@ -45,7 +45,9 @@ def _only_ours(unpack: Callable[..., Any]) -> Callable[..., Any]:
         if type(values) is dict and fobs.FOBS_TYPE in values:
             name = values[fobs.FOBS_TYPE]
             if not isinstance(name, str) or name not in TYPES:
-                raise ForbiddenContentError("A content names a type that no message of this network has.")
+                raise ForbiddenContentError(
+                    "The content of a message names a type that no message of this network has."
+                )
         return unpack(packer, values)
 
     return unpacked
@@ -56,7 +58,7 @@ def _without_files(section: Callable[..., Any]) -> Callable[..., Any]:
     def sectioned(stream: Any, expect_datum: bool) -> Any:
         header, number, content = section(stream, expect_datum)
         if header is not None and (header.marker == lobs.MARKER_DATUM_FILE or header.dot != 0):
-            raise ForbiddenContentError("A content brings a file, or wants something to be fetched.")
+            raise ForbiddenContentError("The content of a message brings a file, or asks to fetch something.")
         return header, number, content
 
     return sectioned

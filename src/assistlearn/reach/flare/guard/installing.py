@@ -88,13 +88,13 @@ def _guard_cells(process: Process, refusals: Refusals) -> None:
             return take(cell, endpoint, connection, message)  # a cell that writes to itself
         me = parsed(cell.my_info.fqcn)
         if me is None:
-            raise NetworkError(f"{plain(cell.my_info.fqcn)!r} is no name for a process of this network.")
+            raise NetworkError(f"{plain(cell.my_info.fqcn)!r} is not a name for a process of this network.")
         why = Judge(process, me).verdict(written, parsed(endpoint.name), *_way(connection))
         if why != TAKE:
             refusals.note(_peer(message), written.what, why, message.payload or b"")
             return None
         if envelope.is_answer(written) and written.destination == me and not _awaited(cell, message):
-            logger.debug("An answer to nothing came from %s, and was dropped.", _peer(message))
+            logger.debug("An answer without a request came from %s, and was dropped.", _peer(message))
             return None
         return take(cell, endpoint, connection, message)
 

@@ -57,9 +57,9 @@ def refused(request: Any, sender: CellName, me: str, running: int = 0) -> str:
     topic, header = request.topic, request.headers.get
     if sender.site == me:
         ours = topic == "train.notify_job_status" and header(RequestHeader.JOB_ID) == sender.job
-        return "" if ours else "a job says nothing but how it stands"
+        return "" if ours else "a job may only report its own status"
     if sender != (RELAY, "") or topic not in REQUESTS:
-        return "a site's parent does nothing but take, start and end jobs"
+        return "a site's parent process only accepts, starts and ends jobs"
     if topic == "scheduler.cancel_resource":
         return "" if not request.body else "it names resources"
     job = header(RequestHeader.JOB_ID)
@@ -77,16 +77,16 @@ def refused(request: Any, sender: CellName, me: str, running: int = 0) -> str:
 def _foreign(facts: Any, job: str, me: str) -> str:
     """Return how the facts about a job differ from those about ours; empty where they do not."""
     if not isinstance(facts, dict) or not isinstance(facts.get("deploy_map", {}), dict):
-        return "nothing is said of the job"
+        return "the facts about the job are missing"
     if strange := [plain(key) for key in facts if key not in FACTS]:
-        return f"the job has {', '.join(strange[:3])}"
+        return f"the job has unknown facts: {', '.join(strange[:3])}"
     places = facts.get("deploy_map")
     initiators, sites = _texts(facts.get("mandatory_clients")), _texts(places.get("site") if places else None)
     if len(initiators) != 1 or me not in sites:
-        return "the job is not one with this site"
+        return "the job does not have exactly one initiator, or this site is not part of it"
     wanted = job_definition.meta(initiators[0], sites) | {"job_id": job, "study": "default"}
     if any(facts.get(key) != value for key, value in wanted.items()):
-        return "the job is another than ours"
+        return "the job is not a job of assistlearn"
     return _misnamed(facts.get("job_clients", []), sites)
 
 
@@ -98,10 +98,10 @@ def _misnamed(members: Any, sites: list[str]) -> str:
     """
     for member in members if isinstance(members, list) else [None]:
         if not isinstance(member, dict) or not {*member} <= {"name", "fqcn", "fqsn", "is_leaf", "site_config"}:
-            return "it cannot be told who takes part in the job"
+            return "the list of the job's members is not valid"
         name = member.get("name")
         if name not in sites or {member.get("fqcn", name), member.get("fqsn", name)} != {name}:
-            return f"the job has {plain(name)!r} answer under another's name"
+            return f"in the job, {plain(name)!r} would answer under another's name"
     return ""
 
 
@@ -112,15 +112,17 @@ def _texts(values: Any) -> list[str]:
 def _other_app(name: Any, content: Any) -> str:
     """Return how the files of a job differ from ours; empty where they do not."""
     if name != job_definition.SITE_APP or not isinstance(content, bytes) or len(content) > LARGEST:
-        return "the job has another part for a site than ours"
+        return "the job's part for a site is not that of assistlearn"
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = [entry.filename for entry in archive.infolist() if entry.filename != "config/"]
             if sorted(names) != sorted({*SIGNED, job_definition.SITE_FILE}):
-                return f"the job has other files than ours: {plain(', '.join(sorted({*names} - SIGNED)))}"
+                return (
+                    f"the job has other files than those of assistlearn: {plain(', '.join(sorted({*names} - SIGNED)))}"
+                )
             if sum(entry.file_size for entry in archive.infolist()) > LARGEST:
-                return "the job's files are too long"
+                return "the job's files are too large"
             values = json.loads(archive.read(job_definition.SITE_FILE))
     except (zipfile.BadZipFile, ValueError, OSError, RuntimeError, NotImplementedError, EOFError) as error:
         return f"the job's files cannot be read ({type(error).__name__})"
-    return "" if job_definition.is_site_part(values) else "the job's file is another than ours"
+    return "" if job_definition.is_site_part(values) else "the job's file is not that of assistlearn"

@@ -52,7 +52,7 @@ class Judge:
         if envelope.forbidden:
             return f"nobody may send the header {envelope.forbidden}"
         if envelope.origin is None or envelope.destination is None or neighbour is None:
-            return "its sender or its receiver has no name that a site could have"
+            return "its sender or its receiver has a name that no site can have"
         if envelope.kind != MessageType.REQ and not is_answer(envelope):
             return "it is neither a request nor an answer"
         if wrong := self._impostor(envelope.origin, neighbour, side, certified):
@@ -98,7 +98,7 @@ class Judge:
             process = "relay-job" if destination.site == RELAY else "job"
             near = self.process == "relay" and destination.site != origin.site
         if not near or not destination.job:
-            return "it is for a process that takes nothing from there"
+            return "it is for a process that accepts no messages from this sender"
         if is_answer(envelope):
             return TAKE if origin.job in ("", destination.job) else "it is for another job"
         return self._on_list(process, _relation(origin, destination, "outside"), envelope)
@@ -110,7 +110,7 @@ class Judge:
             return TAKE
         key = (process, sender, envelope.form, envelope.channel, envelope.topic)
         if key not in TAKEN:
-            return "this process does not take that from there"
+            return "this process does not accept such a message from this sender"
         if (envelope.channel, envelope.topic) == CALL and envelope.method not in METHODS[str(sender)]:
             return "there is no such method for others to call"
         if (

@@ -51,9 +51,9 @@ def kinds_of(network: Network, names: list[str]) -> list[Kind]:
     if first not in network.organisations or names != wanted:
         raise NetworkError(
             f"The request is for {names}. The network's file names the relay {network.relay!r}, the organisations "
-            f"{list(network.organisations)} and, of these, the initiators {list(network.all_initiators)}; names are "
-            "compared letter by letter. A new member is added to the file in the authority's folder first; the request "
-            "of an initiator is made with --role initiator."
+            f"{list(network.organisations)} and, of these, the initiators {list(network.all_initiators)}; names must "
+            "be exactly the same. A new member is added to the file in the authority's folder first; the request of "
+            "an initiator is made with --role initiator."
         )
     return ["site", "admin"] if len(names) == 2 else ["site"]
 

@@ -46,9 +46,11 @@ def found(file: Path, folder: Path, passphrase: str) -> Authority:
     require_flare()
     network = load_network(file)
     if folder.exists() and any(folder.iterdir()):
-        raise SettingsError(f"{folder} is not empty. An authority is not made over another: name a new folder.")
+        raise SettingsError(
+            f"{folder} is not empty. An authority cannot be made in the folder of another: name a new folder."
+        )
     if len(passphrase) < SHORTEST:
-        raise SettingsError(f"The passphrase has {len(passphrase)} letters; use at least {SHORTEST}.")
+        raise SettingsError(f"The passphrase has {len(passphrase)} characters; use at least {SHORTEST}.")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.chmod(folder, 0o700)
     issuer = Issuer.new(network.name, AUTHORITY_DAYS, AUTHORITY_BITS)
@@ -85,7 +87,7 @@ class Authority:
         self.certificate: Certificate = x509.load_pem_x509_certificate((folder / CERTIFICATE).read_bytes())
         if self.network.name != name_in(self.certificate):
             raise SettingsError(
-                f"{folder / FILE} is of the network {self.network.name!r}, the authority of "
+                f"{folder / FILE} is of the network {self.network.name!r}, but the authority is that of "
                 f"{name_in(self.certificate)!r}. A network keeps its name."
             )
 
@@ -152,7 +154,7 @@ class Authority:
             return unlisted
         if not gone:
             known = sorted({one.signed.name for one in self.record.standings() if one.is_valid(now)})
-            raise NetworkError(f"{name!r} has no valid certificate to revoke. Those of these are valid: {known}.")
+            raise NetworkError(f"{name!r} has no valid certificate to revoke. Valid are those of: {known}.")
         self.record.append(*(Revoked(now, one.signed.name, one.signed.serial) for one in gone))
         self.list_revoked(issuer)
         return gone

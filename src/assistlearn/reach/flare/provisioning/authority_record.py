@@ -125,7 +125,7 @@ class Record:
                 found.append(msgspec.json.decode(text, type=Line))
             except msgspec.MsgspecError as error:
                 raise NetworkError(
-                    f"{self.path}, line {number} cannot be read: {error}. Bring the file back from a backup: it says "
+                    f"{self.path}, line {number} cannot be read: {error}. Restore the file from a backup: it says "
                     "who was certified."
                 ) from None
         return found

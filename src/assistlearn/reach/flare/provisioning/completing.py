@@ -115,8 +115,8 @@ def _check(certificate: Certificate, authority: Certificate, kind: Kind, name: s
         raise NetworkError(f"{what} was not issued by the authority in the same file. Ask for it again.") from None
     if name_in(certificate) != name or kind_of(certificate) != kind:
         raise NetworkError(
-            f"{what} is for a kit of kind {kind_of(certificate)!r}; asked for was one of kind {kind!r} with the name "
-            f"{name!r}. Ask the authority for your own."
+            f"{what} is for a kit of kind {kind_of(certificate)!r}, but one of kind {kind!r} with the name {name!r} "
+            "was asked for. Ask the authority for your own."
         )
     if not key.is_file():
         raise NetworkError(f"{key} is missing: the private key that the certificate is for. Make a new request.")

@@ -55,7 +55,9 @@ class Issuer:
 
         end = self.certificate.not_valid_after_utc
         if end <= datetime.now(UTC):
-            raise NetworkError(f"The network's authority expired on {end:%d %B %Y}. Found the network anew.")
+            raise NetworkError(
+                f"The network's authority expired on {end:%d %B %Y}. Make a new network: assistlearn network found"
+            )
         return generate_cert(  # type: ignore[no-any-return]
             Identity(name, org, policy.ROLE if kind == "admin" else None),
             Identity(name_in(self.certificate)),

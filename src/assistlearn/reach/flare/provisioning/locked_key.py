@@ -48,7 +48,7 @@ def unlocked(content: bytes, passphrase: str, where: object) -> RSAPrivateKey:
 
     header = _HEADER.match(content)
     if header is None:
-        raise NetworkError(f"{where} does not begin as an authority's key does. Use a backup of it.")
+        raise NetworkError(f"{where} is not an authority's key: it begins in another way. Use a backup of it.")
     password = _password(passphrase, bytes.fromhex(header[3].decode()), int(header[1]), int(header[2]))
     try:
         key = load_pem_private_key(content[header.end() :], password)

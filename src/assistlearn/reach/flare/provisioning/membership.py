@@ -51,9 +51,9 @@ class Membership(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if self.format != FORMAT:
-            raise ValueError(f"format {self.format} is not known here; install the release of the authority")
+            raise ValueError(f"format {self.format} is not known here; install the same release as the authority")
         if not NAME.fullmatch(self.network) or not HOST.fullmatch(self.relay) or not 1 <= self.port <= 65535:
-            raise ValueError("the network's name, the relay's host name or its port cannot be")
+            raise ValueError("the network's name, the relay's host name or its port is not valid")
         if set(self.certificates) not in ({"relay"}, {"site"}, {"site", "admin"}):
             raise ValueError(f"certificates for {sorted(self.certificates)} do not belong together")
 

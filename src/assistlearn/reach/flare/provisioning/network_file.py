@@ -101,7 +101,9 @@ def _check_organisations(organisations: tuple[str, ...]) -> None:
                 f"{name!r} cannot be an organisation's name: use at most 63 letters, digits, '_' and '-'.",
             )
         if name.lower() in RESERVED:
-            raise WrongKeyError("organisations", f"{name!r} is taken: the names {', '.join(RESERVED)} have a meaning.")
+            raise WrongKeyError(
+                "organisations", f"{name!r} cannot be used: the names {', '.join(RESERVED)} are reserved."
+            )
     if len({name.lower() for name in organisations}) < len(organisations):
         raise WrongKeyError("organisations", "two organisations have the same name. Name each once.")
 
@@ -111,7 +113,7 @@ def _check_relay(host: str, organisations: tuple[str, ...]) -> None:
         raise WrongKeyError("relay", f"relay = {host!r} is the name of an organisation, too. Rename the organisation.")
     if len(host) > LONGEST_HOST:
         raise WrongKeyError(
-            "relay", f"the relay's name has {len(host)} letters; a certificate has room for {LONGEST_HOST}."
+            "relay", f"the relay's name has {len(host)} characters; a certificate has room for {LONGEST_HOST}."
         )
     if not HOST.fullmatch(host) or host.replace(".", "").isdecimal():
         raise WrongKeyError(
@@ -127,11 +129,14 @@ def _check_initiators(network: Network) -> None:
         raise WrongKeyError("", "the key 'initiator' is missing. Add a line such as: initiator = \"bank\"")
     for name in network.all_initiators:
         if name not in network.organisations:
-            raise WrongKeyError(key, f"{key}: {name!r} is none of the organisations {list(network.organisations)}.")
+            raise WrongKeyError(key, f"{key}: {name!r} is not one of the organisations {list(network.organisations)}.")
         if len(name) > LONGEST_INITIATOR:
-            raise WrongKeyError(key, f"the initiator's name has {len(name)} letters; use at most {LONGEST_INITIATOR}.")
+            raise WrongKeyError(
+                key, f"the initiator's name has {len(name)} characters; use at most {LONGEST_INITIATOR}."
+            )
     if len(set(map(admin_name, network.all_initiators))) < len(network.all_initiators):
         raise WrongKeyError(
             key,
-            f"two of the initiators {list(network.all_initiators)} have one name, but for '_' and '-'. Name each once.",
+            f"two of the initiators {list(network.all_initiators)} have the same name, or differ only in '_' and '-'. "
+            "Give each a different name.",
         )

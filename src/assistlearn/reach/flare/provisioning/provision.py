@@ -60,8 +60,8 @@ def create_kits(network: Network, out: Path) -> dict[str, Path]:
     require_flare()
     if out.exists() and any(out.iterdir()):
         raise SettingsError(
-            f"{out} is not empty. Kits made anew have other certificates than those handed out before: name another "
-            "folder, or remove this one first."
+            f"{out} is not empty. New kits have other certificates than the kits that were handed out before: name "
+            "another folder, or remove this one first."
         )
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".kits-") as work:

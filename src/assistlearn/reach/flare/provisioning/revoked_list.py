@@ -37,8 +37,8 @@ def read_list(content: bytes, authority: Certificate, where: object) -> Certific
     key = authority.public_key()
     if found.issuer != authority.subject or not found.is_signature_valid(key):  # type: ignore[arg-type]
         raise NetworkError(
-            f"{where} was not signed by this network's authority: it is of another network, or was changed. Take "
-            "nothing from it, and ask the authority for its list."
+            f"{where} was not signed by this network's authority: it is of another network, or was changed. Do not "
+            "use it, and ask the authority for its list."
         )
     return found
 
@@ -61,8 +61,8 @@ def install_list(content: bytes, authority: Certificate, place: Path, where: obj
     new, there = number_of(read_list(content, authority, where)), number_at(place, authority)
     if new < there:
         raise NetworkError(
-            f"{where} is number {new}; number {there} is there already ({place}). An older list would let in who was "
-            "revoked since. Ask the authority for the latest."
+            f"{where} is number {new}, but number {there} is there already ({place}). An older list would let in "
+            "members who were revoked since. Ask the authority for the latest."
         )
     if new > there:
         write_secret(place, content)

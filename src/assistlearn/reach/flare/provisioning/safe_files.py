@@ -26,7 +26,7 @@ def read_small(path: Path, largest: int = LARGEST) -> bytes:
     except OSError as error:
         raise NetworkError(f"{path} cannot be read: {error.strerror}. Check the path.") from None
     if len(content) > largest:
-        raise NetworkError(f"{path} has more than {largest:,} bytes: it is not what it should be, and was not read.")
+        raise NetworkError(f"{path} is too large: it has more than {largest:,} bytes, and was not read.")
     return content
 
 

@@ -57,9 +57,8 @@ def make_request(folder: Path, name: str, role: Role) -> tuple[Path, str]:
     for place in places.values():
         if place.exists() and request.exists():
             raise SettingsError(
-                f"{place} is there already; it is not made anew, since certificates belong to it. Send the request "
-                f"that lies in {folder}, have the certificate renewed ('assistlearn network renew'), or name another "
-                "folder."
+                f"{place} exists already. It is not replaced, because certificates belong to it. Send the request in "
+                f"{folder}, have the certificate renewed ('assistlearn network renew'), or name another folder."
             )
     keys = {who: _key_at(place) for who, place in places.items()}
     write_secret(request, b"".join(_signed(who, key) for who, key in keys.items()))
@@ -108,12 +107,12 @@ def _checked(request: CertificateSigningRequest, path: Path) -> Requested:
     subject = list(request.subject)
     if len(subject) != 1 or subject[0].oid != NameOID.COMMON_NAME or not isinstance(subject[0].value, str):
         asked = request.subject.rfc4514_string()
-        raise NetworkError(f"{path} asks for {asked!r}; a request has a common name and nothing else.")
+        raise NetworkError(f"{path} asks for {asked!r}; a request must have a common name and nothing else.")
     name = subject[0].value
     if len(request.extensions) or len(request.attributes):
         raise NetworkError(
-            f"{path}: the request of {name!r} asks for rights of its own. What a certificate is for is the "
-            "authority's to say: have the request made by 'assistlearn site request'."
+            f"{path}: the request of {name!r} asks for rights of its own. Only the authority decides what a "
+            "certificate is for. Have the request made by 'assistlearn site request'."
         )
     algorithm = request.signature_hash_algorithm
     if algorithm is None or algorithm.name not in HASHES or not request.is_signature_valid:

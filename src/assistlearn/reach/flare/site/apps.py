@@ -98,7 +98,7 @@ class Site:
         asker = collab.caller
         check_number(number)
         if request is not None and not (isinstance(request, bytes) and len(request) <= PIECE):
-            raise NetworkError(f"A request of more than {PIECE} bytes comes in pieces.")
+            raise NetworkError(f"A request of more than {PIECE} bytes must come in pieces.")
         state, answer = self._polled.ask(asker, number, request or self._arrivals.take(asker, number))
         return [state, len(answer), answer[:PIECE]]
 

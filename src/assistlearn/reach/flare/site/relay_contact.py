@@ -50,8 +50,8 @@ def knock(kit: Kit) -> str:
         ) from None
     except OSError as error:
         raise NetworkError(
-            f"The relay at {where} cannot be reached: {error}. See whether it runs there ('assistlearn site start "
-            f"relay'), and whether a firewall lets port {kit.port} through."
+            f"The relay at {where} cannot be reached: {error}. Check whether it is running there ('assistlearn site "
+            f"start relay'), and whether a firewall lets port {kit.port} through."
         ) from None
 
 

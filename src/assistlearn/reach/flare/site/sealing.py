@@ -65,7 +65,7 @@ def _refusing_others(exchange: Callable[..., Any]) -> Callable[..., Any]:
         name = get_cert_common_name_from_pem(certificate)
         if _site(target) != RELAY and name != _site(target):
             raise NetworkError(
-                f"Asked for the certificate of {_site(target)!r}, that of {name!r} came; it was refused."
+                f"The certificate of {_site(target)!r} was asked for, but that of {name!r} came; it was refused."
             )
         return certificate
 

@@ -38,8 +38,9 @@ class SiteLock:
             if time.monotonic() > until:
                 os.close(self._file)
                 raise NetworkError(
-                    f"{self._kit.name!r} runs already, with this kit, as process {_pid(path) or 'unknown'}. See how it "
-                    f"is: 'assistlearn site status {self._kit.folder}'. To start it anew, stop that process first."
+                    f"{self._kit.name!r} is already running with this kit, as process {_pid(path) or 'unknown'}. Look "
+                    f"at its state: 'assistlearn site status {self._kit.folder}'. To start it again, stop that "
+                    "process first."
                 )
             time.sleep(0.05)
         with writing(path):
