@@ -110,7 +110,9 @@ class GainShares:
         all helpers  +0.250 ± 0.020   +0.250 ± 0.020
         lab          +0.125 ± 0.000   +0.250 ± 0.020             +0.125 ± 0.000  +0.125 ± 0.000
         """
-        rows = [("", "lower log loss", "higher accuracy", "lost if dropped: log loss", "accuracy")]
+        rows: list[tuple[str, ...]] = [
+            ("", "lower log loss", "higher accuracy", "lost if dropped: log loss", "accuracy")
+        ]
         rows += [("all helpers", str(self.loss), str(self.accuracy), "", "")]
         for each in self.helpers:
             figures = (each.loss, each.accuracy, each.loss_if_dropped, each.accuracy_if_dropped)
