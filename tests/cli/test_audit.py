@@ -25,7 +25,7 @@ def test_a_ledger_that_was_removed_is_missed(agents):
     opened = agents[1].parent / "lab-models" / "runs" / "first" / "opened.json"
     opened.parent.mkdir(parents=True)
     opened.write_text("{}")
-    assistlearn("audit", agents[1]).failed(4, "ledger.jsonl is not there", "it was removed")
+    assistlearn("audit", agents[1]).failed(4, "ledger.jsonl is missing", "it was removed")
 
 
 def test_a_path_that_leads_nowhere_is_no_removed_ledger(tmp_path):

@@ -87,7 +87,7 @@ def test_a_request_waits_is_approved_used_and_taken_back(agents):
 
 def test_a_request_that_nobody_knows_and_one_without_an_answer_are_named(agents):
     lab = agents[1]
-    assistlearn("approve", lab, "7f3a", "--yes").failed(2, "There is no request '7f3a'. There are: none.")
+    assistlearn("approve", lab, "7f3a", "--yes").failed(2, "There is no request '7f3a'. The requests are: none.")
     missing = assistlearn("reject", lab, "7f3a", "--yes")
     assert (missing.code, "--reason" in missing.err) == (2, True)
 

@@ -64,7 +64,7 @@ def test_a_job_that_brings_its_own_code_is_refused_by_the_relay_and_by_every_sit
     add(job, app, "mine.Mine")
     ended = outcome(control, job)
     assert "FAILED_TO_RUN" in ended
-    said, times = ("BYOC not permitted", 1) if app == "relay" else ("refused: the job has byoc", len(NAMES))
+    said, times = ("BYOC not permitted", 1) if app == "relay" else ("the job has unknown facts: byoc", len(NAMES))
     assert ended.count(said) == times
     assert not (tmp_path / "it ran").exists()
 
