@@ -530,7 +530,7 @@ def test_a_key_is_not_made_over_another(tmp_path):
     ok("site", "request", "lab", "--out", tmp_path / "lab")
     before = (tmp_path / "lab" / "startup" / "client.key").read_bytes()
     assert os.stat(tmp_path / "lab" / "startup" / "client.key").st_mode & 0o777 == 0o600
-    assistlearn("site", "request", "lab", "--out", tmp_path / "lab").failed(2, "already exists")
+    assistlearn("site", "request", "lab", "--out", tmp_path / "lab").failed(2, "is there already")
     assert (tmp_path / "lab" / "startup" / "client.key").read_bytes() == before
     assert key_bytes(load_pem_private_key(before, None)) == before
 

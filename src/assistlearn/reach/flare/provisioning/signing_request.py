@@ -57,7 +57,7 @@ def make_request(folder: Path, name: str, role: Role) -> tuple[Path, str]:
     for place in places.values():
         if place.exists() and request.exists():
             raise SettingsError(
-                f"{place} exists already. It is not replaced, because certificates belong to it. Send the request in "
+                f"{place} is there already. It is not replaced, because certificates belong to it. Send the request in "
                 f"{folder}, have the certificate renewed ('assistlearn network renew'), or name another folder."
             )
     keys = {who: _key_at(place) for who, place in places.items()}
