@@ -459,3 +459,10 @@ def test_lines_that_end_as_on_old_macintoshes_are_named(write_agent, tmp_path):
     (tmp_path / "lab.csv").write_bytes(CSV.replace("\n", "\r").encode())
     with pytest.raises(TableError, match=r"lab.csv ends its lines as old Macintoshes did \(CR\)"):
         read(agent)
+
+
+@pytest.mark.parametrize("first", ["a", "Ä", "~1"])
+@pytest.mark.parametrize("blank", [None, "", " ", "\t", "\u00a0", "\u2003 "])
+def test_a_missing_or_blank_id_is_named_whatever_the_others_begin_with(write_agent, first, blank):
+    with pytest.raises(IdsError, match=r"1 of 2 rows have no id in column 'id' \(first: row 2\)"):
+        read(write_agent(pl.DataFrame({"id": [first, blank], "x": [1, 2]})))

@@ -189,7 +189,7 @@ def _may_repeat(ids: pl.Series) -> bool:
 
 def _without_id(ids: pl.Series) -> pl.Series:
     """Return for each row whether its id is missing or consists of blanks."""
-    if ids.dtype != pl.String:
+    if ids.dtype != pl.String or ids.is_between("!", "~").all():  # each id begins with a visible ASCII character
         return ids.is_null()
     pieces = (ids.slice(start, _PIECE) for start in range(0, len(ids), _PIECE))
     return pl.concat(by_column(lambda piece: piece.str.strip_chars() == "", pieces)).fill_null(True)
