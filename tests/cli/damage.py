@@ -53,7 +53,7 @@ COMMANDS: dict[str, Callable[[Path], list[object]]] = {
     "report": lambda folder: ["report", folder / "run", "--out", folder / "page.html"],
 }
 
-SAID = ("lacks the end of the run", "is lost", "is not where it was", "not known", "did not take part")
+SAID = ("lacks the end of the run", "is lost", "is missing", "is not where it was", "not known", "did not take part")
 """Words by which a command that did its work all the same says what is missing."""
 
 

@@ -10,7 +10,7 @@ import shutil
 
 import pytest
 
-from tests.cli.damage import COMMANDS, cases, fault, finished, whole_of
+from tests.cli.damage import COMMANDS, Case, cases, fault, finished, whole_of
 from tests.cli.program import assistlearn
 
 pytestmark = pytest.mark.usefixtures("forked_agents")
@@ -45,3 +45,17 @@ def test_files_of_a_run_that_has_lost_whose_it_is_are_not_called_forgotten(run, 
     assert assistlearn("forget", "first", "--agent", folder / "lab.toml").code == 0
     assert not (folder / "lab-models/runs/first").exists()
     assert assistlearn("forget", folder / "run").code == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "damage", "command"),
+    [
+        ("run/events.jsonl", "emptied", "privacy"),
+        ("run/events.jsonl", "cut in half", "privacy"),
+        ("run/turns/000002.msg", "removed", "privacy"),
+        ("run/events.jsonl", "emptied", "report"),
+        ("run/result.json", "removed", "report"),
+    ],
+)
+def test_what_is_counted_or_shown_in_part_says_so(run, file, damage, command):
+    assert fault(run, Case(file, damage, command), whole_of(run, command)) is None

@@ -71,9 +71,10 @@ def _of_run(place: Path) -> dict[str, Any]:
     """Return what the initiator knows: what the agents released in a run, and what helpers were told about labels."""
     from assistlearn.cli.show import labels_told
     from assistlearn.runs.folder import RunFolder
-    from assistlearn.runs.releases_of_run import releases_of_run
+    from assistlearn.runs.releases_of_run import refuse_incomplete, releases_of_run
 
     folder = RunFolder(place)
+    refuse_incomplete(folder)
     settings, released, labels = folder.settings(), releases_of_run(folder), labels_told(folder)
     return {
         "run": settings.run,

@@ -43,6 +43,8 @@ def show(
 
 def outcome(folder: RunFolder) -> dict[str, Any]:
     """Return how a run went, as plain values: how far it is, its result, and its accuracy by round."""
+    from assistlearn.runs.releases_of_run import log_is_whole
+
     result = folder.result()
     return {
         "finished": result is not None,
@@ -62,6 +64,7 @@ def outcome(folder: RunFolder) -> dict[str, Any]:
 def show_result(folder: RunFolder) -> None:
     """Print a run's result for people."""
     from assistlearn.events import StopReason
+    from assistlearn.runs.releases_of_run import log_is_whole
 
     settings, result = folder.settings(), folder.result()
     if result is None:
@@ -192,13 +195,6 @@ def _rounds_made(folder: RunFolder) -> int:
 
     events = (recorded.event for recorded in read(folder.events))
     return max((event.round for event in events if isinstance(event, RoundFinished)), default=0)
-
-
-def log_is_whole(folder: RunFolder) -> bool:
-    """Return whether the log of a finished run has its end. A log that was removed or cut off does not have it."""
-    from assistlearn.events import RunFinished, read
-
-    return any(isinstance(recorded.event, RunFinished) for recorded in read(folder.events))
 
 
 def sat_out(folder: RunFolder) -> dict[str, dict[str, Any]]:

@@ -16,7 +16,7 @@ from assistlearn.protocol.ledger_of_run import entries_of
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.folder_lock import somebody_works
 from assistlearn.runs.pilot_terms import terms_of
-from assistlearn.runs.releases_of_run import releases_of_run
+from assistlearn.runs.releases_of_run import log_is_whole, releases_of_run
 from assistlearn.runs.settings import RunSettings
 
 
@@ -87,6 +87,10 @@ def lacking(folder: RunFolder) -> list[str]:
     found = []
     if folder.n_turns and not folder.events.exists():
         found.append(f"{folder.events} is missing: rounds, model weights, samples and times are not on the page.")
+    elif folder.result() is not None and not log_is_whole(folder):
+        found.append(f"{folder.events} lacks the end of the run: rounds, model weights and times may be missing.")
+    if folder.lost_result:
+        found.append("The run was finished once, but its result.json is lost. Resume the run to make it again.")
     if folder.n_turns and _ledger(folder.settings()) is None:
         found.append("The initiator's ledger is not where it was: messages are counted by the run's own events.")
     return found

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from assistlearn.events import Answered, Asked, Predicted, SamplesSettled, TurnFinished, read
+from assistlearn.errors import RunError
+from assistlearn.events import Answered, Asked, Predicted, RunFinished, SamplesSettled, TurnFinished, read
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import kept_now
 from assistlearn.protocol.messages import type_of
@@ -39,6 +40,27 @@ def releases_of_run(folder: RunFolder) -> dict[str, list[ReleasedBits]]:
     for agent in settings.helpers:
         released[agent] += _votes(folder, agent, n_classes)
     return {agent: added_up(releases) for agent, releases in released.items()}
+
+
+def log_is_whole(folder: RunFolder) -> bool:
+    """Return whether the log of a finished run has its end. A log that was removed or cut off does not have it."""
+    return any(isinstance(recorded.event, RunFinished) for recorded in read(folder.events))
+
+
+def refuse_incomplete(folder: RunFolder) -> None:
+    """Raise ``RunError`` if a run has lost files without which its releases cannot all be counted."""
+    if folder.result() is not None and not log_is_whole(folder):
+        raise RunError(
+            f"{folder.events} lacks the end of the run, so not all that was released can be counted. Restore it from a "
+            "backup. Each helper can count what it has released itself: assistlearn privacy FILE"
+        )
+    made = (told.event for told in read(folder.events) if isinstance(told.event, TurnFinished))
+    lost = [event.turn for event in made if event.contribution is not None and folder.turn(event.turn) is None]
+    if lost:
+        raise RunError(
+            f"{folder.path / 'turns'}: the answer to turn {lost[0]} is missing ({len(lost)} in all), so not all that "
+            "was released can be counted. Restore it from a backup."
+        )
 
 
 def _leaves(agent: str, settings: RunSettings) -> bool:
