@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bench.accuracy.results import BY_NAME, SOFT_BEFORE, Kept, Results, mean_and_error
+from assistlearn.core.means import mean_and_error
+from bench.accuracy.results import BY_NAME, SOFT_BEFORE, Kept, Results
 from bench.accuracy.to_reach import prices
 from bench.accuracy.ways import GAL
 
@@ -56,7 +57,7 @@ def _average(found: Results, pairs: Sequence[tuple[str, str]], one: str, other: 
     if not pairs:
         return ""
     gaps = [found.gap(*pair, one, other) for pair in pairs]
-    mean, error = mean_and_error([gap for gap, _ in gaps])
+    mean, error = mean_and_error(np.array([gap for gap, _ in gaps]))
     several = [gap for gap, pair in zip(gaps, pairs, strict=True) if len(found.paired(*pair, one, other)) > 1]
     worse, better = (sum(sign * gap > 2 * own + 1e-9 for gap, own in several) for sign in (-1, 1))
     return f"{mean:+.3f} ± {error:.3f} ({len(pairs)}: {better} better, {worse} worse)"

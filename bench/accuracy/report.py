@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
+from assistlearn.core.means import mean_and_error
 from bench.accuracy import page_tables as tables
 from bench.accuracy import picture
 from bench.accuracy.problems import described
-from bench.accuracy.results import Kept, Results, mean_and_error
+from bench.accuracy.results import Kept, Results
 from bench.accuracy.to_reach import NOISE
 from bench.accuracy.verdicts import ENOUGH, verdicts
 from bench.accuracy.ways import GAL
@@ -78,7 +81,7 @@ def _summary(found: Results, judged: Sequence[str]) -> str:
     for rival, words in SUMMARISED.items():
         pairs = [pair for pair in found.pairs if found.paired(*pair, "combined", rival)]
         if pairs:
-            mean, error = mean_and_error([found.gap(*pair, "combined", rival)[0] for pair in pairs])
+            mean, error = mean_and_error(np.array([found.gap(*pair, "combined", rival)[0] for pair in pairs]))
             gains.append(f"{mean:+.3f} ± {error:.3f} against {words} ({len(pairs)} pairs)")
     reached, missed = (sum(line.startswith(f"- **{word}**") for line in judged) for word in ("reached", "not reached"))
     said = f" Of {reached + missed} aims, {reached} were reached and {missed} were not." if reached + missed else ""

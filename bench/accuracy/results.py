@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from assistlearn.core.means import mean_and_error
 from bench.accuracy.problems import PROBLEMS, Problem
 from bench.accuracy.ways import AGAIN, UNCHANGED
 
@@ -63,7 +64,7 @@ class Results:
     def gap(self, problem: str, learner: str, one: str, other: str) -> tuple[float, float]:
         """Return the mean and the standard error of a paired difference at the last round."""
         a, b = self.at(problem, learner, one), self.at(problem, learner, other)
-        return mean_and_error([a[rep] - b[rep] for rep in self.paired(problem, learner, one, other)])
+        return mean_and_error(np.array([a[rep] - b[rep] for rep in self.paired(problem, learner, one, other)]))
 
     def paired(self, problem: str, learner: str, *ways: str) -> list[int]:
         """Return the replications that have all of the ways."""
@@ -82,7 +83,7 @@ class Results:
         values = list(self.at(problem, learner, way, round).values())
         if not values:
             return ""
-        mean, error = mean_and_error(values)
+        mean, error = mean_and_error(np.array(values))
         return f"{mean:.3f} ± {error:.3f}" if len(values) > 1 else f"{mean:.3f}"
 
     def n_replications(self) -> int:
@@ -111,21 +112,9 @@ class Kept:
             for learner in problem.learners:
                 values = [self._values.get((problem.name, learner, way)) for way in ways]
                 if all(values):
-                    shown = (mean_and_error(list(known.values())) for known in values if known)
+                    shown = (mean_and_error(np.array([*known.values()])) for known in values if known)
                     rows.append([problem.name, learner, *(f"{mean:.3f} ± {error:.3f}" for mean, error in shown)])
         return rows
-
-
-def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and its standard error, zero for a single value.
-
-    >>> mean_and_error([1.0, 3.0])
-    (2.0, 1.0)
-    """
-    if not len(values):
-        return float("nan"), float("nan")
-    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-    return float(np.mean(values)), error
 
 
 def _rows(path: Path | None) -> list[dict[str, str]]:

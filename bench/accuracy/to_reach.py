@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bench.accuracy.results import BY_NAME, Results, mean_and_error
+from assistlearn.core.means import mean_and_error
+from bench.accuracy.results import BY_NAME, Results
 from bench.accuracy.ways import GAL
 
 NOISE = 0.5
@@ -56,11 +58,13 @@ def prices(found: Results, way: str = "combined") -> Iterator[Price]:
 def level_of(last: Sequence[tuple[float, float]]) -> float:
     """Return the level for both: the lower mean of the last rounds, less half of its standard error.
 
+    A single replication has no error to take off.
+
     >>> round(level_of([(0.90, 0.02), (0.95, 0.01)]), 3)
     0.89
     """
     mean, error = min(last)
-    return mean - NOISE * error
+    return mean - NOISE * error if math.isfinite(error) else mean
 
 
 def reached(accuracies: Sequence[float], sent: Sequence[float], level: float) -> float:

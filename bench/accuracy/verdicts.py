@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
-from bench.accuracy.results import BY_NAME, SOFT_BEFORE, Results, mean_and_error
+from assistlearn.core.means import mean_and_error
+from bench.accuracy.results import BY_NAME, SOFT_BEFORE, Results
 from bench.accuracy.to_reach import AT_MOST, prices
 from bench.accuracy.ways import GAL
 
@@ -85,7 +86,7 @@ def gain(found: Results, kept_apart: bool) -> str:
         for pair in found.pairs
         if found.paired(*pair, "combined", SOFT_BEFORE) and (BY_NAME[pair[0]].kept_apart or not kept_apart)
     }
-    mean, error = mean_and_error(list(gaps.values()))
+    mean, error = mean_and_error(np.array([*gaps.values()]))
     where = "Over the tables kept apart alone" if kept_apart else "Over the whole benchmark"
     claim = f"{where}, on average at least +{GAIN} over `soft` as it was before"
     numbers = f"{mean:+.4f} ± {error:.4f} over {len(gaps)} pairs of problem and learner" if gaps else ""
@@ -105,7 +106,8 @@ def near_pooled(found: Results) -> str:
         if means and pooled:
             learner = "boosted" if "boosted" in means else max(means, key=lambda each: means[each])
             ours = found.at(problem, learner, "combined")
-            gaps[problem] = learner, *mean_and_error([ours[r] - pooled[r] for r in sorted(ours.keys() & pooled.keys())])
+            apart = np.array([ours[r] - pooled[r] for r in sorted(ours.keys() & pooled.keys())])
+            gaps[problem] = learner, *mean_and_error(apart)
     shown = [f"{problem} {learner} {gap:+.3f} ± {error:.3f}" for problem, (learner, gap, error) in gaps.items()]
     claim = (
         f"Within {NEAR} of pooled boosting wherever columns of different agents do not interact, with boosted "

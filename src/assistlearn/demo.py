@@ -27,6 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistanceDisplay, AssistedClassifier
 from assistlearn.core.ignorance import Floats
+from assistlearn.core.means import mean_and_error
 from assistlearn.display.assistance import SIZE
 
 MODELS = {
@@ -57,9 +58,8 @@ class DemoResult:
         return float(self.accuracies[model].mean())
 
     def standard_error(self, model: str) -> float:
-        """Return the standard error of a model's mean test accuracy; NaN if there is only one split."""
-        found = self.accuracies[model]
-        return float(found.std(ddof=1) / np.sqrt(len(found))) if len(found) > 1 else float("nan")
+        """Return the standard error of a model's mean test accuracy; infinite if there is only one split."""
+        return mean_and_error(self.accuracies[model])[1]
 
 
 def digit_agents() -> list[tuple[str, Any, slice | list[int]]]:
@@ -131,7 +131,7 @@ def as_table(result: DemoResult) -> Table:
     for name, explained in MODELS.items():
         style = "bold" if name == "assisted" else ""
         error = result.standard_error(name)
-        shown = "" if np.isnan(error) else f"{error:.3f}"
+        shown = f"{error:.3f}" if np.isfinite(error) else ""
         table.add_row(name, explained, f"{result.mean(name):.3f}", shown, style=style)
     return table
 
@@ -141,7 +141,7 @@ def as_json(result: DemoResult, picture: Path) -> str:
     found = {
         name: {
             "accuracy": result.mean(name),
-            "standard_error": None if np.isnan(result.standard_error(name)) else result.standard_error(name),
+            "standard_error": result.standard_error(name) if np.isfinite(result.standard_error(name)) else None,
             "accuracy_per_split": result.accuracies[name].tolist(),
         }
         for name in MODELS

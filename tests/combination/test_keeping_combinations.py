@@ -59,6 +59,13 @@ def test_a_combination_that_is_kept_answers_the_same_to_the_bit(kind, n_classes)
         assert getattr(again, name) == getattr(fitted, name)
 
 
+def test_a_loss_on_one_sample_is_no_certainty_and_can_be_kept():
+    scores, codes = scores_and_codes(20, 2, know=(1.0, -1.0, 0.5))
+    fitted = combination.fit("auto", scores, codes, initiator="a", weights=np.eye(20)[3])
+    assert fitted.error == np.inf
+    assert combination.from_bytes(combination.to_bytes(fitted)).error == np.inf
+
+
 def test_trees_that_are_kept_answer_the_same_to_the_bit(kept_boosted):
     scores, codes, own = problem_for_trees()
     fitted = combination.fit("learned", scores, codes, initiator="a", own=own)

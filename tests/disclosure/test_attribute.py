@@ -92,7 +92,7 @@ def test_an_attack_learns_from_some_thousands_at_the_most(rng):
     target = target_of(rng.normal(size=n))
     found = attribute_inference(target, np.zeros((n, 0)), target.numbers[:, np.newaxis], 0.5, [0])
     assert found.n_known == MOST_KNOWN
-    assert found.auc_error == 0.0
+    assert found.auc_error == np.inf  # one repeat says nothing of the spread
     assert found.auc > 0.999
 
 

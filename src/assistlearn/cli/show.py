@@ -12,7 +12,7 @@ from rich.table import Table
 from assistlearn.cli.holdout_report import show_report
 from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table, size
 from assistlearn.cli.worth_report import show_pilot
-from assistlearn.pages.figures_in_words import combination_in_words
+from assistlearn.pages.figures_in_words import combination_in_words, figure
 from assistlearn.pages.going_on_words import changes_in_words
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def _show_combination(folder: RunFolder, result: dict[str, Any]) -> None:
         view.add_column(title, justify="right")
     for price in _prices(folder, result):
         kept = "" if price.round <= result["n_rounds"] else " (not kept)"
-        view.add_row(f"{price.round}{kept}", f"{price.loss:.4f}", f"{price.error:.4f}", f"{price.bits:.1f}")
+        view.add_row(f"{price.round}{kept}", f"{price.loss:.4f}", figure(price.error, 4), f"{price.bits:.1f}")
     say_table(view)
 
 

@@ -27,7 +27,7 @@ class Combination:
         ``"linear alone"`` and ``"offset alone"``, which listen to the initiator only.
     loss, error : float
         Its mean log loss over samples that it was not fitted to, by cross-validation, and the standard error of that
-        mean.
+        mean. It is infinite after a single sample.
     losses : mapping of str to float
         The same loss of every kind that was tried.
     skipped : str

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.core.ignorance import Floats
+from assistlearn.core.means import mean_and_error
 from assistlearn.core.votes import Codes
 
 N_FOLDS = 3
@@ -34,24 +34,12 @@ class Tried:
         return mean_and_error(self.losses, self.weights)[1]
 
     def is_better_than(self, other: Tried, errors: float = 1.0) -> bool:
-        """Whether its mean loss is lower by more than ``errors`` standard errors of the difference between both."""
+        """Whether its mean loss is lower by more than ``errors`` standard errors of the difference between both.
+
+        It never is after a single sample: the error is infinite.
+        """
         gain, error = mean_and_error(other.losses - self.losses, self.weights)
         return gain > errors * error
-
-
-def mean_and_error(values: Floats, weights: Floats) -> tuple[float, float]:
-    """Return a weighted mean and its standard error; the weights sum to one.
-
-    >>> mean, error = mean_and_error(np.array([1.0, 2.0, 3.0, 4.0]), np.full(4, 0.25))
-    >>> mean, round(error, 3)
-    (2.5, 0.645)
-    """
-    mean = float(weights @ values)
-    used = weights > 0.0
-    n = int(used.sum())
-    if n < 2:
-        return mean, 0.0
-    return mean, math.sqrt(float(weights**2 @ (values - mean) ** 2) * n / (n - 1))
 
 
 def folds_of(codes: Codes, seed: int, n_folds: int = N_FOLDS) -> NDArray[np.intp]:

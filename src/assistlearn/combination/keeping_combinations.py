@@ -140,7 +140,7 @@ def _check_facts(kept: KeptCombination, source: str) -> None:
         raise UntrustedFileError(f"{source} is for {kept.n_classes} classes; there must be at least two.")
     if len({*kept.agents}) != len(kept.agents) or kept.initiator not in kept.agents:
         raise UntrustedFileError(f"{source} names an agent twice, or an initiator that is not one of its agents.")
-    if not np.isfinite([kept.loss, kept.error, *kept.losses.values()]).all():
+    if not np.isfinite([kept.loss, *kept.losses.values()]).all() or np.isnan(kept.error):
         raise UntrustedFileError(f"{source} has a loss that is not finite.")
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from assistlearn.core.ignorance import Floats
+from assistlearn.core.means import means_and_errors
 from assistlearn.disclosure.guesser import LEAST_OF_A_KIND, auc, better_guess
 from assistlearn.disclosure.target import Target
 
@@ -25,6 +26,8 @@ SHARES = (0.01, 0.05, 0.3)
 @dataclass(frozen=True)
 class Inferred:
     """How well a column was guessed, as means over repeats with their standard errors.
+
+    After a single repeat the errors are infinite.
 
     Attributes
     ----------
@@ -92,7 +95,7 @@ def attribute_inferences(
     if len(repeats) < min(2, len(seeds)):
         return []
     figures = np.array(repeats)  # repeats x (without, transcripts) x (area, rank)
-    means, errors = figures.mean(axis=0), _errors(figures)
+    means, errors = means_and_errors(figures)
     return [
         Inferred(
             share=share,
@@ -149,11 +152,3 @@ def _rank(scores: Floats, target: Target, asked: NDArray[np.intp]) -> float:
     if target.numbers is None or np.ptp(scores) == 0.0:
         return 0.0
     return float(spearmanr(scores, target.numbers[asked]).statistic)
-
-
-def _errors(figures: Floats) -> Floats:
-    """Return the standard errors of the means; zero for a single repeat."""
-    if len(figures) < 2:
-        return np.zeros(figures.shape[1:])
-    errors: Floats = figures.std(axis=0, ddof=1) / np.sqrt(len(figures))
-    return errors

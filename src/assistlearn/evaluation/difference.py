@@ -9,6 +9,7 @@ import numpy as np
 from scipy import stats
 
 from assistlearn.core.ignorance import Floats
+from assistlearn.core.means import effective_size, mean_and_error
 from assistlearn.core.votes import Codes
 from assistlearn.evaluation.metrics import METRICS, Answers, Metric, answers_of
 from assistlearn.evaluation.resampling import resampled
@@ -75,7 +76,7 @@ def differences(
     Returns
     -------
     differences : dict of str to Difference or None
-        Assisted minus alone; None where a metric is not defined, or there are fewer than two samples.
+        Assisted minus alone; None where a metric is not defined, or fewer than two samples have a weight.
 
     Examples
     --------
@@ -87,7 +88,7 @@ def differences(
     (-0.47, True)
     """
     one, other = (answers_of(codes, said, weights, own) for said, own in zip((assisted, alone), predicted, strict=True))
-    if len(one.codes) < 2:
+    if np.count_nonzero(one.weights) < 2:
         return dict.fromkeys(only)
     asked = {name: METRICS[name] for name in only}
     drawn = [metric for metric in asked.values() if metric.name not in _MEANS and metric.is_defined(one)]
@@ -106,27 +107,13 @@ def _difference(metric: Metric, one: Answers, other: Answers, drawn: Floats | No
     return Difference(value, min(float(low), value), max(float(high), value))
 
 
-def mean_and_error(each: Floats, weights: Floats) -> tuple[float, float]:
-    """Return a weighted mean over samples and its standard error; the error of a single sample is infinite.
-
-    >>> mean_and_error(np.array([1.0, 3.0, 1.0, 3.0]), np.ones(4))
-    (2.0, 0.577...)
-    """
-    whole = float(weights.sum())
-    mean = float(weights @ each) / whole
-    if len(each) < 2:
-        return mean, float("inf")
-    spread = float(np.sqrt(np.sum((weights * (each - mean)) ** 2))) / whole
-    return mean, spread * float(np.sqrt(len(each) / (len(each) - 1)))
-
-
 def _interval_of_mean(name: str, one: Answers, other: Answers) -> tuple[float, float]:
     """Return the interval of the mean of the samples' own differences, by Student's distribution."""
     each = _MEANS[name](one) - _MEANS[name](other)
     if name == "accuracy":
         return _interval_of_shares(each, one.weights)
     mean, error = mean_and_error(each, one.weights)
-    reach = error * float(stats.t.ppf((1.0 + LEVEL) / 2.0, max(len(each) - 1, 1)))
+    reach = error * float(stats.t.ppf((1.0 + LEVEL) / 2.0, max(effective_size(one.weights) - 1.0, 1.0)))
     return mean - reach, mean + reach
 
 

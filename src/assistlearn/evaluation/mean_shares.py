@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from scipy import stats
 
+from assistlearn.core.means import mean_and_error
 from assistlearn.errors import SettingsError
 from assistlearn.evaluation.shares import Estimate, GainShare, GainShares
 
@@ -64,7 +65,7 @@ def _share(parts: Sequence[GainShare]) -> GainShare:
 
 
 def _mean(parts: Sequence[Estimate]) -> Estimate:
-    values = np.array([part.value for part in parts])
+    mean, error = mean_and_error(np.array([part.value for part in parts]))
     of_samples = float(np.mean([part.error for part in parts]))
-    of_runs = float(values.std(ddof=1)) / np.sqrt(len(parts)) * stats.t.ppf(0.975, len(parts) - 1) / NORMAL
-    return Estimate(float(values.mean()), float(np.hypot(of_samples, of_runs)))
+    of_runs = error * stats.t.ppf(0.975, len(parts) - 1) / NORMAL
+    return Estimate(mean, float(np.hypot(of_samples, of_runs)))

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.means import mean_and_error, means_and_errors
 from assistlearn.core.votes import Codes, winners
 from assistlearn.errors import SettingsError
-from assistlearn.evaluation.difference import LEAST, mean_and_error
+from assistlearn.evaluation.difference import LEAST
 from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.evaluation.shapley import MOST_EXACT, coefficients, drawn_orders, every_set, sets_on_the_way
 from assistlearn.evaluation.sums_of_sets import SumsOfSets
@@ -298,8 +299,7 @@ class _PerSample:
         return GainShares(*whole, found, n_samples, n_orders or None)
 
     def _estimate(self, each: Floats, more: float = 0.0) -> Estimate:
-        there = self.weights > 0.0
-        mean, error = mean_and_error(each[there], self.weights[there])
+        mean, error = mean_and_error(each, self.weights)
         return Estimate(mean, float(np.hypot(error, more)))
 
     def _errors_of_chance(self) -> Floats:
@@ -307,5 +307,4 @@ class _PerSample:
         if not self.by_order:
             return np.zeros((2, self.n_helpers))
         pairs = np.array(self.by_order).reshape(-1, 2, 2, self.n_helpers).mean(axis=1)
-        errors: Floats = pairs.std(axis=0, ddof=1) / np.sqrt(len(pairs))
-        return errors
+        return means_and_errors(pairs)[1]

@@ -183,8 +183,8 @@ class AgentLeft(Event):
 class RoundFinished(Event):
     """Every agent has had its turn in this round.
 
-    ``loss`` and ``error`` are those of the combination on samples that it has not seen. ``metric`` is the figure on the
-    hold-out samples that decides when to stop.
+    ``loss`` and ``error`` are those of the combination on samples that it has not seen. One sample has no error.
+    ``metric`` is the figure on the hold-out samples that decides when to stop.
     """
 
     round: int
@@ -198,13 +198,14 @@ class RoundFinished(Event):
 class CombinationLearned(Event):
     """The initiator has learned how to combine the scores of ``n_rounds`` rounds.
 
-    ``kind`` is the combination that it uses, and ``losses`` has the loss of each kind that it tried.
+    ``kind`` is the combination that it uses, and ``losses`` has the loss of each kind that it tried. The loss of a
+    single sample has no ``error``.
     """
 
     n_rounds: int
     kind: str
     loss: float
-    error: float
+    error: float | None
     losses: dict[str, float] = field(default_factory=dict)
     skipped: str = ""
 

@@ -154,7 +154,7 @@ def _not_below_published(result: FigureResult) -> Iterator[CheckedClaim]:
         return
     ours, error = float(result.mean("ASCII")[last - 1]), float(result.standard_error("ASCII")[last - 1])
     theirs = result.published["ASCII"][last]
-    verdict = ClaimVerdict.HOLDS if ours >= theirs - (0.0 if np.isnan(error) else error) else ClaimVerdict.NOT
+    verdict = ClaimVerdict.HOLDS if ours >= theirs - (error if np.isfinite(error) else 0.0) else ClaimVerdict.NOT
     text = f"after round {last} ours is {ours:.3f} with standard error {error:.3f}, theirs {theirs:.3f}"
     yield CheckedClaim("(ours) not below the published ASCII by more than a standard error", verdict, text)
 

@@ -33,7 +33,8 @@ def draw_curves(ax: Axes, result: FigureResult) -> None:
     """Draw our curves with their standard errors as bands, and the published ones as thin dashes."""
     for method in result.settings.methods:
         stroke = STROKES[method]
-        mean, error = result.mean(method), np.nan_to_num(result.standard_error(method))
+        mean, error = result.mean(method), result.standard_error(method)
+        error = np.where(np.isfinite(error), error, 0.0)
         rounds = np.arange(1, len(mean) + 1)
         ax.fill_between(rounds, mean - error, mean + error, color=stroke.colour, alpha=0.18, lw=0)
         ax.plot(rounds, mean, color=stroke.colour, lw=stroke.width, marker=stroke.marker, ms=5, label=method)

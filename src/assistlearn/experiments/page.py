@@ -175,7 +175,7 @@ def _table(result: FigureResult) -> Iterator[str]:
 
 
 def _number(mean: float, error: float) -> str:
-    return f"{mean:.3f}" if np.isnan(error) else f"{mean:.3f} ± {error:.3f}"
+    return f"{mean:.3f} ± {error:.3f}" if np.isfinite(error) else f"{mean:.3f}"
 
 
 def _three(rounds: Sequence[int]) -> list[int]:

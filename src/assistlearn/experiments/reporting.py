@@ -101,7 +101,7 @@ def _published(result: FigureResult, method: str) -> list[tuple[int, float]]:
 
 
 def _plain(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[float | None]:
-    return [None if np.isnan(value) else round(float(value), 6) for value in values]
+    return [round(float(value), 6) if np.isfinite(value) else None for value in values]
 
 
 def _mean(values: list[float] | list[int]) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from assistlearn.core.ignorance import Floats
+from assistlearn.core.means import means_and_errors
 from assistlearn.experiments.figures import FigureSettings, Patients, Shared
 from assistlearn.experiments.published import Curve, published
 from assistlearn.experiments.replication import Replication
@@ -42,11 +43,8 @@ class FigureResult:
         return np.asarray(self.accuracy(method).mean(axis=0))
 
     def standard_error(self, method: str) -> Floats:
-        """Return the standard error of that mean; NaN with a single replication."""
-        found = self.accuracy(method)
-        if len(found) < 2:
-            return np.full(found.shape[1], np.nan)
-        return np.asarray(found.std(axis=0, ddof=1) / np.sqrt(len(found)))
+        """Return the standard error of that mean; infinite with a single replication."""
+        return means_and_errors(self.accuracy(method))[1]
 
     @property
     def published(self) -> dict[str, Curve]:
@@ -104,4 +102,4 @@ def collect(settings: FigureSettings, replications: Sequence[Replication]) -> Fi
 
 
 def _number(value: float) -> float | None:
-    return None if np.isnan(value) else round(float(value), 6)
+    return round(float(value), 6) if np.isfinite(value) else None

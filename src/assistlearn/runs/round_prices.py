@@ -16,8 +16,10 @@ class RoundPrice:
     ----------
     round : int
         Counts from 1.
-    loss, error : float
-        The mean log loss, and its standard error.
+    loss : float
+        The mean log loss.
+    error : float or None
+        Its standard error; None after a single sample.
     bits : float
         Bits per training sample that were sent to all helpers and received from them by then, without the matching of
         ids.
@@ -25,7 +27,7 @@ class RoundPrice:
 
     round: int
     loss: float
-    error: float
+    error: float | None
     bits: float
 
 
@@ -45,5 +47,5 @@ def round_prices(folder: RunFolder, n_samples: int) -> list[RoundPrice]:
             case Asked() | Answered() as message:
                 spent += 0 if message.type in ("align", "aligned") else message.bytes
             case RoundFinished(loss=float(loss)) as finished:
-                prices.append(RoundPrice(finished.round, loss, finished.error or 0.0, 8 * spent / max(n_samples, 1)))
+                prices.append(RoundPrice(finished.round, loss, finished.error, 8 * spent / max(n_samples, 1)))
     return prices

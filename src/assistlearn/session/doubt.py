@@ -15,7 +15,7 @@ import numpy as np
 
 from assistlearn.agents import Answer
 from assistlearn.core.ignorance import Bools, Floats
-from assistlearn.evaluation.difference import mean_and_error
+from assistlearn.core.means import mean_and_error
 from assistlearn.methods.method import Method
 from assistlearn.plan import Plan
 from assistlearn.session.holdout import HoldOut
@@ -96,8 +96,5 @@ class _Mean:
     def of(cls, losses: Floats) -> _Mean:
         """Return the mean loss, without samples on which the agent abstains: they have no loss."""
         there = losses[~np.isnan(losses)]
-        n = len(there)
-        if n < 2:
-            return cls(n, 0.0, math.inf)
-        mean, error = mean_and_error(there, np.ones(n))
-        return cls(n, mean, math.hypot(error, HALF_A_SAMPLE / n))
+        mean, error = mean_and_error(there)
+        return cls(len(there), mean, math.hypot(error, HALF_A_SAMPLE / max(len(there), 1)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 
@@ -148,7 +149,7 @@ class Session:
         accuracy, measured = (None, None) if self.holdout is None else self.holdout.finish_round(learned)
         if learned is None:
             return RoundFinished(number, accuracy, metric=measured)
-        return RoundFinished(number, accuracy, learned.loss, learned.error, measured)
+        return RoundFinished(number, accuracy, learned.loss, _told(learned.error), measured)
 
     def _finish(self, reason: StopReason, n_rounds: int) -> Generator[Event, None, RunFinished]:
         """End the run, and yield its last events.
@@ -161,7 +162,7 @@ class Session:
             n_rounds = min(n_rounds, max(self.combining.best_round, 1))
             learned = self.combining.finish(n_rounds)
             if learned is not None:
-                facts = learned.kind, learned.loss, learned.error, dict(learned.losses), learned.skipped
+                facts = learned.kind, learned.loss, _told(learned.error), dict(learned.losses), learned.skipped
                 yield CombinationLearned(n_rounds, *facts)
         yield from self._judge(n_rounds)
         if self.plan.make_method().keeps_labels:
@@ -187,3 +188,8 @@ class Session:
         self.report = self.evaluating.report(n_rounds, n_models, learned, self.doubted)
         facts = asdict(self.report)
         yield ResultJudged(**{field.name: facts[field.name] for field in fields(ResultJudged)})
+
+
+def _told(error: float) -> float | None:
+    """Return an error as events tell it: None where a single sample has none."""
+    return error if math.isfinite(error) else None
