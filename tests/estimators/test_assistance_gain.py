@@ -98,7 +98,7 @@ def test_the_gain_is_that_of_the_fitted_models_on_the_opened_samples():
     alone = clf.alone("clinic").set_params(n_rounds=6).fit(X[training], y[training])  # as many turns as both have
     both = clone(clf).fit(X[training], y[training])
     expected = both.score(X[opened], y[opened]) - alone.score(X[opened], y[opened])
-    np.testing.assert_allclose(worth.together.mean, expected)
+    np.testing.assert_allclose(worth.together.estimate, expected)
     np.testing.assert_allclose(1 - worth.loss_alone, alone.score(X[opened], y[opened]))
     assert worth.n_opened == 100
 

@@ -88,7 +88,7 @@ def test_every_question_has_the_limits_of_its_own_differences():
     for gain, sequence in zip(weighing.gains(), sequences, strict=True):
         assert (gain.lower, gain.upper) == tuple(sequence.limits)
         assert [look.n_opened for look in gain.path] == [50, 100, 150, 200]
-        assert gain.path[-1][1:] == (gain.mean, gain.lower, gain.upper)
+        assert gain.path[-1][1:] == (gain.estimate, gain.lower, gain.upper)
     worth = weighing.worth(n_training=200, n_pool=300)
     assert (worth.n_opened, worth.n_closed) == (200, 100)
     every = np.hstack(blocks)
@@ -131,4 +131,66 @@ def test_what_was_found_can_be_written_down_and_read_back():
     assert facts["answer"] == worth.answer == "undecided"
     assert facts["each"]["a"]["lower"] == worth.helpers["a"].lower
     assert facts["asked"]["at_least"] == 0.0
-    assert f"{worth.together.mean:+.3f}" in str(worth)
+    assert f"{worth.together.estimate:+.3f}" in str(worth)
+
+
+def pilots(better: float, worse: float, n: int, longest: int = 1000) -> list[tuple[int, float, object]]:
+    """Pilots on drawn differences: the mean over the opened samples, how many these were, and what was found."""
+    found = []
+    for seed in range(n):
+        chances = [better, 1 - better - worse, worse]
+        differences = np.random.default_rng(seed).choice([1.0, 0.0, -1.0], p=chances, size=longest)
+        weighing = Weighing(Terms(), ["lab"])
+        while weighing.n_opened < longest and not weighing.answered:
+            block = differences[weighing.n_opened :][:50]
+            weighing.hear(np.array([block > 0, block < 0], dtype=float))
+        found.append((weighing.n_opened, differences[: weighing.n_opened].mean(), weighing.gains()[0]))
+    return found
+
+
+@pytest.mark.parametrize(("better", "worse"), [(0.25, 0.15), (0.025, 0.075)])
+def test_a_pilot_that_stops_early_tells_a_third_less_of_the_chance_in_its_samples(better, worse):
+    found = pilots(better, worse, 120, longest=800)
+    answered = [each for each in found if each[2].answer != "undecided"]
+    soonest = sorted(answered, key=lambda each: each[0])[: len(answered) // 3]
+    sign, truth = np.sign(better - worse), better - worse
+    shown, told = (
+        sign * (np.mean(values) - truth) for values in zip(*((m, g.estimate) for _, m, g in soonest), strict=True)
+    )
+    assert shown > 0.015  # so much chance is in the samples
+    assert told < 0.67 * shown
+    shown, told = (
+        sign * (np.mean(values) - truth) for values in zip(*((m, g.estimate) for _, m, g in found), strict=True)
+    )
+    assert shown > 0.005
+    assert abs(told) < 0.75 * shown
+
+
+def test_without_an_answer_the_gain_is_the_mean_and_with_one_it_is_nearer_to_what_was_asked_for():
+    for _, mean, gain in pilots(0.1, 0.06, 40, longest=400):
+        assert gain.lower <= gain.estimate <= gain.upper
+        if gain.answer == "undecided":
+            assert gain.estimate == pytest.approx(mean)
+        else:
+            assert abs(gain.estimate) < abs(mean)
+
+
+def test_what_is_opened_after_the_answer_counts_as_it_is():
+    first, later = np.repeat([1.0, 0.0, -1.0], [14, 34, 2]), np.repeat([1.0, 0.0], [40, 160])
+    weighing = Weighing(Terms(), ["lab"])
+    weighing.hear(np.array([first > 0, first < 0], dtype=float))
+    [then] = weighing.gains()
+    assert then.answer == "yes"
+    assert then.estimate < first.mean() - 0.03
+    weighing.hear(np.array([later > 0, later < 0], dtype=float))
+    [now] = weighing.gains()
+    assert now.estimate == pytest.approx((50 * then.estimate + later.sum()) / 250)
+
+
+@pytest.mark.parametrize("block", [np.ones(60), np.ones(1)])
+def test_samples_without_any_spread_leave_the_gain_within_its_limits(block):
+    weighing = Weighing(Terms(at_least=-0.99), ["lab"])
+    weighing.hear(np.array([block, np.zeros_like(block)]))
+    [gain] = weighing.gains()
+    assert gain.answer == "yes"
+    assert gain.lower <= gain.estimate <= gain.upper

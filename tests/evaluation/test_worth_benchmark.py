@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench.worth import estimates
 from bench.worth.permuted import pilot
 from bench.worth.run import FIRST, NEVER, REPLICATIONS, measured, read, shown
 from bench.worth.sequences import CASES, looked_at
@@ -80,3 +81,32 @@ def test_drawn_sequences_with_seeds_of_their_own_are_answered_as_promised():
 def test_real_pilots_with_seeds_of_their_own_are_answered_as_promised():
     assert [pilot(seed, permuted=True).answer for seed in range(4)].count("yes") == 0
     assert [pilot(seed, permuted=False).answer for seed in range(4)].count("no") == 0
+
+
+def test_the_page_says_how_far_off_each_estimate_is():
+    rows = estimates.read()
+    names = list(dict.fromkeys(row["estimate"] for row in rows))
+    section = PAGE.split("## The gain when a pilot has stopped")[1].split("## ")[0]
+    table = [line for line in section.splitlines() if line.startswith("| ")][2:]
+    said = [[cell.strip() for cell in line.strip("|").split("|")][1:] for line in table]
+    figures = estimates.FIELDS[3:]
+    for name, line in zip(names, said, strict=True):
+        own = [row for row in rows if row["estimate"] == name]
+        assert {row["sequences"] for row in own} == {str(estimates.REPLICATIONS)}
+        assert line == [f"{np.mean([abs(float(row[figure])) for row in own]):.4f}" for figure in figures]
+
+
+def test_what_a_pilot_tells_is_nearer_to_the_truth_than_the_mean_and_the_middle_of_the_limits():
+    off = {name: np.zeros(3) for name in ("mean", "middle of the limits", "a pilot's")}
+    for row in estimates.read():
+        if row["estimate"] in off:
+            off[row["estimate"]] += np.abs([float(row[figure]) for figure in estimates.FIELDS[3:]])
+    told = off.pop("a pilot's")
+    for other in off.values():
+        assert (told < [0.55, 0.55, 0.97] * other).all()
+
+
+def test_estimates_can_be_measured_again():
+    n, answered, made = estimates.estimates(estimates.CASES["25 % and 15 %"], seed=3)
+    assert answered
+    assert made["a pilot's"] < made["mean"] == pytest.approx(estimates.CASES["25 % and 15 %"].drawn(3)[:n].mean())

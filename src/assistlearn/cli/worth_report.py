@@ -48,7 +48,7 @@ def show_worth(found: Worth) -> None:
         f"Trained on {found.n_training:,}."
     )
     say(
-        f"The gain is {gain.mean:+.3f}. For samples like these it lies between {gain.lower:+.3f} and "
+        f"For samples like these the gain is about {gain.estimate:+.3f}. It lies between {gain.lower:+.3f} and "
         f"{gain.upper:+.3f}. These limits are right with a chance of {1 - gain.alpha:.1%}, whenever you stop."
     )
     if found.answer == "undecided":
@@ -67,5 +67,5 @@ def _helpers(found: Worth) -> Table:
 
 
 def _cells(gain: Gain) -> tuple[str, ...]:
-    numbers = (f"{value:+.3f}" for value in (gain.mean, gain.lower, gain.upper))
+    numbers = (f"{value:+.3f}" for value in (gain.estimate, gain.lower, gain.upper))
     return (gain.answer, *numbers, f"{1 - gain.alpha:.2%}")

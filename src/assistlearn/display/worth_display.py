@@ -118,7 +118,7 @@ class WorthDisplay:
 
 
 def _draw_path(ax: Axes, gain: Gain, name: str) -> None:
-    n, mean, lower, upper = np.array(gain.path).reshape(-1, 4).T
+    n, estimate, lower, upper = np.array(gain.path).reshape(-1, 4).T
     ax.fill_between(
         n,
         lower,
@@ -130,17 +130,17 @@ def _draw_path(ax: Axes, gain: Gain, name: str) -> None:
     )
     for limit in (lower, upper):
         ax.plot(n, limit, color=palette.BLUE, lw=0.9)
-    label = f"{_escaped(name)}, {gain.mean:+.3f}"
-    ax.plot(n, mean, color=palette.BLUE, marker="o", ms=4, lw=2.0, label=label)
+    label = f"{_escaped(name)}, {gain.estimate:+.3f}"
+    ax.plot(n, estimate, color=palette.BLUE, marker="o", ms=4, lw=2.0, label=label)
 
 
 def _draw_end(ax: Axes, name: str, gain: Gain, worth: Worth, number: int) -> None:
     """Draw a helper's gain with its limits beside the path, at the right."""
     stroke = palette.AGENTS[(number - 1) % len(palette.AGENTS)]
     place = worth.n_opened * (1 + 0.04 * number)
-    reach = [[gain.mean - gain.lower], [gain.upper - gain.mean]]
-    label = f"{_escaped(name)} by itself, {gain.mean:+.3f}: {gain.answer}"
-    ax.errorbar([place], [gain.mean], np.clip(reach, 0, None), fmt=stroke.marker, color=stroke.colour, label=label)
+    reach = [[gain.estimate - gain.lower], [gain.upper - gain.estimate]]
+    label = f"{_escaped(name)} by itself, {gain.estimate:+.3f}: {gain.answer}"
+    ax.errorbar([place], [gain.estimate], np.clip(reach, 0, None), fmt=stroke.marker, color=stroke.colour, label=label)
 
 
 def _title(worth: Worth) -> str:

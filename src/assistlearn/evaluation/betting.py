@@ -23,6 +23,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from assistlearn.core.ignorance import Floats
+from assistlearn.core.means import mean_and_error
 from assistlearn.errors import SettingsError
 
 Side: TypeAlias = Literal["both", "lower", "upper"]
@@ -62,8 +63,8 @@ class ConfidenceSequence:
     ----------
     n : int
         The number of values so far.
-    mean : float
-        Their mean; not a number before the first value.
+    mean, error : float
+        Their mean, not a number before the first value; and its standard error, which is infinite before the second.
     limits : MeanLimits
         The limits after all values so far. They never get wider.
 
@@ -97,6 +98,11 @@ class ConfidenceSequence:
     def mean(self) -> float:
         """The mean of the values; not a number before the first."""
         return self._low + self._range * float(self._values @ self._counts) / self.n if self.n else float("nan")
+
+    @property
+    def error(self) -> float:
+        """The standard error of this mean."""
+        return self._range * mean_and_error(np.repeat(self._values, self._counts.astype(np.intp)))[1]
 
     @property
     def limits(self) -> MeanLimits:

@@ -1,7 +1,20 @@
-"""Find out what all helpers together gain, and what each of them gains, while a pilot opens samples."""
+r"""Find out what all helpers together gain, and what each of them gains, while a pilot opens samples.
+
+A pilot stops when the answer is clear, and an answer is clear sooner where the opened samples happen to look good. So
+their mean gain is too high after a *yes*, and too low after a *no*. The limits allow for this, the mean does not. So
+what the opened samples show by chance is taken off. Let the mean have the standard error :math:`s`, and let the nearer
+limit be :math:`d` beyond the gain that was asked for. The answer would have come for every mean that is up to
+:math:`d` less favourable, and for no other. Of normal numbers with the spread :math:`s`, those above the line at
+:math:`z = d / s` below their centre are on average higher than it by
+
+.. math:: s \, \frac{\varphi(z)}{\Phi(z)}.
+
+This is nearly .8 of a standard error if the answer was close, and nothing if it was clear by far.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -19,10 +32,10 @@ LOSS_WORDS = {"zero-one": "error rate", "log": "log loss"}
 
 
 class Look(NamedTuple):
-    """The mean gain and its limits after ``n_opened`` opened samples."""
+    """The gain and its limits after ``n_opened`` opened samples."""
 
     n_opened: int
-    mean: float
+    estimate: float
     lower: float
     upper: float
 
@@ -37,8 +50,9 @@ class Gain:
         The helpers whose gain this is.
     answer : {"yes", "no", "undecided"}
         Whether the gain is as large as was asked for.
-    mean : float
-        How much lower the loss was with their help, on average over the opened samples.
+    estimate : float
+        How much lower the loss is with their help. It is the mean over the opened samples, less what these show by
+        chance because the answer came when they did.
     lower, upper : float
         The limits of the gain for samples like these. They are valid however often you look.
     alpha : float
@@ -49,7 +63,7 @@ class Gain:
 
     helpers: tuple[str, ...]
     answer: WorthAnswer
-    mean: float
+    estimate: float
     lower: float
     upper: float
     alpha: float
@@ -115,9 +129,9 @@ class Worth:
         found, (lower, upper), what = self.together, self.interval, LOSS_WORDS[self.terms.loss]
         alone = f"{self.loss_alone:.3f}{' (the most frequent class)' if self.alone_by_labels else ''}"
         return (
-            f"{found.answer}: with help the {what} is {self.loss_assisted:.3f}, alone {alone}, lower by "
-            f"{found.mean:+.3f} ({lower:+.3f} to {upper:+.3f}; asked for: {self.terms.at_least:+g}), after "
-            f"{self.n_opened:,} opened samples."
+            f"{found.answer}: help lowers the {what} by {found.estimate:+.3f} ({lower:+.3f} to {upper:+.3f}; asked "
+            f"for: {self.terms.at_least:+g}). On {self.n_opened:,} opened samples it is {self.loss_assisted:.3f}, alone "
+            f"{alone}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -238,14 +252,47 @@ class _Question:
         self.sequence = ConfidenceSequence(alpha, -most, most)
         self.answer: WorthAnswer = "undecided"
         self._helpers, self._alpha, self._at_least = helpers, alpha, terms.at_least
+        self._by_chance = 0.0  # what the samples that brought the answer show too much, in all
         self._path: list[Look] = []
 
     def hear(self, differences: Floats) -> None:
         lower, upper = self.sequence.hear(differences)
-        self._path.append(Look(self.sequence.n, self.sequence.mean, lower, upper))
         if self.answer == "undecided":  # the first answer counts
             self.answer = "yes" if lower > self._at_least else "no" if upper < self._at_least else "undecided"
+            if self.answer != "undecided":
+                sign, beyond = (1.0, lower - self._at_least) if self.answer == "yes" else (-1.0, self._at_least - upper)
+                self._by_chance = sign * self.sequence.n * shown_by_chance(self.sequence.error, beyond)
+        self._path.append(Look(self.sequence.n, self._estimate(), lower, upper))
 
     def gain(self) -> Gain:
-        limits, mean = self.sequence.limits, self.sequence.mean
-        return Gain(self._helpers, self.answer, mean, limits.lower, limits.upper, self._alpha, tuple(self._path))
+        limits = self.sequence.limits
+        return Gain(self._helpers, self.answer, self._estimate(), *limits, self._alpha, tuple(self._path))
+
+    def _estimate(self) -> float:
+        """Return the mean less what is chance. What is opened after the answer counts as it is."""
+        if not self.sequence.n:
+            return math.nan
+        lower, upper = self.sequence.limits
+        return min(max(self.sequence.mean - self._by_chance / self.sequence.n, lower), upper)
+
+
+def shown_by_chance(error: float, beyond: float) -> float:
+    """Return how much too favourable the mean of samples is on average, where it ends a pilot.
+
+    Parameters
+    ----------
+    error : float
+        The standard error of the mean.
+    beyond : float
+        By how much less favourable the mean might have been and still have ended it.
+
+    Examples
+    --------
+    >>> [round(shown_by_chance(0.1, beyond), 4) for beyond in (0.0, 0.1, 0.3)]
+    [0.0798, 0.0288, 0.0004]
+    """
+    if error == 0.0:
+        return 0.0
+    z = beyond / error
+    density, share = math.exp(-z * z / 2.0) / math.sqrt(2.0 * math.pi), math.erfc(-z / math.sqrt(2.0)) / 2.0
+    return error * density / share

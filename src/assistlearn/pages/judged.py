@@ -96,14 +96,14 @@ class Judged:
         worth = self._worth
         if worth is None:
             return None
-        between = Between(worth["mean"], worth["lower"], worth["upper"])
+        between = Between(worth["estimate"], worth["lower"], worth["upper"])
         what = LOSS_WORDS[worth["asked"]["loss"]]
         return Headline(worth["answer"], what, worth["n_opened"], worth["loss_alone"], worth["loss_assisted"], between)
 
     def _gains(self) -> tuple[GainRow, ...]:
         each = {} if self._worth is None else self._worth["each"]
         return tuple(
-            GainRow(name, gain["answer"], gain["mean"], gain["lower"], gain["upper"], 1.0 - gain["alpha"])
+            GainRow(name, gain["answer"], gain["estimate"], gain["lower"], gain["upper"], 1.0 - gain["alpha"])
             for name, gain in each.items()
         )
 

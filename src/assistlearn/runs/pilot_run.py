@@ -111,7 +111,7 @@ def _open(parted: Parted, terms: Terms) -> Iterator[Event]:
         run.folder.write_opened(start // terms.block + 1, block)
         weighing.hear(block)
         look = weighing.gains()[0].path[-1]
-        event = SamplesOpened(look.n_opened, len(pool), look.mean, look.lower, look.upper)
+        event = SamplesOpened(look.n_opened, len(pool), look.estimate, look.lower, look.upper)
         run.log.append(event)
         yield event
     worth = weighing.worth(parted.n_training, len(pool), _bytes(run), run.settings.label_only)

@@ -62,8 +62,8 @@ def _difference(found: Headline, between: Between) -> str:
     if found.what == "accuracy":
         return f"The difference is {value}{unit}; its 95\N{NO-BREAK SPACE}% interval goes from {low} to {high}."
     return (
-        f"The gain, by which it is lower, is {value}{unit}. For samples like these it lies between {low} and {high}: "
-        "these limits hold whenever you stop."
+        f"For samples like these the gain, by which it is lower, is about {value}{unit}. It lies between {low} and "
+        f"{high}: these limits hold whenever you stop."
     )
 
 

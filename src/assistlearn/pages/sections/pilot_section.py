@@ -16,7 +16,8 @@ def pilot(view: View) -> Section | None:
         return None
     words = (
         "This was a pilot: it only asks whether help is worth it. It trained on a part of the samples and then opened "
-        "others, a block at a time, until that was clear. The limits hold at all looks together.",
+        "others, a block at a time, until that was clear. The limits hold at all looks together. An answer comes when "
+        "the opened samples look clear, which is partly chance. From the answer on the gain is told without this part.",
     )
     looks = PageTable(
         "The gain, look by look",
