@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
@@ -34,6 +35,17 @@ def test_the_agents_scores_add_up_to_the_decision(method: str):
     for own in scores.values():
         assert own.shape == (len(X), 4)
         np.testing.assert_allclose(own.sum(axis=1), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("options", [*({"method": method} for method in METHODS), {"combine": "sum"}, {}], ids=str)
+def test_for_two_classes_the_scores_of_each_agent_are_exact_negatives(options):
+    X, y = pair()
+    agents = [("a", LogisticRegression(C=1e6), [0, 1]), ("b", GaussianNB(), [2, 3, 4, 5])]
+    clf = AssistedClassifier(agents, n_rounds=3, random_state=0, **options).fit(X, y)
+    for own in clf.agent_scores(X).values():
+        assert np.array_equal(own[:, 0], -own[:, 1])
+    for own in clf.agent_scores(np.full_like(X, 1e3)).values():
+        assert np.array_equal(own[:, 0], -own[:, 1])
 
 
 @pytest.mark.parametrize("method", METHODS)

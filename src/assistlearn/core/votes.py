@@ -18,7 +18,7 @@ Codes: TypeAlias = NDArray[np.integer[Any]]
 
 
 def add_vote(scores: Floats, codes: Codes, model_weight: float) -> None:
-    """Add a model's weighted vote to ``scores`` (n x K), in place.
+    """Add a model's weighted vote to ``scores`` (n x K), in place. Scores of two classes stay exact negatives.
 
     >>> scores = np.zeros((2, 3))
     >>> add_vote(scores, np.array([0, 2]), 1.0)
@@ -27,9 +27,10 @@ def add_vote(scores: Floats, codes: Codes, model_weight: float) -> None:
            [-0.5, -0.5,  1. ]])
     """
     n_classes = scores.shape[1]
-    against = model_weight / (n_classes - 1)
-    scores -= against
-    scores[np.arange(len(codes)), codes] += model_weight + against
+    rows = np.arange(len(codes))
+    voted = scores[rows, codes] + model_weight
+    scores -= model_weight / (n_classes - 1)
+    scores[rows, codes] = voted
 
 
 def winners(scores: Floats) -> NDArray[np.intp]:
@@ -70,6 +71,9 @@ def scores_of(probabilities: Floats) -> Floats:
     """
     n_classes = probabilities.shape[1]
     logs: Floats = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
+    if n_classes == 2:  # exact negatives, as every sum of them is
+        of_second = logs[:, 1] - logs[:, 0]
+        return np.column_stack([-of_second, of_second])
     logs -= logs.mean(axis=1, keepdims=True)
     logs *= n_classes / (n_classes - 1)
     return logs

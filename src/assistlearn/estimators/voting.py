@@ -119,7 +119,7 @@ class VotesMixin:
         -------
         scores : dict of str to ndarray of shape (n_samples, n_classes)
             Their sum is :meth:`decision_function`. For two classes that has one dimension only: it is the second
-            column of the sum, and the first is its negative.
+            column of the sum, and the first is exactly its negative, as in the scores of each agent.
         """
         check_is_fitted(self)
         X = self._check_table(X, reset=False)
