@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.utils.class_weight import compute_sample_weight
 
-from assistlearn.core.balance import balanced
+from assistlearn.core.balance import balanced, without_scale
 from tests.core.strategies import problems
 
 
@@ -34,3 +34,15 @@ def test_a_sample_of_weight_two_is_two_samples(problem, data):
     starts = np.concatenate([[0], np.cumsum(times)[:-1]])[times > 0]
     np.testing.assert_allclose(weights[times > 0], repeated[starts] * times[times > 0])
     assert (weights[times == 0] == 0.0).all()
+
+
+@given(st.lists(st.just(0.0) | st.floats(1e-3, 1e3), min_size=2, max_size=20).filter(any), st.integers(-30, 30))
+def test_the_scale_of_weights_goes_without_a_change_of_any_digit(weights, power):
+    one, other = (without_scale(np.array(weights) * factor) for factor in (1.0, 2.0**power))
+    if min(weights) == max(weights):
+        assert one is other is None
+    else:
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(without_scale(one), one)
+        assert 1.0 <= one.max() < 2.0
+        np.testing.assert_allclose(one * max(weights), np.array(weights) * one.max())

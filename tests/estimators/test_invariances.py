@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -107,13 +108,21 @@ def test_the_scale_of_the_initial_weights_is_irrelevant(factor: float):
     scaled = two(GaussianNB()).fit(X, y, sample_weight=factor * weight)
     np.testing.assert_allclose(weights(scaled), weights(clf), rtol=1e-9)
     np.testing.assert_allclose(scaled.ignorance_, clf.ignorance_, rtol=1e-9)
+    if np.log2(factor).is_integer():  # no digit of a weight changes
+        assert np.array_equal(scaled.decision_function(X), clf.decision_function(X))
 
 
-def test_equal_initial_weights_are_none():
+@pytest.mark.parametrize("options", [{"method": "ascii"}, {"class_weight": "balanced", "holdout": 0.3}], ids=str)
+def test_equal_initial_weights_are_none(options):
     X, y = birds()
-    clf, weighted = two(TREE).fit(X, y), two(TREE).fit(X, y, sample_weight=np.ones(len(y)))
-    assert clf.contributions_ == weighted.contributions_
-    assert clf.ignorance_.tobytes() == weighted.ignorance_.tobytes()
+    agents = [("a", LogisticRegression(), [0, 1, 2]), ("b", TREE, [3, 4, 5])]
+    clf = AssistedClassifier(agents, n_rounds=2, random_state=0, **options)
+    p = clf.fit(X, y).predict_proba(X)
+    for constant in (2.0, 1.0 / 3.0, 7.3e9):
+        weighted = clone(clf).fit(X, y, sample_weight=np.full(len(y), constant))
+        assert clf.contributions_ == weighted.contributions_
+        assert clf.ignorance_.tobytes() == weighted.ignorance_.tobytes()
+        assert np.array_equal(weighted.predict_proba(X), p)
 
 
 def test_samples_without_weight_do_not_count():

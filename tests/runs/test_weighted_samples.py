@@ -39,6 +39,18 @@ def test_weighted_runs_over_messages_are_those_of_the_estimator(tmp_path, option
     assert made[0]["model_weight"] != unweighted.contributions_[0].model_weight
 
 
+def test_weights_of_two_for_all_are_no_weights_over_messages_either(tmp_path):
+    results = []
+    for weight in (None, 2.0, 0.3):
+        parties = three_agents(tmp_path / str(weight), n_rounds=2)
+        parties.held.clear()
+        parties.options["weights"] = None if weight is None else np.full(len(parties.X), weight)
+        leader = parties.leader()
+        list(leader.train())
+        results.append(leader.folder.result()["contributions"])
+    assert results[0] == results[1] == results[2]
+
+
 def test_classes_are_balanced_over_the_samples_to_train_on_and_others_are_told_no_weight(tmp_path):
     parties = three_agents(tmp_path, n_rounds=1, holdout=0.3, class_weight="balanced")
     list(parties.leader().train())

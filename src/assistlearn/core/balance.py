@@ -1,4 +1,4 @@
-"""Sample weights that depend on the class, such as those under which every class counts equally."""
+"""Sample weights: their scale, and weights under which every class counts equally."""
 
 from __future__ import annotations
 
@@ -6,6 +6,20 @@ import numpy as np
 
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
+
+
+def without_scale(sample_weight: Floats) -> Floats | None:
+    """Return sample weights without their scale, which means nothing; None where all are equal.
+
+    They are divided by a power of two, so that the largest is between one and two: no digit changes.
+
+    >>> without_scale(np.array([2.0, 2.0])), without_scale(np.array([12.0, 4.0]))
+    (None, array([1.5, 0.5]))
+    """
+    largest = sample_weight.max()
+    if largest == sample_weight.min() > 0.0:
+        return None
+    return np.ldexp(sample_weight, 1 - int(np.frexp(largest)[1]))
 
 
 def balanced(labels: Codes, n_classes: int, sample_weight: Floats | None = None) -> Floats:

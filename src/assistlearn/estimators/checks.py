@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, assert_all_finite, column_or_1d
 
 from assistlearn.agent_files.suggestion import listed
+from assistlearn.core.balance import without_scale
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import AssistLearnWarning, SettingsError
 from assistlearn.estimators.columns import AllColumns, Positions, positions_of
@@ -107,13 +108,13 @@ def _missing(label: Any) -> bool:
 
 
 def check_sample_weight(sample_weight: Any, X: Any) -> Floats | None:
-    """Return the initial weights as an array, or None."""
+    """Return the initial weights as an array without their scale, or None: equal weights are no weights."""
     if sample_weight is None:
         return None
     weight: Floats = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weight.sum() > 0.0:
         raise SettingsError("Every sample_weight is zero: there is nothing to learn from.")
-    return weight
+    return without_scale(weight)
 
 
 def class_factors(class_weight: Mapping[Any, float], classes: Any, labels: Any) -> dict[int, float]:

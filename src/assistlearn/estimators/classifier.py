@@ -239,7 +239,8 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         y : array-like of shape (n_samples,)
             The labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            How much each sample counts: the ignorance at the beginning, up to a factor. ``class_weight`` multiplies it.
+            How much each sample counts: the ignorance at the beginning, up to a factor. Equal weights are no weights.
+            ``class_weight`` multiplies them.
 
         Returns
         -------

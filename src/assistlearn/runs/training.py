@@ -8,11 +8,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assistlearn.agents import Agent, TrainingSamples
 from assistlearn.alignment.matching import Rows
 from assistlearn.combination import to_bytes
+from assistlearn.core.balance import without_scale
 from assistlearn.core.class_shares import class_shares
+from assistlearn.core.ignorance import Floats
 from assistlearn.errors import RefusedError, RunError, UnreachableError
 from assistlearn.events import (
     AgentLeft,
@@ -68,7 +71,7 @@ def train(run: OpenRun) -> Iterator[Event]:
     labels = run.table.labels[rows]
     codes = np.asarray(run.folder.permutation())[labels]
     n_classes = len(run.settings.classes)
-    weights = None if run.table.weights is None else run.table.weights[rows]
+    weights = _weights(run, rows)
     plan, agents = run.settings.plan, run.settings.agents
     own = OwnNumbers.of(run).at(rows)
     words, roles = run.folder.holdout_words(), roles_of(run)
@@ -218,12 +221,16 @@ def _follow(run: OpenRun, session: Session, n_training: int, logged: Sequence[Ev
         yield event
 
 
+def _weights(run: OpenRun, rows: NDArray[np.intp]) -> Floats | None:
+    """Return the weights of these rows of the initiator, without their scale; None where all are equal."""
+    return None if run.table.weights is None else without_scale(run.table.weights[rows])
+
+
 def _class_shares(run: OpenRun) -> list[float]:
     """Return the share of each class among the labels of the run, by weight: all that an initiator knows by itself."""
     rows, table = run.folder.samples(), run.table
     assert rows is not None
-    weights = None if table.weights is None else table.weights[rows]
-    shares: list[float] = class_shares(table.labels[rows], len(run.settings.classes), weights).tolist()
+    shares: list[float] = class_shares(table.labels[rows], len(run.settings.classes), _weights(run, rows)).tolist()
     return shares
 
 
