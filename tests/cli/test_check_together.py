@@ -83,3 +83,15 @@ def test_a_helper_that_has_the_label_is_named(agents):
 def test_files_that_are_not_of_one_run_are_refused(agents):
     assistlearn("check", *agents[1:]).failed(2, "Exactly one agent, the initiator, must have the labels")
     assistlearn("check", agents[0], agents[1], agents[1]).failed(2, "both describe an agent 'lab'")
+
+
+def test_rows_without_any_value_are_counted_and_their_people_are_not_held(agents):
+    few = pl.int_range(pl.len()) < 7
+    for name in ("clinic", "lab"):
+        columns = [name for name in pl.read_csv(agents[0].parent / f"{name}.csv").columns if name[0] == "x"]
+        change(agents, name, **{column: pl.when(few).then(None).otherwise(pl.col(column)) for column in columns})
+    said = assistlearn("check", *agents[:2], "--json").json
+    clinic, lab = (agent["notes"] for agent in said["agents"])
+    assert f"7 of {N_SAMPLES:,} rows have no value in any feature: their gaps are filled." in clinic
+    assert f"7 of {N_SAMPLES:,} rows have no value in any feature: this agent does not hold these people." in lab
+    assert said["together"]["shared"] == {"lab": N_SAMPLES - 7}

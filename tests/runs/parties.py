@@ -46,6 +46,8 @@ class Parties:
         asked = {"min_effective": self.options.get("min_effective", 0), "proof": self.options.get("proof", False)}
         table = self.X[rows][:, columns]
         learner = None if estimator is None else clone(estimator)  # the initiator's, who may have labels alone
+        known = ~np.isnan(table).all(axis=1) if table.shape[1] else np.ones(len(table), dtype=bool)
+        asked |= {"known": None if known.all() else known}
         own = Holdings(name, learner, ids, table, self.folder / name, SECRET, **asked)
         allowance = self.options.get("allowances", {}).get(name)
         return own if allowance is None else replace(own, limits=OwnerLimits(name, allowance, len(rows)))

@@ -38,6 +38,7 @@ def from_loaded(agent: LoadedAgent) -> Holdings:
         ids=ids,
         features=agent.rows(),
         home=description.models,
+        known=agent.table.says_something(),
         secret=None if description.secret is None else _secret(description),
         fingerprint=agent.table.fingerprint,
         schema=agent.table.schema.to_dict(),

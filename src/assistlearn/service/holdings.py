@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from assistlearn.agent_files.allowance import ANSWER_WITHIN
 from assistlearn.alignment import Ids
 from assistlearn.protocol import messages as m
@@ -57,6 +60,8 @@ class Holdings:
         Returns how the columns are distributed, as plain values: kept with the models.
     accepts_moved_columns : bool, default=False
         Whether it votes although columns have moved far since training.
+    known : ndarray of bool, optional
+        Which rows have a value in any feature. A helper does not hold the people of the others. All rows by default.
     """
 
     name: str
@@ -76,6 +81,14 @@ class Holdings:
     read_as: Callable[[Mapping[str, Any]], Any] | None = None
     columns: Callable[[], Mapping[str, Any]] | None = None
     accepts_moved_columns: bool = False
+    known: NDArray[np.bool_] | None = None
+
+    def held(self) -> tuple[Ids, NDArray[np.intp] | None]:
+        """Return the ids of the people whom the agent holds as a helper, and their rows; None for all rows."""
+        if self.known is None:
+            return self.ids, None
+        rows = np.flatnonzero(self.known)
+        return Ids(self.ids.take(rows), f"Agent {self.name!r}"), rows
 
     def features_as(self, schema: Mapping[str, Any] | None) -> Any:
         """Return the features with the columns of this schema, for models that were trained with it."""

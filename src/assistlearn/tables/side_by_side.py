@@ -26,7 +26,7 @@ _OTHER_WAYS: dict[str, Callable[[pl.Series], pl.Series]] = {
 
 def overlap(initiator: LoadedAgent, helper: LoadedAgent) -> int:
     """Return how many of the initiator's samples a helper holds; raise ``OverlapError`` if they are too few."""
-    own, theirs = normalise(initiator.table.ids), normalise(helper.table.ids)
+    own, theirs = normalise(initiator.table.ids), _held(helper)
     shared = _shared(own, theirs)
     try:
         Minimum().check(shared, len(own), f"Agent {helper.description.name!r} holds")
@@ -40,7 +40,7 @@ def overlap(initiator: LoadedAgent, helper: LoadedAgent) -> int:
 
 def notes_together(initiator: LoadedAgent, helper: LoadedAgent) -> Iterator[str]:
     """Yield what the owners of two tables should check."""
-    own, theirs = normalise(initiator.table.ids), normalise(helper.table.ids)
+    own, theirs = normalise(initiator.table.ids), _held(helper)
     shared, name, features = _shared(own, theirs), helper.description.name, helper.table.features.columns
     hint = _hint(own, theirs, shared)
     if shared < FEW * len(own) and hint:
@@ -54,6 +54,12 @@ def notes_together(initiator: LoadedAgent, helper: LoadedAgent) -> Iterator[str]
     copies = [column for column in features if column != label and _tells(initiator, helper, column)]
     if copies:
         yield f"{name!r} has the values of the label in {listed(copies)}. If that is the label, exclude it in its file."
+
+
+def _held(helper: LoadedAgent) -> pl.Series:
+    """Return the ids of the people about whom a helper knows anything."""
+    ids, known = normalise(helper.table.ids), helper.table.says_something()
+    return ids if known is None else ids.filter(known)
 
 
 def _shared(own: pl.Series, theirs: pl.Series) -> int:

@@ -188,6 +188,11 @@ def _notes(agent: LoadedAgent, columns: tuple[ColumnSummary, ...], now: dt.datet
     rows, labels, allow = len(agent.table), agent.table.labels, agent.description.allow
     if agent.table.left_out:
         yield f"Left out, because no row has a value: {listed(agent.table.left_out)}."
+    known = agent.table.says_something()
+    if known is not None:
+        empty = rows - int(known.sum())
+        so = "their gaps are filled" if agent.description.is_initiator else "this agent does not hold these people"
+        yield f"{empty:,} of {rows:,} rows have no value in any feature: {so}."
     if agent.table.index:
         yield f"Not used as a feature, because it looks like the index of a data frame: {listed(agent.table.index)}."
     counters = [column.name for column in columns if _counts_rows(agent.table.features[column.name])]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from assistlearn.tables.schema import Schema
 
@@ -47,3 +49,10 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def says_something(self) -> NDArray[np.bool_] | None:
+        """Return which rows have a value in any feature; None where all have, or where there are no features."""
+        if not self.features.width:
+            return None
+        said = self.features.select(pl.any_horizontal(pl.all().is_not_null())).to_series().to_numpy()
+        return None if said.all() else said

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from assistlearn.alignment import HashHelper, Helper, Minimum, PsiHelper, ids_asked
+from assistlearn.alignment.matching import Rows
 from assistlearn.errors import OutOfOrderError, RefusedError
 from assistlearn.protocol import messages as m
 from assistlearn.service.exchanges.exchange import Demand, Exchange
@@ -45,7 +46,7 @@ class Aligning(Exchange):
             helper = run.aligning[message.purpose]
             data = helper.agree(message.data)
             _check_people(run, message, int(np.count_nonzero(helper.rows >= 0)))
-            run.place(helper.rows, message.purpose)
+            run.place(_in_the_table(run.own, helper.rows), message.purpose)
         return m.Aligned(run=message.run, step=message.step, data=data)
 
 
@@ -59,14 +60,21 @@ def _check_people(run: RunHere, message: m.Align, n_people: int | None) -> None:
         run.own.privacy.check_people(n_people)
 
 
+def _in_the_table(own: Holdings, rows: Rows) -> Rows:
+    """Return the rows of the table from those among the people whom the agent holds; -1 stays."""
+    _, held = own.held()
+    return rows if held is None else np.append(held, -1)[rows]
+
+
 def helper_of(own: Holdings, alignment: str, purpose: str) -> Helper:
-    """Return the helper's side of an alignment."""
+    """Return the helper's side of an alignment. It counts the rows of the people whom the agent holds."""
+    ids, _ = own.held()
     minimum = Minimum(0, 0.0) if purpose == "predict" else None
     if alignment == "psi":
-        return PsiHelper(own.ids, minimum=minimum)
+        return PsiHelper(ids, minimum=minimum)
     if own.secret is None:
         raise RefusedError(
             f"Agent {own.name!r} has no secret for alignment by keyed hashes. Name one in its file (secret = ...), or "
             "align by psi."
         )
-    return HashHelper(own.ids, own.secret, minimum)
+    return HashHelper(ids, own.secret, minimum)
