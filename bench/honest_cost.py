@@ -22,6 +22,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from assistlearn.agents import Agent, TrainingSamples, Turn
+from assistlearn.core.means import means_and_errors
 from assistlearn.learners import HistBoostClassifier, HistTreeClassifier, Honesty
 from assistlearn.learners.seeding import TurnSeeds
 from assistlearn.plan import Plan, RewardKind
@@ -70,7 +71,7 @@ def main() -> None:
             ]
         )
         ratios = taken[:, 1:] / taken[:, :1]
-        means, errors = ratios.mean(axis=0), ratios.std(axis=0, ddof=1) / np.sqrt(repeats)
+        means, errors = means_and_errors(ratios)
         cells = [f"{mean:.2f} ± {error:.2f}" for mean, error in zip(means, errors, strict=True)]
         mark = "" if means[0] <= MOST else f"  auto is over {MOST:g}"
         print(f"{name:<16}{1000 * taken[:, 0].mean():>14.1f}" + "".join(f"{cell:>22}" for cell in cells) + mark)

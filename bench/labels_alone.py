@@ -22,6 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.core.ignorance import Floats
+from assistlearn.core.means import mean_and_error
 from assistlearn.datasets import DataSet, fate
 
 FIRST_SEED = 300
@@ -70,7 +71,8 @@ def rows_of(found: list[dict[str, Floats]]) -> Iterator[tuple[str, ...]]:
 
 
 def _with_error(values: Floats, form: str) -> str:
-    return f"{values.mean():{form}} ± {values.std(ddof=1) / np.sqrt(len(values)):.3f}"
+    mean, error = mean_and_error(values)
+    return f"{mean:{form}} ± {error:.3f}"
 
 
 def main() -> None:

@@ -33,6 +33,7 @@ import polars as pl
 from sklearn.metrics import log_loss
 
 from assistlearn import datasets
+from assistlearn.core.means import mean_and_error
 from assistlearn.plan import DEFAULTS_OF_RUNS, Plan
 from assistlearn.protocol import MemoryTransport
 from assistlearn.reach.created_from import Onward, create_from
@@ -199,7 +200,7 @@ def _of(rows: Sequence[Mapping[str, Any]], way: str, key: str) -> list[float]:
 
 
 def _error(values: np.ndarray) -> float:
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+    return mean_and_error(values)[1]
 
 
 def _cell(values: np.ndarray, digits: int, sign: str = "") -> str:

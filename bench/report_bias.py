@@ -16,6 +16,7 @@ from sklearn.metrics import log_loss
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
+from assistlearn.core.means import means_and_errors
 
 METHODS = {"soft, default": {"method": "soft"}, "ascii": {"method": "ascii", "n_rounds": 20}}
 PROBLEMS = {"useful helpers": 8, "helpers with noise": 3}
@@ -65,8 +66,7 @@ def main() -> None:
         for problem in PROBLEMS:
             for n_samples in asked.samples:
                 rows = np.array([found(method, problem, n_samples, seed) for seed in range(asked.seeds)])
-                errors = rows.std(axis=0, ddof=1) / np.sqrt(len(rows))
-                means = rows.mean(axis=0)
+                means, errors = means_and_errors(rows)
                 cells = [f"{mean:+.4f} ± {error:.4f}" for mean, error in zip(means[:3], errors[:3], strict=True)]
                 cells.append(f"{means[3]:.0%}, {means[4]:.0%}")
                 print(f"| {method} | {problem} | {n_samples} | {' | '.join(cells)} |", flush=True)

@@ -21,6 +21,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier, SharesDisplay, mean_shares
+from assistlearn.core.means import mean_and_error
 from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.evaluation.shares import HALF_INTERVAL, GainShare, shares_of_sum
 
@@ -60,7 +61,7 @@ def orders(n_seeds: int, n_test: int, n_runs: int) -> None:
             found = [shares(method, order, seed, n_test, runs) for seed in range(n_seeds)]
             values = np.array([[each[name].loss.value for each in found] for name in ("one", "same", "noise")])
             one, same, noise = values
-            apart = f"{np.mean(one - same):.3f} ± {np.std(one - same, ddof=1) / np.sqrt(n_seeds):.3f}"
+            apart = "{:.3f} ± {:.3f}".format(*mean_and_error(one - same))
             equal = sum(_within(each["one"], each["same"]) for each in found)
             none = sum(abs(each["noise"].loss.value) <= HALF_INTERVAL * each["noise"].loss.error for each in found)
             cells = [f"{one.mean():.3f}", f"{same.mean():.3f}", apart, f"{noise.mean():.3f}"]

@@ -41,6 +41,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import TablePreprocessor
+from assistlearn.core.means import mean_and_error
 from bench.evidence_page import ROOT, put
 
 PAGE = ROOT / "docs" / "evidence" / "data-frames.md"
@@ -130,8 +131,8 @@ def row(problem: Problem, name: str, by_way: dict[str, Measured]) -> str:
 
 
 def _with_error(values: np.ndarray, sign: str) -> str:
-    error = values.std(ddof=1) / np.sqrt(len(values))
-    return f"{100 * values.mean():{sign}.1f} ± {100 * error:.1f}"
+    mean, error = mean_and_error(values)
+    return f"{100 * mean:{sign}.1f} ± {100 * error:.1f}"
 
 
 def report(n_seeds: int, quick: bool) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from assistlearn.core.means import mean_and_error
 from bench.label_private.measure import FULL_PRECISION, PURE_NOISE, baseline, one_run
 from bench.label_private.problems import PROBLEMS, QUICK
 
@@ -59,8 +60,8 @@ def shown(rows: list[dict[str, object]]) -> str:
         cells = [problem]
         for way in names:
             values = [float(str(row["score"])) for row in rows if row["problem"] == problem and row["way"] == way]
-            error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
-            cells.append(f"{np.mean(values):.4f} ± {error:.4f}" if values else "")
+            mean, error = mean_and_error(np.array(values))
+            cells.append(f"{mean:.4f} ± {error:.4f}" if values else "")
         lines.append("".join(f"{cell:>26}" for cell in cells))
     return "\n".join(lines)
 
