@@ -130,8 +130,8 @@ class Worth:
         alone = f"{self.loss_alone:.3f}{' (the most frequent class)' if self.alone_by_labels else ''}"
         return (
             f"{found.answer}: help lowers the {what} by {found.estimate:+.3f} ({lower:+.3f} to {upper:+.3f}; asked "
-            f"for: {self.terms.at_least:+g}). On {self.n_opened:,} opened samples it is {self.loss_assisted:.3f}, alone "
-            f"{alone}."
+            f"for: {self.terms.at_least:+g}). On {self.n_opened:,} opened samples it is {self.loss_assisted:.3f}, "
+            f"alone {alone}."
         )
 
     def to_dict(self) -> dict[str, Any]:
