@@ -22,7 +22,7 @@ NO_SECRET = "The file names no secret. Ids can be matched by private set interse
 
 
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Agent files (TOML), one or more.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Agent files (TOML), one or more.")],
     json: Json = False,
 ) -> None:
     """Check agent files and their tables, and show what would leave each organisation. Nothing is sent or written.

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
+from typer.main import get_command
 
 from assistlearn import __version__
 from assistlearn.cli.answering_requests import approve, reject
@@ -124,7 +126,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     as_json = "--json" in arguments
     try:
-        code = app(list(arguments), prog_name="assistlearn", standalone_mode=False)
+        code = _as_written(get_command(app))(list(arguments), prog_name="assistlearn", standalone_mode=False)
         sys.stdout.flush()
     except AssistLearnError as error:
         return _complain(error, str(error), exit_code(error), as_json)
@@ -145,6 +147,24 @@ def run(arguments: Sequence[str]) -> int:
     if code == INTERRUPTED:
         return _complain(KeyboardInterrupt(), "Interrupted.", INTERRUPTED, as_json)
     return code if isinstance(code, int) else 0
+
+
+def _as_written(command: Any) -> Any:
+    """Return a command whose help shows every sign of its texts, in paragraphs that flow; its own commands likewise.
+
+    Typer takes ``[allow]`` for markup that it does not know, and leaves it out; and it keeps the line ends of the source
+    in all paragraphs but the first.
+    """
+    for described in (command, *command.params):
+        if described.help:
+            described.help = escape("\n\n".join(map(_in_one_line, described.help.split("\n\n"))))
+    for inner in getattr(command, "commands", {}).values():
+        _as_written(inner)
+    return command
+
+
+def _in_one_line(paragraph: str) -> str:
+    return " ".join(paragraph.split())
 
 
 def exit_code(error: AssistLearnError) -> int:
