@@ -120,7 +120,7 @@ class MovedColumnsError(AlignmentError):
 class MissingExtraError(AssistLearnError, ImportError):
     """A package is needed that is not installed.
 
-    What to do: Install the extra that the message names.
+    What to do: Type the install line at the end of the message.
     """
 
 

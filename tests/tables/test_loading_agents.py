@@ -137,7 +137,7 @@ def test_files_are_read_without_duckdb(write_agent):
     )
     failed = subprocess.run([sys.executable, "-c", code, str(read), str(asked)], capture_output=True, text=True)
     assert failed.stdout == "read\n"
-    assert "MissingExtraError: A table from a query needs DuckDB: pip install 'assistlearn[duckdb]'" in failed.stderr
+    assert "MissingExtraError: A table from a query needs DuckDB: pip install 'duckdb" in failed.stderr
 
 
 def _summary_row(n: int) -> str:

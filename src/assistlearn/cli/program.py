@@ -152,8 +152,8 @@ def run(arguments: Sequence[str]) -> int:
 def _as_written(command: Any) -> Any:
     """Return a command whose help shows every sign of its texts, in paragraphs that flow; its own commands likewise.
 
-    Typer takes ``[allow]`` for markup that it does not know, and leaves it out; and it keeps the line ends of the source
-    in all paragraphs but the first.
+    Typer takes ``[allow]`` for markup that it does not know, and leaves it out. It keeps the line ends of the source in
+    all paragraphs but the first.
     """
     for described in (command, *command.params):
         if described.help:
