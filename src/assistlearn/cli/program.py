@@ -184,13 +184,22 @@ def exit_code(error: AssistLearnError) -> int:
 
 def _complain(error: BaseException, message: str, code: int, as_json: bool) -> int:
     """Say what went wrong, and return the exit code."""
-    notes = [*getattr(error, "__notes__", ()), *_remedies(error)]
+    every = [(error, message), *((other, str(other)) for other in getattr(error, "others", ()))]
+    said = [
+        {
+            "error": type(each).__name__,
+            "message": words,
+            "notes": [*getattr(each, "__notes__", ()), *_remedies(each)],
+        }
+        for each, words in every
+    ]
     if as_json:
-        say_json({"error": type(error).__name__, "message": message, "notes": notes, "exit_code": code})
+        say_json(said[0] | ({"others": said[1:]} if said[1:] else {}) | {"exit_code": code})
     out = complaints()
-    out.print(f"[bold red]Error:[/] {plain(message)}")
-    for note in notes:
-        out.print(plain(note))
+    for each in said:
+        out.print(f"[bold red]Error:[/] {plain(each['message'])}")
+        for note in each["notes"]:
+            out.print(plain(note))
     return code
 
 

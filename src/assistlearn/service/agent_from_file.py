@@ -38,7 +38,7 @@ def from_loaded(agent: LoadedAgent) -> Holdings:
         ids=ids,
         features=agent.rows(),
         home=description.models,
-        secret=None if description.secret is None else _secret(description),
+        secret=secret_of(description),
         fingerprint=agent.table.fingerprint,
         schema=agent.table.schema.to_dict(),
         read_as=partial(_read_as, agent),
@@ -99,8 +99,10 @@ def _read_as(agent: LoadedAgent, schema: Mapping[str, Any]) -> Any:
     return again.rows()
 
 
-def _secret(description: AgentDescription) -> bytes:
-    assert description.secret is not None
+def secret_of(description: AgentDescription) -> bytes | None:
+    """Return the secret that an agent's file names; None where it names none."""
+    if description.secret is None:
+        return None
     try:
         secret = description.secret.read_bytes().strip()
     except OSError as error:
