@@ -119,11 +119,13 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
                 "learner",
                 "the key 'learner' is missing. Add a line such as: learner = \"sklearn.tree.DecisionTreeClassifier\"",
             )
-        if self.preprocessing != PreprocessingSettings(missing_values=self.preprocessing.missing_values):
+        own = self.preprocessing
+        if own != PreprocessingSettings(missing_values=own.missing_values, decimal=own.decimal):
             raise WrongKeyError(
                 "preprocessing",
                 "[preprocessing] prepares features for a learner, and the file names no learner. Remove the table "
-                '(only missing_values may stay, which holds for labels as well), or add: learner = "..."',
+                "(only missing_values and decimal may stay, which hold for labels and weights as well), or add: "
+                'learner = "..."',
             )
 
     def _check_weight(self) -> None:

@@ -18,6 +18,7 @@ from assistlearn.tables.choosing import choose_features, is_index, match_columns
 from assistlearn.tables.features import cleaned, feature, without_values
 from assistlearn.tables.kinds import column_of
 from assistlearn.tables.label_column import classes_in, labels_as_before, settle_labels, type_of_labels
+from assistlearn.tables.notation import Notation
 from assistlearn.tables.schema import Column, Kind, LabelType, Schema
 from assistlearn.tables.sources.open_source import open_source
 from assistlearn.tables.table import Table
@@ -57,6 +58,13 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
         label, weight = _beside(description, names, schema)
         others = [name for name in (label, weight) if name is not None]
         as_text = [*description.id, *codes, *([] if label is None else [label])]
+        notation = Notation.of(description.preprocessing)
+        if features and schema is None:
+            with problems.gathered():
+                notation.check(features, str(description.table))
+        as_text += features if notation.decimal == "," else notation.dated(features)
+        if notation.decimal == "," and weight is not None:
+            as_text.append(weight)
         there = [name for name in (*description.id, *features, *others) if name in names]
         if not there:
             problems.settle()
@@ -108,6 +116,7 @@ class _Reading:
         self._codes = codes
         self._name = str(description.table)
         self._problems = problems
+        self._notation = Notation.of(description.preprocessing)
         self._ids_read = [frame.drop_in_place(name) for name in description.id if name in frame.columns]
         marks = description.preprocessing.missing_values if from_text else ()
         names = frame.columns
@@ -118,6 +127,8 @@ class _Reading:
         """Return the table, or raise the first of the errors of all its columns with the others."""
         problems = self._problems
         ids = labels = weights = None
+        if not self._notation.is_usual:
+            self._read_notation(schema, label)
         with problems.gathered():
             ids = self._ids()
         with problems.gathered():
@@ -143,6 +154,17 @@ class _Reading:
         assert ids is not None
         assert schema is not None
         return Table(self._name, ids, pl.DataFrame(features), schema, digest, labels, left_out, weights)
+
+    def _read_notation(self, schema: Schema | None, label: str | None) -> None:
+        """Read dates and numbers in text as the file says they are written; labels and codes are left alone."""
+        before = {} if schema is None else {column.name: column.kind for column in schema.columns}
+        as_read, self._read = self._read, {}
+        for name, values in as_read.items():
+            if name == label or name in self._codes:
+                self._read[name] = values
+                continue
+            with self._problems.gathered():
+                self._read[name] = self._notation.read(values, self._name, self._from_text, before.get(name))
 
     def _features(self, columns: Sequence[Column], kept: list[pl.Series]) -> Iterator[pl.Series]:
         """Yield the features, and add them to ``kept``: one is converted while the digest of another is computed."""
