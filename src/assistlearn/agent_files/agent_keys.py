@@ -74,6 +74,8 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     database: TablePlace | None = None
     read_seconds: Seconds = 600.0
     id: Annotated[Name | tuple[Name, ...], Meta(examples=["id"])]
+    id_case: Literal["exact", "ignore"] = "exact"
+    duplicates: Literal["refuse", "first", "last"] = "refuse"
     label: Text | None = None
     weight: Text | None = None
     features: FeatureChoice = FeatureChoice()

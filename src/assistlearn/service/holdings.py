@@ -57,6 +57,8 @@ class Holdings:
         Returns how the columns are distributed, as plain values: kept with the models.
     accepts_moved_columns : bool, default=False
         Whether it votes although columns have moved far since training.
+    ignores_case : bool, default=False
+        Whether ids that differ only by case are the same.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Holdings:
     read_as: Callable[[Mapping[str, Any]], Any] | None = None
     columns: Callable[[], Mapping[str, Any]] | None = None
     accepts_moved_columns: bool = False
+    ignores_case: bool = False
 
     def features_as(self, schema: Mapping[str, Any] | None) -> Any:
         """Return the features with the columns of this schema, for models that were trained with it."""

@@ -11,7 +11,7 @@ import polars as pl
 
 from assistlearn.agent_files.agent_file import AgentDescription
 from assistlearn.alignment.composite_id import BETWEEN, join_ids
-from assistlearn.alignment.id_column import normalise
+from assistlearn.alignment.id_column import normalise, without_case
 from assistlearn.errors import AssistLearnError, ColumnsError, IdsError, Problems, TableError
 from assistlearn.tables.by_column import by_column
 from assistlearn.tables.choosing import choose_features, is_index, match_columns, require_trained
@@ -116,6 +116,7 @@ class _Reading:
         self._codes = codes
         self._name = str(description.table)
         self._problems = problems
+        self._taken: pl.Series | None = None
         self._notation = Notation.of(description.preprocessing)
         self._ids_read = [frame.drop_in_place(name) for name in description.id if name in frame.columns]
         marks = description.preprocessing.missing_values if from_text else ()
@@ -133,11 +134,12 @@ class _Reading:
             ids = self._ids()
         with problems.gathered():
             labels = self._labels(label, None if schema is None else schema.label_type)
+        with problems.gathered():
+            weights = self._weights(weight, labels)
+        labels, weights = self._once(labels), self._once(weights)
         if labels is not None and schema is None:
             with problems.gathered():
                 classes_in(labels, self._name)
-        with problems.gathered():
-            weights = self._weights(weight, labels)
         left_out: tuple[str, ...] = ()
         if schema is None:
             with problems.gathered():
@@ -153,7 +155,9 @@ class _Reading:
         problems.settle()
         assert ids is not None
         assert schema is not None
-        return Table(self._name, ids, pl.DataFrame(features), schema, digest, labels, left_out, weights)
+        repeated = 0 if self._taken is None else int((~self._taken).sum())
+        made = pl.DataFrame(features)
+        return Table(self._name, ids, made, schema, digest, labels, left_out, weights, repeated=repeated)
 
     def _read_notation(self, schema: Schema | None, label: str | None) -> None:
         """Read dates and numbers in text as the file says they are written; labels and codes are left alone."""
@@ -173,8 +177,13 @@ class _Reading:
             if isinstance(made, AssistLearnError):
                 self._problems.add(made)
                 continue
-            kept.append(made)
-            yield made
+            once = made if self._taken is None else made.filter(self._taken)
+            kept.append(once)
+            yield once
+
+    def _once(self, values: pl.Series | None) -> pl.Series | None:
+        """Return the values of the rows that are taken, where some repeat an id."""
+        return values if values is None or self._taken is None else values.filter(self._taken)
 
     def _ids(self) -> pl.Series | None:
         if len(self._ids_read) < len(self._description.id):  # a column is missing, which was said
@@ -182,7 +191,11 @@ class _Reading:
         parts = [self._part_of_ids(part) for part in self._ids_read]
         ids = parts[0] if len(parts) == 1 else join_ids(parts, self._name).rename(BETWEEN.join(self._description.id))
         if _may_repeat(ids) and ids.n_unique() < len(ids):
-            self._refuse_repeated(ids)
+            if self._description.duplicates == "refuse":
+                self._refuse_repeated(ids)
+            first = self._description.duplicates == "first"
+            self._taken = ids.is_first_distinct() if first else ids.is_last_distinct()
+            return ids.filter(self._taken)
         return ids
 
     def _part_of_ids(self, ids: pl.Series) -> pl.Series:
@@ -204,7 +217,7 @@ class _Reading:
                 f"{self._name}: the ids in column {ids.name!r} are of type {ids.dtype}, which all agents cannot write "
                 "in the same way. Save them as text, whole numbers or dates."
             )
-        return ids
+        return without_case(ids) if self._description.id_case == "ignore" else ids
 
     def _refuse_repeated(self, ids: pl.Series) -> None:
         repeated = ids.is_duplicated()
@@ -212,7 +225,8 @@ class _Reading:
         rows = [row + 1 for row in (ids == first).arg_true().head(3)]
         raise IdsError(
             f"{self._name}: {ids.filter(repeated).n_unique():,} of the ids in column {ids.name!r} occur more than "
-            f"once (first: {first!r}, in rows {', '.join(map(str, rows))}). Keep one row for each sample."
+            f"once (first: {first!r}, in rows {', '.join(map(str, rows))}). Keep one row for each sample; or let one "
+            f'be taken, by a line in {self._description.file}: duplicates = "first" (or "last").'
         )
 
     def _labels(self, name: str | None, before: LabelType | None) -> pl.Series | None:

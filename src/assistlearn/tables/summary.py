@@ -11,6 +11,7 @@ import polars as pl
 from sklearn.pipeline import Pipeline
 
 from assistlearn.agent_files.suggestion import listed
+from assistlearn.alignment.id_column import without_case
 from assistlearn.tables.choosing import columns_called
 from assistlearn.tables.label_column import notes_on_labels
 from assistlearn.tables.loading import LoadedAgent
@@ -201,6 +202,7 @@ def _notes(agent: LoadedAgent, columns: tuple[ColumnSummary, ...], now: dt.datet
     unique = [column.name for column in columns if column.kind == Kind.CATEGORY and 20 < column.distinct > rows / 2]
     if unique:
         yield f"Text that is different in most rows: {listed(unique)}. Exclude names, notes and the like."
+    yield from _notes_on_ids(agent)
     yield from _notes_on_notation(agent)
     if labels is not None:
         yield from notes_on_labels(labels, agent.table.features)
@@ -209,6 +211,21 @@ def _notes(agent: LoadedAgent, columns: tuple[ColumnSummary, ...], now: dt.datet
     if allow is not None and allow.expired(now):
         valid = f"it was valid until {allow.until}"
         yield f"The permission under [allow] has expired ({valid}): nobody can start a run with this agent."
+
+
+def _notes_on_ids(agent: LoadedAgent) -> Iterator[str]:
+    ids, repeated, taken = agent.table.ids, agent.table.repeated, agent.description.duplicates
+    if repeated:
+        yield f"{repeated:,} rows repeat an id and are left out: the {taken} row of each id is taken (duplicates)."
+    folded = without_case(ids)
+    if folded.n_unique() < len(ids):
+        alike = ids.filter(folded == folded.filter(folded.is_duplicated())[0])
+        n_alike = int(folded.is_duplicated().sum())
+        yield (
+            f"{n_alike:,} ids differ only by case from another one (first: {listed(alike)}), and each is a person of "
+            'its own. If they are the same, add: id_case = "ignore", and for the row to take duplicates = "first" or '
+            '"last".'
+        )
 
 
 def _notes_on_notation(agent: LoadedAgent) -> Iterator[str]:
