@@ -24,6 +24,8 @@ round, file) and what to do.
 
 - In Python, catch `assistlearn.errors.AssistLearnError` to catch them all. Most are also a built-in
   error, so that an existing `except ValueError` still works.
+- Where several things are wrong, the first is raised. Its attribute `others` has the rest, and the
+  command line prints them all.
 - On the command line, the program ends with the [exit code](exit-codes-and-json.md) of the error. With
   `--json`, the key `error` has its name.
 - An arrow (↳) marks a special case of the error above it.

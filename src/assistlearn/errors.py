@@ -6,9 +6,20 @@ that scikit-learn's users expect (``ValueError``, mostly), so that existing ``ex
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class AssistLearnError(Exception):
-    """The root of the tree: catch this to catch them all."""
+    """The root of the tree: catch this to catch them all.
+
+    Attributes
+    ----------
+    others : tuple of AssistLearnError
+        What else is wrong, where several things were checked. Only the first error is raised.
+    """
+
+    others: tuple[AssistLearnError, ...] = ()
 
 
 class SettingsError(AssistLearnError, ValueError):
@@ -120,7 +131,7 @@ class MovedColumnsError(AlignmentError):
 class MissingExtraError(AssistLearnError, ImportError):
     """A package is needed that is not installed.
 
-    What to do: Install the extra that the message names.
+    What to do: Type the install line at the end of the message.
     """
 
 
@@ -274,6 +285,46 @@ class LedgerError(AssistLearnError, ValueError):
 
     What to do: Bring the ledger back from a backup, and ask who changed it.
     """
+
+
+class Problems:
+    """Gathers the errors of several checks, so that all of them can be said at once.
+
+    Examples
+    --------
+    >>> problems = Problems()
+    >>> for key in ("colour", "size"):
+    ...     with problems.gathered():
+    ...         raise SettingsError(f"{key} is wrong")
+    >>> try:
+    ...     problems.settle()
+    ... except SettingsError as error:
+    ...     print(error, error.others)
+    colour is wrong (SettingsError('size is wrong'),)
+    """
+
+    def __init__(self) -> None:
+        self.found: list[AssistLearnError] = []
+
+    @contextmanager
+    def gathered(self) -> Iterator[None]:
+        """Keep an error of the checks inside, and go on after them."""
+        try:
+            yield
+        except AssistLearnError as error:
+            self.add(error)
+
+    def add(self, error: AssistLearnError) -> None:
+        """Keep an error, and those that were found with it."""
+        self.found += [error, *error.others]
+        error.others = ()
+
+    def settle(self) -> None:
+        """Raise the first error, with the others; do nothing if there is none."""
+        if self.found:
+            first, *more = self.found
+            first.others = tuple(more)
+            raise first
 
 
 class AssistLearnWarning(UserWarning):

@@ -99,7 +99,7 @@ def test_a_secret_that_is_not_there_or_too_short_is_refused(agents):
 
 def test_private_set_intersection_without_its_extra_says_how_to_install_it(agents, monkeypatch):
     monkeypatch.setitem(sys.modules, "private_set_intersection.python", None)  # as if it were not installed
-    simulate(agents, "--align", "psi").failed(2, "pip install 'assistlearn[psi]'")
+    simulate(agents, "--align", "psi").failed(2, "pip install 'openmined-psi")
     assert not (agents[0].parent / "run").exists()
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from assistlearn.cli.diagnosis import requirements, surroundings
 from assistlearn.cli.diagnosis.pasting import fit_to_paste
+from assistlearn.extras import of_package
 from tests.cli.program import assistlearn, modules_after
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +47,7 @@ def test_it_waits_for_no_heavy_package():
 
 
 def test_its_dependencies_and_extras_are_those_of_the_package():
-    asked = requirements.of_package()
+    asked = of_package()
     findings = [*requirements.look_at_versions(asked), *requirements.look_at_extras(asked)]
     assert {"numpy", "scikit-learn", "polars"} <= {each.name for each in findings if each.topic == "Versions"}
     assert {"web", "flare", "duckdb"} <= {each.name for each in findings if each.topic == "Extras"}
@@ -63,22 +64,22 @@ def test_its_dependencies_and_extras_are_those_of_the_package():
     ],
 )
 def test_what_the_core_needs_is_wrong_where_it_is_missing_or_too_old(line, state, remedy):
-    [found] = list(requirements.look_at_versions(requirements.of_package([line])))[3:]
+    [found] = list(requirements.look_at_versions(of_package([line])))[3:]
     assert (found.state, found.remedy) == (state, remedy)
 
 
 @pytest.mark.parametrize(
-    ("lines", "state"),
+    ("lines", "state", "remedy"),
     [
-        (["numpy>=2.0; extra == 'web'"], "ok"),
-        (["numpy>=2.0; extra == 'web'", "no-such-package; extra == 'web'"], "missing"),
-        (["numpy<1,>=0.5; extra == 'web'"], "look"),
+        (["numpy>=2.0; extra == 'web'"], "ok", ""),
+        (["numpy>=2.0; extra == 'web'", "no-such; extra == 'web'"], "missing", "pip install 'numpy>=2.0' no-such"),
+        (["numpy<1,>=0.5; extra == 'web'"], "look", "pip install 'numpy<1,>=0.5'"),
     ],
 )
-def test_an_extra_that_is_missing_is_named_with_its_line_and_is_not_wrong(lines, state):
-    [found] = requirements.look_at_extras(requirements.of_package(lines))
+def test_an_extra_that_is_missing_is_named_with_its_line_and_is_not_wrong(lines, state, remedy):
+    [found] = requirements.look_at_extras(of_package(lines))
     assert (found.name, found.state) == ("web", state)
-    assert found.remedy == ("" if state == "ok" else "pip install 'assistlearn[web]'")
+    assert found.remedy == remedy
 
 
 def test_a_package_that_pip_does_not_know_is_said(monkeypatch):
@@ -86,9 +87,7 @@ def test_a_package_that_pip_does_not_know_is_said(monkeypatch):
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "requires", unknown)
-    [package] = [
-        each for each in requirements.look_at_versions(requirements.of_package()) if each.name == "assistlearn"
-    ]
+    [package] = [each for each in requirements.look_at_versions(of_package()) if each.name == "assistlearn"]
     assert package.state == "look"
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
+
 import pytest
+from typer.main import get_command
 
 import assistlearn as package
 from assistlearn.cli import app
@@ -72,3 +76,40 @@ def test_what_the_package_offers_is_imported_when_asked_for():
     assert package.errors.AssistLearnError.__module__ == "assistlearn.errors"
     with pytest.raises(AttributeError, match="no attribute 'AssistedRegressor'"):
         package.AssistedRegressor  # noqa: B018
+
+
+def every_command(command=None, before=()):
+    """Yield the program and all its commands as the source describes them, each with its words on the command line."""
+    command = get_command(app) if command is None else command
+    yield before, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from every_command(inner, (*before, name))
+
+
+def in_order(words, text):
+    """Return whether words stand in a text one after the other, with frames and other columns between some of them."""
+    return re.search(r"[\s│]+".join(map(re.escape, words)), text) is not None
+
+
+ALL = list(every_command())
+WIDE = [each for each in ALL if each[0] in (("approve",), ("train",))]
+
+
+@pytest.mark.parametrize(("width", "shown_of"), [(80, each) for each in ALL] + [(120, each) for each in WIDE])
+def test_help_shows_every_sign_of_its_texts_and_breaks_only_full_lines(width, shown_of, monkeypatch):
+    name, command = shown_of
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = assistlearn(*name, "--help").out.splitlines()
+    shown = re.sub(r"\[[^]]*<=[^]]*\]", "", "\n".join(lines))  # ranges stand in a column before the texts
+    for parameter in command.params:
+        assert in_order((parameter.help or "").split(), shown), parameter.name
+    for paragraph in command.help.split("\n\n"):
+        assert in_order(paragraph.split(), shown), paragraph
+    told = lines[: next(row for row, line in enumerate(lines) if line.startswith("╭"))]
+    for line, following in pairwise(told):
+        if line.strip() and following.strip():
+            assert len(line.strip()) + 1 + len(following.split()[0]) > width - 2, (line, following)
+
+
+def test_help_names_the_tables_of_an_agent_file():
+    assert "The limits of [allow] and [privacy] hold for these runs" in assistlearn("approve", "--help").out

@@ -436,7 +436,7 @@ def test_without_duckdb_the_error_says_how_to_install_it(
 ) -> None:
     hospital.write(folder)
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'assistlearn\[duckdb\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'duckdb"):
         mimic_long_stay(data=folder)
 
 

@@ -84,6 +84,7 @@ def test_the_most_frequent_class_is_by_weight():
     np.testing.assert_allclose(clf.class_prior_, [14 / 22, 8 / 22])
 
 
+@pytest.mark.filterwarnings("ignore:y. :assistlearn.errors.AssistLearnWarning")
 @pytest.mark.parametrize("method", METHODS)
 def test_one_class_is_the_only_answer_and_nobody_is_asked(method: str):
     X = np.random.RandomState(0).rand(6, 4)
@@ -97,6 +98,7 @@ def test_one_class_is_the_only_answer_and_nobody_is_asked(method: str):
     assert_sound(clf, X)
 
 
+@pytest.mark.filterwarnings("ignore:y. :assistlearn.errors.AssistLearnWarning")
 def test_one_class_with_weights_keeps_the_weights_as_ignorance():
     clf = two().fit(np.zeros((3, 4)), [1, 1, 1], sample_weight=[1, 2, 5])
     np.testing.assert_allclose(clf.ignorance_, [1 / 8, 2 / 8, 5 / 8])
@@ -158,6 +160,7 @@ def test_weights_stay_bounded_when_two_agents_can_only_contradict_each_other(n: 
     assert_sound(clf, np.zeros((1, 1)))
 
 
+@pytest.mark.filterwarnings("ignore:y. :assistlearn.errors.AssistLearnWarning")
 def test_two_hundred_classes():
     X, y = make_blobs(600, centers=200, n_features=4, cluster_std=0.3, random_state=0)
     clf = two(GaussianNB(), n_rounds=2).fit(X, y)
@@ -168,6 +171,7 @@ def test_two_hundred_classes():
     assert_sound(clf, X)
 
 
+@pytest.mark.filterwarnings("ignore:y. :assistlearn.errors.AssistLearnWarning")
 def test_two_hundred_classes_alone_are_adaboosts():
     X, y = make_blobs(1000, centers=200, n_features=4, cluster_std=1.0, random_state=0)
     tree = DecisionTreeClassifier(max_depth=8)

@@ -219,6 +219,7 @@ def test_frames_of_pandas_and_polars_give_the_same():
     assert np.array_equal(*found)
 
 
+@pytest.mark.filterwarnings("ignore:y. :assistlearn.errors.AssistLearnWarning")
 def test_labels_of_one_class_and_learners_that_learn_nothing_are_answered_by_the_shares():
     agents, X, y, _, _ = halves()
     one = AssistedClassifier(agents).fit(X, np.ones(len(X)))

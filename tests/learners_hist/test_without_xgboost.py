@@ -31,4 +31,4 @@ def test_without_xgboost_a_histogram_tree_says_how_to_install_it(settings):
     tree = f"HistTreeClassifier({settings})"
     code = f"from assistlearn.learners import HistTreeClassifier\n{tree}.fit([[0.0], [1.0]], [0, 1])\n"
     done = run(WITHOUT + code)
-    assert "MissingExtraError: Histogram trees need XGBoost: pip install 'assistlearn[xgboost]'" in done.stderr
+    assert "MissingExtraError: Histogram trees need XGBoost: pip install 'xgboost" in done.stderr

@@ -32,6 +32,10 @@ class AgentDescription:
         Where its table is.
     id : tuple of str
         The column with the ids; several, where an id has several parts.
+    id_case : {"exact", "ignore"}
+        Whether ids that differ only by case are different ids, or the same.
+    duplicates : {"refuse", "first", "last"}
+        Whether rows that repeat an id are an error, or the first or the last of them is taken.
     label : str or None
         The column with the labels: the initiator's file names one, a helper's does not.
     weight : str or None
@@ -63,6 +67,8 @@ class AgentDescription:
     name: str
     table: TableFile | TableUrl | TableQuery
     id: tuple[str, ...]
+    id_case: Literal["exact", "ignore"]
+    duplicates: Literal["refuse", "first", "last"]
     label: str | None
     weight: str | None
     features: FeatureChoice
@@ -126,6 +132,8 @@ def _described(keys: AgentKeys, places: Places) -> AgentDescription:
         name=keys.name,
         table=_table(keys, places.file.parent),
         id=keys.id_columns,
+        id_case=keys.id_case,
+        duplicates=keys.duplicates,
         label=keys.label,
         weight=keys.weight,
         features=keys.features,

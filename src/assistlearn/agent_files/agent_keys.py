@@ -14,7 +14,7 @@ from assistlearn.agent_files.allowance import Allowance
 from assistlearn.agent_files.preparation import PreprocessingSettings
 from assistlearn.agent_files.privacy_rules import PrivacyRules
 from assistlearn.agent_files.toml_file import Text
-from assistlearn.errors import WrongKeyError
+from assistlearn.errors import Problems, WrongKeyError
 
 AgentName = Annotated[
     str,
@@ -74,6 +74,8 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     database: TablePlace | None = None
     read_seconds: Seconds = 600.0
     id: Annotated[Name | tuple[Name, ...], Meta(examples=["id"])]
+    id_case: Literal["exact", "ignore"] = "exact"
+    duplicates: Literal["refuse", "first", "last"] = "refuse"
     label: Text | None = None
     weight: Text | None = None
     features: FeatureChoice = FeatureChoice()
@@ -86,23 +88,15 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     privacy: PrivacyRules | None = None
 
     def __post_init__(self) -> None:
-        for key, value in (("id", self.id), ("learner", self.learner)):
-            _refuse_empty(key, value)
-        self._check_id()
-        if self.learner is None:
-            self._check_label_only()
-        if self.weight is not None:
-            self._check_weight()
-        if self.label is None and self.privacy is not None and self.privacy.max_label_epsilon is not None:
-            raise WrongKeyError(
-                "privacy",
-                "privacy.max_label_epsilon limits what helpers are told of this agent's labels, and the file names no "
-                'column with labels. Remove the line, or add: label = "..."',
-            )
-        if self.query is not None:
-            self._check_query()
-        else:
-            self._check_file()
+        problems = Problems()
+        checks = (
+            *(self._check_id, self._check_learner, self._check_weight, self._check_privacy),
+            self._check_file if self.query is None else self._check_query,
+        )
+        for check in checks:
+            with problems.gathered():
+                check()
+        problems.settle()
 
     @property
     def id_columns(self) -> tuple[str, ...]:
@@ -110,6 +104,7 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         return (self.id,) if isinstance(self.id, str) else self.id
 
     def _check_id(self) -> None:
+        _refuse_empty("id", self.id)
         if len(set(self.id_columns)) < len(self.id_columns):
             raise WrongKeyError("id", f"id = {list(self.id_columns)} names a column twice. Name each once.")
         if self.label in self.id_columns:
@@ -117,20 +112,27 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
                 "label", f"label and id both name the column {self.label!r}. They must be different columns."
             )
 
-    def _check_label_only(self) -> None:
+    def _check_learner(self) -> None:
+        _refuse_empty("learner", self.learner)
+        if self.learner is not None:
+            return
         if self.label is None:
             raise WrongKeyError(
                 "learner",
                 "the key 'learner' is missing. Add a line such as: learner = \"sklearn.tree.DecisionTreeClassifier\"",
             )
-        if self.preprocessing != PreprocessingSettings(missing_values=self.preprocessing.missing_values):
+        own = self.preprocessing
+        if own != PreprocessingSettings(missing_values=own.missing_values, decimal=own.decimal):
             raise WrongKeyError(
                 "preprocessing",
                 "[preprocessing] prepares features for a learner, and the file names no learner. Remove the table "
-                '(only missing_values may stay, which holds for labels as well), or add: learner = "..."',
+                "(only missing_values and decimal may stay, which hold for labels and weights as well), or add: "
+                'learner = "..."',
             )
 
     def _check_weight(self) -> None:
+        if self.weight is None:
+            return
         if self.label is None:
             raise WrongKeyError(
                 "weight",
@@ -142,6 +144,14 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
                 raise WrongKeyError(
                     "weight", f"weight and {key} both name the column {self.weight!r}. They must be different columns."
                 )
+
+    def _check_privacy(self) -> None:
+        if self.label is None and self.privacy is not None and self.privacy.max_label_epsilon is not None:
+            raise WrongKeyError(
+                "privacy",
+                "privacy.max_label_epsilon limits what helpers are told of this agent's labels, and the file names no "
+                'column with labels. Remove the line, or add: label = "..."',
+            )
 
     def _check_query(self) -> None:
         if self.table is not None:

@@ -19,8 +19,7 @@ from assistlearn.agent_files.agent_file import AgentDescription
 from assistlearn.agent_files.agent_keys import LearnerDescription
 from assistlearn.agent_files.suggestion import did_you_mean
 from assistlearn.errors import LearnerError
-
-INSTALL_LINES = {"xgboost": "install it: pip install 'assistlearn[xgboost]'"}
+from assistlearn.extras import install_line
 
 
 def make_learner(description: AgentDescription) -> Any:
@@ -103,8 +102,10 @@ class _Maker:
         except ModuleNotFoundError as error:
             missing = error.name or name
             top = missing.partition(".")[0]
-            install = INSTALL_LINES.get(
-                top, f"install the package that has it, or put {name}.py beside the agent's file"
+            install = (
+                f"install it: {install_line(top)}"
+                if top == "xgboost"
+                else f"install the package that has it, or put {name}.py beside the agent's file"
             )
             raise self._error(
                 f"learner {self._kind!r}: there is no module {missing!r}. Correct the name, or {install}."

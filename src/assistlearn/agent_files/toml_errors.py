@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from functools import reduce
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import inspect
@@ -20,28 +20,54 @@ _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
 
 
+class WrongValue(NamedTuple):
+    """What is wrong with one key of a file.
+
+    Attributes
+    ----------
+    at : tuple of str
+        The key, after the tables around it.
+    what : {"unknown", "missing", "value", "together"}
+        The key is unknown, is missing, has a wrong value, or does not fit another key.
+    errors : tuple of DescriptionError
+        For the owner of the file; of keys that do not fit together, there may be several.
+    example : object
+        A value that a missing key may have, if one is known.
+    """
+
+    at: KeyPath
+    what: Literal["unknown", "missing", "value", "together"]
+    errors: tuple[DescriptionError, ...]
+    example: Any = None
+
+
 def explained(
     error: msgspec.ValidationError, values: Mapping[str, Any], kind: type[msgspec.Struct], places: Places
-) -> DescriptionError:
-    """Return the error for the owner of a file whose values are not of this type."""
+) -> WrongValue:
+    """Return what is wrong in a file whose values are not of this type, in words for its owner."""
     said = _SAID.fullmatch(str(error))
     assert said is not None
     what, path = said["what"], said["path"]
     at = tuple(path.partition("[")[0].split(".")) if path else ()  # an error shows a list as a whole
     wrong = reduce(lambda around, key: _fields(around)[key], at, inspect.type_info(kind))
     if isinstance(error.__cause__, WrongKeyError):
-        at, message = (*at, error.__cause__.key), str(error.__cause__)
-    elif error.__cause__ is not None:
+        every = [each for each in (error.__cause__, *error.__cause__.others) if isinstance(each, WrongKeyError)]
+        errors = tuple(DescriptionError(f"{places(*at, each.key)}: {each}") for each in every)
+        return WrongValue((*at, error.__cause__.key), "together", errors)
+    what_is_wrong: Literal["unknown", "missing", "value"] = "value"
+    example = None
+    if error.__cause__ is not None:
         message = f"{'.'.join(at)}: {error.__cause__}" if at else str(error.__cause__)
     elif unknown := _UNKNOWN.fullmatch(what):
         message = _about_unknown(unknown[1], list(_fields(wrong)), at)
-        at = (*at, unknown[1])
+        what_is_wrong, at = "unknown", (*at, unknown[1])
     elif missing := _MISSING.fullmatch(what):
-        at = (*at, missing[1])
-        message = f"the key {'.'.join(at)!r} is missing. {_example(missing[1], _fields(wrong)[missing[1]])}"
+        what_is_wrong, at, example = "missing", (*at, missing[1]), _example(_fields(wrong)[missing[1]])
+        line = "Add it." if example is None else f"Add a line such as: {missing[1]} = {json.dumps(example)}"
+        message = f"the key {'.'.join(at)!r} is missing. {line}"
     else:
         message = _about_value(reduce(lambda around, key: around[key], at, values), wrong, at)
-    return DescriptionError(f"{places(*at)}: {message}")
+    return WrongValue(at, what_is_wrong, (DescriptionError(f"{places(*at)}: {message}"),), example)
 
 
 def _about_unknown(key: str, known: list[str], at: KeyPath) -> str:
@@ -49,9 +75,10 @@ def _about_unknown(key: str, known: list[str], at: KeyPath) -> str:
     return f"there is no key {key!r}{inside}.{did_you_mean(key, known)} The keys here are {listed(known)}."
 
 
-def _example(key: str, kind: inspect.Type) -> str:
+def _example(kind: inspect.Type) -> Any:
+    """Return a value that a key may have; None if its type names none."""
     examples = (kind.extra_json_schema or {}).get("examples") if isinstance(kind, inspect.Metadata) else None
-    return f"Add a line such as: {key} = {json.dumps(examples[0])}" if examples else "Add it."
+    return examples[0] if examples else None
 
 
 def _about_value(value: Any, kind: inspect.Type, at: KeyPath) -> str:

@@ -10,8 +10,9 @@ with it looks like. A check of several keys together belongs in ``__post_init__`
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from functools import partial, reduce
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -19,8 +20,8 @@ import msgspec
 from msgspec import Meta
 
 from assistlearn.agent_files.places import Places
-from assistlearn.agent_files.toml_errors import explained
-from assistlearn.errors import DescriptionError
+from assistlearn.agent_files.toml_errors import WrongValue, explained
+from assistlearn.errors import DescriptionError, Problems
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -73,10 +74,50 @@ def from_toml(values: Mapping[str, Any], kind: type[T], places: Places) -> T:
     assistlearn.errors.DescriptionError: lab.toml, line 1: there is no key 'nmae'. Did you mean 'name'? The keys here
     are 'name', 'beds'.
     """
-    try:
-        return msgspec.convert(values, kind, dec_hook=partial(_path, places.file.parent))
-    except msgspec.ValidationError as error:
-        raise explained(error, values, kind, places) from None
+    problems, found, left = Problems(), list[WrongValue](), deepcopy(dict(values))
+    while True:
+        try:
+            made = msgspec.convert(left, kind, dec_hook=partial(_path, places.file.parent))
+            break
+        except msgspec.ValidationError as error:
+            wrong = explained(error, left, kind, places)
+        # what several keys say together is only looked at where none of them was changed here
+        if wrong.at not in [each.at for each in found] and (wrong.what != "together" or _only_unknown(found)):
+            for each in wrong.errors:
+                problems.add(each)
+        found.append(wrong)
+        if not _mended(left, wrong, found):
+            break
+    problems.settle()
+    return made
+
+
+def _only_unknown(found: Sequence[WrongValue]) -> bool:
+    return all(each.what == "unknown" for each in found)
+
+
+def _mended(values: dict[str, Any], wrong: WrongValue, found: Sequence[WrongValue]) -> bool:
+    """Take a wrong value out, or put an example in where a key is missing, to find what else is wrong.
+
+    Return whether that could be done.
+    """
+    if not wrong.at:
+        return False
+    *tables, key = wrong.at
+    around: Any = reduce(lambda table, name: table[name], tables, values)
+    if not isinstance(around, dict):  # a list of tables, whose errors do not say in which of them they are
+        return False
+    if wrong.what == "missing" and wrong.example is not None:
+        around[key] = wrong.example
+    elif wrong.what in ("unknown", "value") and key in around:
+        del around[key]
+    else:
+        return False
+    return [each.at for each in found].count(wrong.at) <= TRIES
+
+
+TRIES = 2
+"""How often a key is changed: its wrong value is taken out, and an example is put in if the key must be there."""
 
 
 def read_toml(file: Path, what: str) -> tuple[str, dict[str, Any]]:

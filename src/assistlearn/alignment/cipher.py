@@ -23,6 +23,7 @@ from assistlearn.alignment.curve import POINT_BYTES, Done, Piece
 from assistlearn.alignment.ids import Ids
 from assistlearn.alignment.matching import CodedIds
 from assistlearn.errors import AlignmentError, MissingExtraError, SettingsError
+from assistlearn.extras import install_line
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with how many elements of a step are done, and how many there are."""
@@ -84,9 +85,7 @@ def require_library() -> None:
     try:
         curve.library()
     except ImportError as error:
-        raise MissingExtraError(
-            "Private set intersection needs openmined.psi: pip install 'assistlearn[psi]'"
-        ) from error
+        raise MissingExtraError(f"Private set intersection needs openmined.psi: {install_line('psi')}") from error
 
 
 def usable_cores() -> int:

@@ -41,6 +41,15 @@ def normalise(values: Any, owner: str = "This table") -> pl.Series:
     return texts.rename("id")
 
 
+def without_case(ids: pl.Series) -> pl.Series:
+    """Return ids in lower case, where they are text; other ids have no case.
+
+    >>> without_case(pl.Series(["A-1", "a-2"])).to_list(), without_case(pl.Series([17])).to_list()
+    (['a-1', 'a-2'], [17])
+    """
+    return ids.str.to_lowercase() if ids.dtype == pl.String else ids
+
+
 def _as_series(values: Any, owner: str) -> pl.Series | None:
     """Return a Series whose type says what the ids are, or ``None`` where they must be looked at one by one."""
     if isinstance(values, pl.Series):

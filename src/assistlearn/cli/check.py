@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +13,7 @@ from rich.table import Table
 
 from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table
 from assistlearn.cli.told import told_in_words
+from assistlearn.errors import AssistLearnError, Problems, TableError
 
 if TYPE_CHECKING:
     from assistlearn.agent_files import AgentDescription
@@ -22,57 +24,97 @@ NO_SECRET = "The file names no secret. Ids can be matched by private set interse
 
 
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Agent files (TOML), one or more.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Agent files (TOML), one or more.")],
     json: Json = False,
 ) -> None:
     """Check agent files and their tables, and show what would leave each organisation. Nothing is sent or written.
 
-    With several files of one run it also checks whether they fit together: how many ids match, and whether a helper
-    holds the label.
+    All that is wrong in any of the files is said at once. With several files of one run it also checks whether they fit
+    together: how many ids match, and whether a helper holds the label.
     """
-    checked = [_checked(file) for file in files]
-    together = None if len(checked) == 1 else _together([agent for agent, _ in checked])
+    problems = Problems()
+    checked = [_checked(file, problems) for file in files]
+    together = None if len(files) == 1 else _together(checked, problems)
+    problems.settle()
+    shown = [each.facts for each in checked]
     if json:
-        agents = [facts for _, facts in checked]
-        say_json(agents[0] if together is None else {"agents": agents, "together": together})
+        say_json(shown[0] if together is None else {"agents": shown, "together": together})
         return
-    for _, facts in checked:
+    for facts in shown:
         _show(facts)
     if together is not None:
         _show_together(together)
     say("[green]All is well.[/]")
 
 
-def _checked(file: Path) -> tuple[LoadedAgent, dict[str, Any]]:
-    """Return an agent, and the facts to show about it."""
-    from assistlearn.runs.own_table import classes_of
-    from assistlearn.service.agent_from_file import from_loaded
+@dataclass
+class _Checked:
+    """What is known of an agent: as much as could be read, and the facts to show about it."""
+
+    description: AgentDescription | None = None
+    agent: LoadedAgent | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def _checked(file: Path, problems: Problems) -> _Checked:
+    """Check an agent by itself. Whatever is wrong is added to the problems."""
+    from assistlearn.agent_files import load_description
+    from assistlearn.service.agent_from_file import from_loaded, secret_of
     from assistlearn.tables import describe, load_agent
 
-    agent, now = load_agent(file), datetime.now(UTC)
-    if agent.table.labels is not None:
-        classes_of(agent.table, agent.description)
-    holdings = from_loaded(agent)  # raises if ids cannot be aligned, or the secret cannot be read
-    summary = describe(agent, now)
-    if agent.description.secret is None:
+    known, now = _Checked(), datetime.now(UTC)
+    with problems.gathered():
+        known.description = load_description(file)
+    if known.description is None:
+        return known
+    with problems.gathered():
+        secret_of(known.description)
+    with problems.gathered():
+        try:
+            known.agent = load_agent(known.description)
+        except OSError as error:
+            if isinstance(error, AssistLearnError):
+                raise
+            raise TableError(f"{file}: the table cannot be read: {error}. Correct its rights.") from None
+    if known.agent is None:
+        return known
+    if problems.found:
+        return known
+    holdings = from_loaded(known.agent)  # raises if ids cannot be aligned
+    summary = describe(known.agent, now)
+    if known.description.secret is None:
         summary = replace(summary, notes=(*summary.notes, NO_SECRET))
-    more = {"limits": _limits(holdings, now), "privacy": _privacy(agent.description, holdings, now)}
-    return agent, summary.to_dict() | more
+    more = {"limits": _limits(holdings, now), "privacy": _privacy(known.description, holdings, now)}
+    known.facts = summary.to_dict() | more
+    return known
 
 
-def _together(agents: list[LoadedAgent]) -> dict[str, Any]:
-    """Return how agents fit together: how many of the initiator's samples each helper holds, and what to look at."""
+def _together(checked: Sequence[_Checked], problems: Problems) -> dict[str, Any] | None:
+    """Return how agents fit together: how many of the initiator's samples each helper holds, and what to look at.
+
+    Whatever is wrong is added to the problems; an agent that could not be read is left out.
+    """
     from assistlearn.reach.processes.reach_processes import check_together
     from assistlearn.tables.side_by_side import notes_together, overlap
 
-    check_together([agent.description for agent in agents])
-    initiator = next(agent for agent in agents if agent.description.is_initiator)
-    helpers = [agent for agent in agents if agent is not initiator]
+    described = [each.description for each in checked if each.description is not None]
+    if len(described) < len(checked):
+        return None
+    with problems.gathered():
+        check_together(described)
+    agents = [each.agent for each in checked if each.agent is not None]
+    initiators = [agent for agent in agents if agent.description.is_initiator]
+    if len(initiators) != 1:
+        return None
+    helpers, shared = [agent for agent in agents if agent is not initiators[0]], dict[str, int]()
+    for helper in helpers:
+        with problems.gathered():
+            shared[helper.description.name] = overlap(initiators[0], helper)
     return {
-        "initiator": initiator.description.name,
-        "samples": len(initiator.table),
-        "shared": {helper.description.name: overlap(initiator, helper) for helper in helpers},
-        "notes": [note for helper in helpers for note in notes_together(initiator, helper)],
+        "initiator": initiators[0].description.name,
+        "samples": len(initiators[0].table),
+        "shared": shared,
+        "notes": [note for helper in helpers for note in notes_together(initiators[0], helper)],
     }
 
 

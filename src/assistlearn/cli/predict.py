@@ -75,6 +75,7 @@ def predicted(
 ) -> dict[str, Any]:
     """Predict, write the file, and return how it went."""
     from assistlearn.alignment import Ids
+    from assistlearn.alignment.id_column import without_case
     from assistlearn.cli.progress import AskingBar
     from assistlearn.reach.opening import opened_run
     from assistlearn.runs import prediction as predicting
@@ -89,7 +90,8 @@ def predicted(
         with opened_run(folder, training=False, log=log, timeout=timeout) as (open_run, own):
             if asked is None:
                 asked = _without_label(own)
-            samples = Ids(asked, f"Agent {own.description.name!r}")
+            alike = without_case(asked) if own.description.id_case == "ignore" else asked
+            samples = Ids(alike, f"Agent {own.description.name!r}")
             rows = rows_of(samples, own.table.ids)
             prediction = predicting.predict(open_run, samples, rows)
     if not prediction.known and prediction.by_shares is None:

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
+from typer.main import get_command
 
 from assistlearn import __version__
 from assistlearn.cli.answering_requests import approve, reject
@@ -124,7 +126,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     as_json = "--json" in arguments
     try:
-        code = app(list(arguments), prog_name="assistlearn", standalone_mode=False)
+        code = _as_written(get_command(app))(list(arguments), prog_name="assistlearn", standalone_mode=False)
         sys.stdout.flush()
     except AssistLearnError as error:
         return _complain(error, str(error), exit_code(error), as_json)
@@ -147,6 +149,24 @@ def run(arguments: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
+def _as_written(command: Any) -> Any:
+    """Return a command whose help shows every sign of its texts, in paragraphs that flow; its own commands likewise.
+
+    Typer takes ``[allow]`` for markup that it does not know, and leaves it out. It keeps the line ends of the source in
+    all paragraphs but the first.
+    """
+    for described in (command, *command.params):
+        if described.help:
+            described.help = escape("\n\n".join(map(_in_one_line, described.help.split("\n\n"))))
+    for inner in getattr(command, "commands", {}).values():
+        _as_written(inner)
+    return command
+
+
+def _in_one_line(paragraph: str) -> str:
+    return " ".join(paragraph.split())
+
+
 def exit_code(error: AssistLearnError) -> int:
     """Return the exit code that an error ends the program with."""
     match error:
@@ -164,13 +184,22 @@ def exit_code(error: AssistLearnError) -> int:
 
 def _complain(error: BaseException, message: str, code: int, as_json: bool) -> int:
     """Say what went wrong, and return the exit code."""
-    notes = [*getattr(error, "__notes__", ()), *_remedies(error)]
+    every = [(error, message), *((other, str(other)) for other in getattr(error, "others", ()))]
+    said = [
+        {
+            "error": type(each).__name__,
+            "message": words,
+            "notes": [*getattr(each, "__notes__", ()), *_remedies(each)],
+        }
+        for each, words in every
+    ]
     if as_json:
-        say_json({"error": type(error).__name__, "message": message, "notes": notes, "exit_code": code})
+        say_json(said[0] | ({"others": said[1:]} if said[1:] else {}) | {"exit_code": code})
     out = complaints()
-    out.print(f"[bold red]Error:[/] {plain(message)}")
-    for note in notes:
-        out.print(plain(note))
+    for each in said:
+        out.print(f"[bold red]Error:[/] {plain(each['message'])}")
+        for note in each["notes"]:
+            out.print(plain(note))
     return code
 
 

@@ -22,7 +22,7 @@ COLOURS = {"holds": "green", "holds in part": "yellow", "does not hold": "red", 
 
 def reproduce(
     figures: Annotated[
-        list[str], typer.Argument(metavar="FIGURE...", help="The figures: fig1, fig3a, ... fig6b, or all.")
+        list[str], typer.Argument(metavar="FIGURE", help="The figures: fig1, fig3a, ... fig6b, or all.")
     ],
     replications: Annotated[
         int | None, typer.Option(min=1, help="How many replications. The default is that of the figure.")

@@ -35,7 +35,9 @@ LAST_WORDS = 2.0
 def start(
     kit: Folder = Path(),
     agent: AgentFile = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log to the file only, not to the screen.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", metavar="", help="Log to the file only, not to the screen.")
+    ] = False,
 ) -> None:
     """Start a site or the relay. It runs until SIGTERM or Ctrl-C. The log is also in KIT/site.log."""
     from assistlearn.agent_files import load_description

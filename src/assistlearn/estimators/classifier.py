@@ -36,6 +36,7 @@ from assistlearn.estimators.checks import (
     find_columns,
     warn_large_epsilon,
     warn_nothing_learned,
+    warn_of_labels,
 )
 from assistlearn.estimators.columns import AllColumns, Positions, rows_held, take_columns
 from assistlearn.estimators.documented import documents_plan
@@ -256,6 +257,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             raise SettingsError(f"X has {_num_samples(X)} rows, but y has {len(y)} labels.")
         weight = check_sample_weight(sample_weight, X)
         self.classes_, codes = classes_and_codes(y)
+        warn_of_labels(self.classes_)
         names = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
         self.columns_ = find_columns(agents, X, names)
         counts = np.bincount(codes, weights=weight, minlength=len(self.classes_))

@@ -61,7 +61,7 @@ def write_run(
     plan.check_for_runs()
     _check_labels(initiator, plan)
     loaded = load_agent(initiator)
-    table, classes = loaded.table, classes_of(loaded.table, initiator)
+    table, classes = loaded.table, classes_of(loaded.table)
     assert table.labels is not None
     for note in notes_on_labels(table.labels, table.features):
         warnings.warn(f"{table.source}: {note}", AssistLearnWarning, stacklevel=2)

@@ -9,30 +9,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from assistlearn.agent_files import AgentDescription
 from assistlearn.alignment import Ids, normalise
-from assistlearn.errors import SettingsError
 from assistlearn.tables import Table
-
-MANY_CLASSES = 10
-"""With up to this many classes, a small table may have hardly more rows than classes."""
+from assistlearn.tables.label_column import classes_in
 
 
-def classes_of(table: Table, initiator: AgentDescription) -> list[Any]:
+def classes_of(table: Table) -> list[Any]:
     """Return the classes in the order of their values."""
     assert table.labels is not None
-    classes: list[Any] = table.labels.drop_nulls().unique().sort().to_list()
-    if len(classes) < 2:
-        raise SettingsError(
-            f"{table.source}: column {initiator.label!r} has {len(classes)} class ({classes}); at least two are needed."
-        )
-    n_labelled = len(table.labels) - table.labels.null_count()
-    if len(classes) > MANY_CLASSES and 2 * len(classes) > n_labelled:
-        raise SettingsError(
-            f"{table.source}: column {initiator.label!r} has {len(classes):,} different labels in {n_labelled:,} "
-            "rows: too many to be classes. Name another column, or cut amounts into a few classes."
-        )
-    return classes
+    return classes_in(table.labels, table.source)
 
 
 def codes_of(table: Table, classes: Sequence[Any]) -> NDArray[Any]:

@@ -39,11 +39,12 @@ def from_loaded(agent: LoadedAgent) -> Holdings:
         features=agent.rows(),
         home=description.models,
         known=agent.table.says_something(),
-        secret=None if description.secret is None else _secret(description),
+        secret=secret_of(description),
         fingerprint=agent.table.fingerprint,
         schema=agent.table.schema.to_dict(),
         read_as=partial(_read_as, agent),
         columns=partial(distributions, agent.table.features),
+        ignores_case=description.id_case == "ignore",
         accepts_moved_columns=description.moved_columns == "accept",
         min_effective=0 if allowance is None else allowance.min_effective,
         proof=allowance is not None and allowance.proof,
@@ -100,8 +101,10 @@ def _read_as(agent: LoadedAgent, schema: Mapping[str, Any]) -> Any:
     return again.rows()
 
 
-def _secret(description: AgentDescription) -> bytes:
-    assert description.secret is not None
+def secret_of(description: AgentDescription) -> bytes | None:
+    """Return the secret that an agent's file names; None where it names none."""
+    if description.secret is None:
+        return None
     try:
         secret = description.secret.read_bytes().strip()
     except OSError as error:

@@ -62,6 +62,8 @@ class Holdings:
         Whether it votes although columns have moved far since training.
     known : ndarray of bool, optional
         Which rows have a value in any feature. A helper does not hold the people of the others. All rows by default.
+    ignores_case : bool, default=False
+        Whether ids that differ only by case are the same.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Holdings:
     columns: Callable[[], Mapping[str, Any]] | None = None
     accepts_moved_columns: bool = False
     known: NDArray[np.bool_] | None = None
+    ignores_case: bool = False
 
     def held(self) -> tuple[Ids, NDArray[np.intp] | None]:
         """Return the ids of the people whom the agent holds as a helper, and their rows; None for all rows."""

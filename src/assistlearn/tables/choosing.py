@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from assistlearn.agent_files.agent_file import AgentDescription
 from assistlearn.agent_files.suggestion import did_you_mean, listed
-from assistlearn.errors import ColumnsError
+from assistlearn.errors import ColumnsError, Problems
 from assistlearn.tables.schema import Schema
 
 
@@ -27,17 +27,25 @@ def choose_features(names: Sequence[str], description: AgentDescription) -> list
     >>> choose_features(["id", "x0", "x1", "x10", "x2"], parse_description(values, Path("lab.toml")))
     ['x0', 'x2']
     """
+    problems = Problems()
     for key, column in _reserved(description):
-        _require_column(column, names, description, key)
+        with problems.gathered():
+            _require_column(column, names, description, key)
     choice = description.features
     reserved = [column for _, column in _reserved(description)]
     free = [name for name in names if name not in reserved]
     included = [name for name in free if not is_index(name)]
+    excluded: list[str] = []
     if choice.include is not None:
-        _refuse_reserved(choice.include, description)
-        chosen = match_columns(choice.include, free, description, "features", "include")
-        included = [name for name in chosen if not is_index(name) or name in choice.include]
-    excluded = match_columns(choice.exclude, names, description, "features", "exclude")
+        with problems.gathered():
+            _refuse_reserved(choice.include, description)
+        with problems.gathered():
+            wanted = [each for each in choice.include if each not in reserved]
+            chosen = match_columns(wanted, free, description, "features", "include")
+            included = [name for name in chosen if not is_index(name) or name in choice.include]
+    with problems.gathered():
+        excluded = match_columns(choice.exclude, names, description, "features", "exclude")
+    problems.settle()
     features = [name for name in included if name not in excluded]
     _check_learner(features, names, description)
     return features
@@ -81,15 +89,19 @@ def match_columns(wanted: Sequence[str], names: Sequence[str], description: Agen
     in.
     """
     found: set[str] = set()
+    problems = Problems()
     for each in wanted:
         matched = columns_called(each, names)
         if not matched:
             what = f"no column matches {each!r}" if _is_pattern(each) else f"there is no column {each!r}"
-            raise ColumnsError(
-                f"{description.places(*keys)}: {what} ({'.'.join(keys)}) in {description.table}."
-                f"{did_you_mean(each, names)} The columns are {listed(names)}."
+            problems.add(
+                ColumnsError(
+                    f"{description.places(*keys)}: {what} ({'.'.join(keys)}) in {description.table}."
+                    f"{did_you_mean(each, names)} The columns are {listed(names)}."
+                )
             )
         found.update(matched)
+    problems.settle()
     return [name for name in names if name in found]
 
 

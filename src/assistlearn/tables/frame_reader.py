@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,11 +12,12 @@ import polars as pl
 
 from assistlearn.agent_files.preparation import PreprocessingSettings
 from assistlearn.agent_files.suggestion import did_you_mean, listed
-from assistlearn.errors import ColumnsError, TableError
+from assistlearn.errors import AssistLearnWarning, ColumnsError, TableError
 from assistlearn.tables.choosing import columns_called
 from assistlearn.tables.features import cleaned, feature, without_values
 from assistlearn.tables.frame_columns import frame_columns
 from assistlearn.tables.kinds import column_of
+from assistlearn.tables.notation import Notation, unread_dates
 from assistlearn.tables.schema import Column, Kind, Schema
 
 
@@ -37,6 +39,10 @@ class FrameReader:
         The columns that had no value in any row.
     missing_values : tuple of str
         The texts that mean a missing value.
+    dates : str or mapping from str to str
+        How dates in text are written, if not as ISO dates: one form, or one for each column.
+    decimal : {".", ","}
+        What stands before the fraction of a number in text.
 
     Examples
     --------
@@ -54,6 +60,8 @@ class FrameReader:
     positions: tuple[int, ...]
     left_out: tuple[str, ...] = ()
     missing_values: tuple[str, ...] = ()
+    dates: str | Mapping[str, str] = ""
+    decimal: str = "."
 
     @classmethod
     def found_in(cls, X: Any, settings: PreprocessingSettings, source: str, *, read_text: bool = True) -> FrameReader:
@@ -73,8 +81,13 @@ class FrameReader:
         marks = tuple(settings.missing_values) if read_text else ()
         raw = frame_columns(X, source)
         codes = _codes(settings.as_category, list(raw), source)
+        notation = Notation.of(settings) if read_text else Notation()
         with _parameters_named():
-            columns = {name: _cleaned(values, marks) for name, values in raw.items()}
+            notation.check(list(raw), source)
+            columns = {
+                name: _in_notation(_cleaned(values, marks), Notation() if name in codes else notation, source)
+                for name, values in raw.items()
+            }
             left_out = without_values(columns, source)
             found = [
                 column_of(columns[name], name in codes, read_text and raw[name].dtype == pl.String, source)
@@ -82,9 +95,21 @@ class FrameReader:
                 if name not in left_out
             ]
         _check_dates(found, settings, source)
+        if read_text:
+            texts = [column.name for column in found if column.kind is Kind.CATEGORY and column.name not in codes]
+            _warn_of_dates({name: columns[name] for name in texts if raw[name].dtype == pl.String}, source)
         positions = tuple(place for place, name in enumerate(raw) if name not in left_out)
         names, kinds = tuple(column.name for column in found), tuple(str(column.kind) for column in found)
-        return cls(names, kinds, tuple(column.narrow for column in found), positions, left_out, marks)
+        return cls(
+            names,
+            kinds,
+            tuple(column.narrow for column in found),
+            positions,
+            left_out,
+            marks,
+            notation.dates,
+            notation.decimal,
+        )
 
     @property
     def schema(self) -> Schema:
@@ -100,13 +125,38 @@ class FrameReader:
     def read(self, X: Any, source: str) -> pl.DataFrame:
         """Return the columns as numbers (floats) and categories (text), with null for what is missing."""
         raw = list(frame_columns(X, source).values())
+        notation = Notation(self.dates, self.decimal)
         with _parameters_named():
             return pl.DataFrame(
                 [
-                    feature(_cleaned(raw[place], self.missing_values), column, source)
+                    feature(
+                        _in_notation(_cleaned(raw[place], self.missing_values), notation, source, column.kind),
+                        column,
+                        source,
+                    )
                     for place, column in zip(self.positions, self.schema.columns, strict=True)
                 ]
             )
+
+
+def _in_notation(values: pl.Series, notation: Notation, source: str, known: Kind | None = None) -> pl.Series:
+    if notation.is_usual:
+        return values
+    return notation.read(values, source, values.dtype == pl.String, known)
+
+
+def _warn_of_dates(texts: Mapping[str, pl.Series], source: str) -> None:
+    """Warn of dates in text that nobody said how to read: each day would be a category of its own."""
+    for each in unread_dates(texts):
+        forms = [f"TablePreprocessor(dates={{{each.column!r}: {form!r}}})" for form in each.forms]
+        either = "The day or the month may come first. " if len(forms) > 1 else ""
+        how = f", or say how they are written: {' or '.join(forms)}" if forms else ""
+        warnings.warn(
+            f"{source}: column {each.column!r} holds dates in text ({each.example!r}), so that each day is a category "
+            f"of its own. {either}Make dates of them first, for example by pandas.to_datetime(..., format=...){how}.",
+            AssistLearnWarning,
+            stacklevel=3,
+        )
 
 
 def _cleaned(values: pl.Series, marks: Sequence[str]) -> pl.Series:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from assistlearn.agent_files.suggestion import listed
-from assistlearn.errors import TableError
+from assistlearn.errors import SettingsError, TableError
 from assistlearn.tables.schema import LabelType
 
 _TYPES: dict[LabelType, type[pl.DataType]] = {"Int64": pl.Int64, "String": pl.String, "Boolean": pl.Boolean}
@@ -46,6 +48,31 @@ def settle_labels(labels: pl.Series, from_text: bool, source: str) -> pl.Series:
         f"{source}: the labels in column {labels.name!r} are of type {labels.dtype}. Save them as text or whole "
         "numbers."
     )
+
+
+MANY_CLASSES = 10
+"""With up to this many classes, a small table may have hardly more rows than classes."""
+
+
+def classes_in(labels: pl.Series, source: str) -> list[Any]:
+    """Return the classes in the order of their values. A single one is refused, and so many that they are none.
+
+    >>> classes_in(pl.Series("ill", ["yes", None, "no"]), "lab.csv")
+    ['no', 'yes']
+    """
+    classes: list[Any] = labels.drop_nulls().unique().sort().to_list()
+    if len(classes) < 2:
+        raise SettingsError(
+            f"{source}: column {labels.name!r} has {len(classes)} class ({classes}); at least two are needed. Name "
+            "another column under the key 'label', or add rows of another class."
+        )
+    n_labelled = len(labels) - labels.null_count()
+    if len(classes) > MANY_CLASSES and 2 * len(classes) > n_labelled:
+        raise SettingsError(
+            f"{source}: column {labels.name!r} has {len(classes):,} different labels in {n_labelled:,} rows: too many "
+            "to be classes. Name another column under the key 'label', or cut amounts into a few classes."
+        )
+    return classes
 
 
 MANY_NUMBERS = 12

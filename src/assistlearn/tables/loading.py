@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from assistlearn.agent_files.agent_file import AgentDescription, load_description
 from assistlearn.agent_files.named_learner import make_learner
-from assistlearn.errors import ColumnsError, DescriptionError
+from assistlearn.errors import AssistLearnError, ColumnsError, DescriptionError, Problems
 from assistlearn.tables.preprocessing import check_features, default_pipeline, learner_rows
 from assistlearn.tables.reading import read_table
 from assistlearn.tables.schema import Schema
@@ -65,6 +65,11 @@ def load_agent(
     agent : LoadedAgent
         Nothing has been fitted or written.
 
+    Raises
+    ------
+    AssistLearnError
+        The first thing that is wrong in the file or the table; its ``others`` are all else that was found.
+
     Examples
     --------
     >>> from pathlib import Path
@@ -82,20 +87,32 @@ def load_agent(
     (['p-1', 'p-2'], ['pulse'], ['smoker'])
     """
     description = path if isinstance(path, AgentDescription) else load_description(path)
-    _check_models_folder(description)
-    learner = make_learner(description)
-    if learner is None and schema is not None and schema.columns:
+    problems, learner, table = Problems(), None, None
+    with problems.gathered():
+        _check_models_folder(description)
+    with problems.gathered():
+        learner = make_learner(description)
+    if not description.learners and schema is not None and schema.columns:
         raise DescriptionError(
             f"{description.places('learner')}: the key 'learner' is missing, but the models of agent "
             f"{description.name!r} were trained with one, on {len(schema.columns)} features. Bring it back."
         )
-    table = read_table(description, schema=schema)
+    try:
+        table = read_table(description, schema=schema)
+    except AssistLearnError as error:
+        problems.add(error)
+    except OSError:  # the file may not be read
+        problems.settle()
+        raise
+    if table is not None and learner is not None:
+        try:
+            check_features(table.features, table.schema, learner, description.preprocessing)
+        except ColumnsError as error:
+            problems.add(ColumnsError(f"{description.places('preprocessing')}: {table.source}: {error}"))
+    problems.settle()
+    assert table is not None
     if learner is None:
         return LoadedAgent(description, table, None)
-    try:
-        check_features(table.features, table.schema, learner, description.preprocessing)
-    except ColumnsError as error:
-        raise ColumnsError(f"{description.places('preprocessing')}: {table.source}: {error}") from None
     return LoadedAgent(description, table, default_pipeline(table.schema, learner, description.preprocessing))
 
 

@@ -91,8 +91,9 @@ def refuse_notations(text: pl.Series, source: str) -> None:
     >>> refuse_notations(pl.Series("height", ["1,82", "1,75"]), "lab.csv")
     Traceback (most recent call last):
         ...
-    assistlearn.errors.TableError: lab.csv: column 'height' looks like numbers with commas ('1,82', row 1). Write plain
-    numbers such as 1234.5. If these are codes and not amounts, name the column under preprocessing.as_category.
+    assistlearn.errors.TableError: lab.csv: column 'height' looks like numbers with commas ('1,82', row 1). If the comma
+    is a decimal sign, add under [preprocessing]: decimal = ",". Else write plain numbers such as 1234.5. If
+    these are codes and not amounts, name the column under preprocessing.as_category.
     """
     n_known = len(text) - text.null_count()
     few = few_values(text)
@@ -103,8 +104,11 @@ def refuse_notations(text: pl.Series, source: str) -> None:
         enough = notation == "commas" or text.n_unique() > MANY
         if enough and 2 * int(like.sum()) > n_known:
             row = like.arg_true()[0]
+            remedy = " Write"
+            if notation == "commas":
+                remedy = ' If the comma is a decimal sign, add under [preprocessing]: decimal = ",". Else write'
             raise TableError(
-                f"{source}: column {text.name!r} looks like numbers with {notation} ({text[row]!r}, row {row + 1}). "
-                "Write plain numbers such as 1234.5. If these are codes and not amounts, name the column under "
-                "preprocessing.as_category."
+                f"{source}: column {text.name!r} looks like numbers with {notation} ({text[row]!r}, row {row + 1})."
+                f"{remedy} plain numbers such as 1234.5. If these are codes and not amounts, name the column "
+                "under preprocessing.as_category."
             )

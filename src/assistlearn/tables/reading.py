@@ -11,13 +11,14 @@ import polars as pl
 
 from assistlearn.agent_files.agent_file import AgentDescription
 from assistlearn.alignment.composite_id import BETWEEN, join_ids
-from assistlearn.alignment.id_column import normalise
-from assistlearn.errors import ColumnsError, IdsError, TableError
+from assistlearn.alignment.id_column import normalise, without_case
+from assistlearn.errors import AssistLearnError, ColumnsError, IdsError, Problems, TableError
 from assistlearn.tables.by_column import by_column
 from assistlearn.tables.choosing import choose_features, is_index, match_columns, require_trained
 from assistlearn.tables.features import cleaned, feature, without_values
 from assistlearn.tables.kinds import column_of
-from assistlearn.tables.label_column import labels_as_before, settle_labels, type_of_labels
+from assistlearn.tables.label_column import classes_in, labels_as_before, settle_labels, type_of_labels
+from assistlearn.tables.notation import Notation
 from assistlearn.tables.schema import Column, Kind, LabelType, Schema
 from assistlearn.tables.sources.open_source import open_source
 from assistlearn.tables.table import Table
@@ -41,17 +42,39 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
     -------
     table : Table
         All rows, checked.
+
+    Raises
+    ------
+    TableError, ColumnsError, IdsError
+        The first thing that is wrong; its ``others`` are all else that was found.
     """
+    problems = Problems()
+    features: Sequence[str] = []
+    codes: Sequence[str] = []
     with open_source(description) as source:
         names = source.names()
-        features, codes = _wanted(description, names, schema)
+        with problems.gathered():
+            features, codes = _wanted(description, names, schema)
         label, weight = _beside(description, names, schema)
         others = [name for name in (label, weight) if name is not None]
         as_text = [*description.id, *codes, *([] if label is None else [label])]
-        frame = source.read([*description.id, *features, *others], as_text)
+        notation = Notation.of(description.preprocessing)
+        if features and schema is None:
+            with problems.gathered():
+                notation.check(features, str(description.table))
+        as_text += features if notation.decimal == "," else notation.dated(features)
+        if notation.decimal == "," and weight is not None:
+            as_text.append(weight)
+        there = [name for name in (*description.id, *features, *others) if name in names]
+        if not there:
+            problems.settle()
+        frame = source.read(there, [name for name in as_text if name in names])
     if frame.is_empty():
-        raise TableError(f"{description.table} has columns but not a single row. Fill it, or correct the query.")
-    table = _Reading(description, source.from_text, frame, codes).table(schema, label, weight)
+        problems.add(
+            TableError(f"{description.table} has columns but not a single row. Fill it, or correct the query.")
+        )
+        problems.settle()
+    table = _Reading(description, source.from_text, frame, codes, problems).table(schema, label, weight)
     return replace(table, index=tuple(name for name in names if is_index(name) and name not in features))
 
 
@@ -81,43 +104,98 @@ class _Reading:
     """Turns what an engine has read into a table, and refuses what cannot be one."""
 
     def __init__(
-        self, description: AgentDescription, from_text: bool, frame: pl.DataFrame, codes: Sequence[str]
+        self,
+        description: AgentDescription,
+        from_text: bool,
+        frame: pl.DataFrame,
+        codes: Sequence[str],
+        problems: Problems,
     ) -> None:
         self._description = description
         self._from_text = from_text
         self._codes = codes
         self._name = str(description.table)
-        self._ids_read = [frame.drop_in_place(name) for name in description.id]
+        self._problems = problems
+        self._taken: pl.Series | None = None
+        self._notation = Notation.of(description.preprocessing)
+        self._ids_read = [frame.drop_in_place(name) for name in description.id if name in frame.columns]
         marks = description.preprocessing.missing_values if from_text else ()
         names = frame.columns
         read = by_column(lambda values: cleaned(values, marks), map(frame.drop_in_place, names))
         self._read = dict(zip(names, read, strict=True))
 
     def table(self, schema: Schema | None, label: str | None, weight: str | None) -> Table:
-        ids = self._ids()
-        labels = None if label is None else self._labels(label, None if schema is None else schema.label_type)
-        weights = None if weight is None or labels is None else self._weights(weight, labels)
+        """Return the table, or raise the first of the errors of all its columns with the others."""
+        problems = self._problems
+        ids = labels = weights = None
+        if not self._notation.is_usual:
+            self._read_notation(schema, label)
+        with problems.gathered():
+            ids = self._ids()
+        with problems.gathered():
+            labels = self._labels(label, None if schema is None else schema.label_type)
+        with problems.gathered():
+            weights = self._weights(weight, labels)
+        labels, weights = self._once(labels), self._once(weights)
+        if labels is not None and schema is None:
+            with problems.gathered():
+                classes_in(labels, self._name)
         left_out: tuple[str, ...] = ()
         if schema is None:
-            left_out = without_values(self._read, self._name)
-            schema = Schema(self._columns(left_out), None if labels is None else type_of_labels(labels))
+            with problems.gathered():
+                left_out = without_values(self._read, self._name)
+            columns = self._columns(left_out)
+            if not problems.found:
+                schema = Schema(columns, None if labels is None else type_of_labels(labels))
+        else:
+            columns = schema.columns
         beside = [column for column in (labels, weights) if column is not None]
         features: list[pl.Series] = []
-        digest = fingerprint(chain([ids], self._features(schema, features), beside))
-        return Table(self._name, ids, pl.DataFrame(features), schema, digest, labels, left_out, weights)
+        digest = fingerprint(chain([] if ids is None else [ids], self._features(columns, features), beside))
+        problems.settle()
+        assert ids is not None
+        assert schema is not None
+        repeated = 0 if self._taken is None else int((~self._taken).sum())
+        made = pl.DataFrame(features)
+        return Table(self._name, ids, made, schema, digest, labels, left_out, weights, repeated=repeated)
 
-    def _features(self, schema: Schema, kept: list[pl.Series]) -> Iterator[pl.Series]:
+    def _read_notation(self, schema: Schema | None, label: str | None) -> None:
+        """Read dates and numbers in text as the file says they are written; labels and codes are left alone."""
+        before = {} if schema is None else {column.name: column.kind for column in schema.columns}
+        as_read, self._read = self._read, {}
+        for name, values in as_read.items():
+            if name == label or name in self._codes:
+                self._read[name] = values
+                continue
+            with self._problems.gathered():
+                self._read[name] = self._notation.read(values, self._name, self._from_text, before.get(name))
+
+    def _features(self, columns: Sequence[Column], kept: list[pl.Series]) -> Iterator[pl.Series]:
         """Yield the features, and add them to ``kept``: one is converted while the digest of another is computed."""
-        read = ((self._read.pop(column.name), column) for column in schema.columns)
-        for made in by_column(lambda pair: feature(*pair, self._name), read):
-            kept.append(made)
-            yield made
+        read = ((self._read.pop(column.name), column) for column in columns if column.name in self._read)
+        for made in by_column(lambda pair: _feature_or_error(*pair, self._name), read):
+            if isinstance(made, AssistLearnError):
+                self._problems.add(made)
+                continue
+            once = made if self._taken is None else made.filter(self._taken)
+            kept.append(once)
+            yield once
 
-    def _ids(self) -> pl.Series:
+    def _once(self, values: pl.Series | None) -> pl.Series | None:
+        """Return the values of the rows that are taken, where some repeat an id."""
+        return values if values is None or self._taken is None else values.filter(self._taken)
+
+    def _ids(self) -> pl.Series | None:
+        if len(self._ids_read) < len(self._description.id):  # a column is missing, which was said
+            return None
         parts = [self._part_of_ids(part) for part in self._ids_read]
         ids = parts[0] if len(parts) == 1 else join_ids(parts, self._name).rename(BETWEEN.join(self._description.id))
         if _may_repeat(ids) and ids.n_unique() < len(ids):
-            self._refuse_repeated(ids)
+            if self._description.duplicates == "refuse":
+                self._refuse_repeated(ids)
+            first = self._description.duplicates == "first"
+            self._taken = ids.is_first_distinct() if first else ids.is_last_distinct()
+            return ids.filter(self._taken)
         return ids
 
     def _part_of_ids(self, ids: pl.Series) -> pl.Series:
@@ -139,7 +217,7 @@ class _Reading:
                 f"{self._name}: the ids in column {ids.name!r} are of type {ids.dtype}, which all agents cannot write "
                 "in the same way. Save them as text, whole numbers or dates."
             )
-        return ids
+        return without_case(ids) if self._description.id_case == "ignore" else ids
 
     def _refuse_repeated(self, ids: pl.Series) -> None:
         repeated = ids.is_duplicated()
@@ -147,10 +225,13 @@ class _Reading:
         rows = [row + 1 for row in (ids == first).arg_true().head(3)]
         raise IdsError(
             f"{self._name}: {ids.filter(repeated).n_unique():,} of the ids in column {ids.name!r} occur more than "
-            f"once (first: {first!r}, in rows {', '.join(map(str, rows))}). Keep one row for each sample."
+            f"once (first: {first!r}, in rows {', '.join(map(str, rows))}). Keep one row for each sample; or let one "
+            f'be taken, by a line in {self._description.file}: duplicates = "first" (or "last").'
         )
 
-    def _labels(self, name: str, before: LabelType | None) -> pl.Series:
+    def _labels(self, name: str | None, before: LabelType | None) -> pl.Series | None:
+        if name is None or name not in self._read:
+            return None
         labels = self._read.pop(name)
         if before is not None:
             return labels_as_before(labels, before, self._name)
@@ -161,24 +242,36 @@ class _Reading:
             )
         return settle_labels(labels, self._from_text, self._name)
 
-    def _weights(self, name: str, labels: pl.Series) -> pl.Series:
-        return settle_weights(self._read.pop(name), labels, self._from_text, self._name)
+    def _weights(self, name: str | None, labels: pl.Series | None) -> pl.Series | None:
+        weights = None if name is None else self._read.pop(name, None)
+        return (
+            None if weights is None or labels is None else settle_weights(weights, labels, self._from_text, self._name)
+        )
 
     def _columns(self, left_out: Sequence[str]) -> tuple[Column, ...]:
-        settings = self._description.preprocessing
-        columns = tuple(
-            column_of(values, name in self._codes, self._from_text, self._name)
-            for name, values in self._read.items()
-            if name not in left_out
-        )
+        settings, found = self._description.preprocessing, list[Column]()
+        for name, values in self._read.items():
+            if name not in left_out:
+                with self._problems.gathered():
+                    found.append(column_of(values, name in self._codes, self._from_text, self._name))
+        columns = tuple(found)
         dates = [column.name for column in columns if column.kind is Kind.DATE]
         if dates and settings.dates == "refuse":
-            raise ColumnsError(
-                f"{self._name}: column {dates[0]!r} holds dates, and preprocessing.dates = 'refuse' "
-                f"({self._description.places('preprocessing', 'dates')}). Exclude it under [features], or set "
-                'dates = "days".'
+            self._problems.add(
+                ColumnsError(
+                    f"{self._name}: column {dates[0]!r} holds dates, and preprocessing.dates = 'refuse' "
+                    f"({self._description.places('preprocessing', 'dates')}). Exclude it under [features], or set "
+                    'dates = "days".'
+                )
             )
         return columns
+
+
+def _feature_or_error(values: pl.Series, column: Column, source: str) -> pl.Series | AssistLearnError:
+    try:
+        return feature(values, column, source)
+    except AssistLearnError as error:
+        return error
 
 
 def _may_repeat(ids: pl.Series) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import polars as pl
 
 from assistlearn.agent_files.suggestion import listed
-from assistlearn.alignment.id_column import normalise
+from assistlearn.alignment.id_column import normalise, without_case
 from assistlearn.alignment.samples import Minimum
 from assistlearn.errors import OverlapError
 from assistlearn.tables.label_column import tells_labels
@@ -16,9 +16,12 @@ from assistlearn.tables.loading import LoadedAgent
 FEW = 0.1
 """If a helper holds a smaller share of the initiator's samples, the ids are probably written differently."""
 
+IGNORE_CASE = 'If ids that differ only by case mean the same person, add to the files of both: id_case = "ignore".'
+_CASE = "upper and lower case were the same"
+
 _OTHER_WAYS: dict[str, Callable[[pl.Series], pl.Series]] = {
     "leading zeros were removed": lambda ids: ids.str.replace(r"^0+(\d)", "$1"),
-    "upper and lower case were the same": lambda ids: ids.str.to_lowercase(),
+    _CASE: without_case,
     "only letters and digits counted": lambda ids: ids.str.replace_all(r"[^\pL\pN]", ""),
     "only digits counted": lambda ids: ids.str.replace_all(r"\D", "").str.replace(r"^0+(\d)", "$1"),
 }
@@ -43,8 +46,14 @@ def notes_together(initiator: LoadedAgent, helper: LoadedAgent) -> Iterator[str]
     own, theirs = normalise(initiator.table.ids), _held(helper)
     shared, name, features = _shared(own, theirs), helper.description.name, helper.table.features.columns
     hint = _hint(own, theirs, shared)
+    folded = _shared(without_case(own), without_case(theirs))
     if shared < FEW * len(own) and hint:
         yield f"{name!r} holds {shared:,} of the {len(own):,} samples. {hint}"
+    elif folded > shared:
+        yield (
+            f"{name!r} holds {shared:,} of the {len(own):,} samples, and would hold {folded:,} if upper and lower case "
+            f"were the same. {IGNORE_CASE}"
+        )
     label = initiator.description.label
     if label in features:
         yield (
@@ -72,7 +81,8 @@ def _hint(own: pl.Series, theirs: pl.Series, shared: int) -> str:
         here, there = change(own), change(theirs)
         found = _shared(here, there)
         if found > 2 * shared + 10 and here.n_unique() == len(here):
-            return f"{found:,} would match if {way}. Write ids in the same way in both tables."
+            remedy = IGNORE_CASE if way == _CASE else "Write ids in the same way in both tables."
+            return f"{found:,} would match if {way}. {remedy}"
     return ""
 
 

@@ -11,8 +11,11 @@ import polars as pl
 from sklearn.pipeline import Pipeline
 
 from assistlearn.agent_files.suggestion import listed
+from assistlearn.alignment.id_column import without_case
+from assistlearn.tables.choosing import columns_called
 from assistlearn.tables.label_column import notes_on_labels
 from assistlearn.tables.loading import LoadedAgent
+from assistlearn.tables.notation import line_for, unread_dates, unread_decimals
 from assistlearn.tables.schema import Column, Kind
 from assistlearn.tables.table import Table
 
@@ -204,6 +207,8 @@ def _notes(agent: LoadedAgent, columns: tuple[ColumnSummary, ...], now: dt.datet
     unique = [column.name for column in columns if column.kind == Kind.CATEGORY and 20 < column.distinct > rows / 2]
     if unique:
         yield f"Text that is different in most rows: {listed(unique)}. Exclude names, notes and the like."
+    yield from _notes_on_ids(agent)
+    yield from _notes_on_notation(agent)
     if labels is not None:
         yield from notes_on_labels(labels, agent.table.features)
         if labels.null_count():
@@ -211,6 +216,54 @@ def _notes(agent: LoadedAgent, columns: tuple[ColumnSummary, ...], now: dt.datet
     if allow is not None and allow.expired(now):
         valid = f"it was valid until {allow.until}"
         yield f"The permission under [allow] has expired ({valid}): nobody can start a run with this agent."
+
+
+def _notes_on_ids(agent: LoadedAgent) -> Iterator[str]:
+    ids, repeated, taken = agent.table.ids, agent.table.repeated, agent.description.duplicates
+    if repeated:
+        yield f"{repeated:,} rows repeat an id and are left out: the {taken} row of each id is taken (duplicates)."
+    folded = without_case(ids)
+    if folded.n_unique() < len(ids):
+        alike = ids.filter(folded == folded.filter(folded.is_duplicated())[0])
+        n_alike = int(folded.is_duplicated().sum())
+        yield (
+            f"{n_alike:,} ids differ only by case from another one (first: {listed(alike)}), and each is a person of "
+            'its own. If they are the same, add: id_case = "ignore", and for the row to take duplicates = "first" or '
+            '"last".'
+        )
+
+
+def _notes_on_notation(agent: LoadedAgent) -> Iterator[str]:
+    """Yield which columns of text hold dates or numbers, and the line of the file by which they are read as such."""
+    settings, features = agent.description.preprocessing, agent.table.features
+    codes = {name for each in settings.as_category for name in columns_called(each, features.columns)}
+    texts = {name: features[name] for name in agent.table.schema.categories if name not in codes}
+    decimals = unread_decimals(texts)
+    if decimals:
+        yield (
+            f"Numbers with decimal commas, read as text: {_with_examples(decimals)}. To read them as numbers, add "
+            'under [preprocessing]: decimal = ","'
+        )
+    found = unread_dates(texts)
+    known = [each for each in found if each.forms]
+    if known:
+        examples = {each.column: each.example for each in known}
+        doubtful = [each.column for each in known if len(each.forms) > 1]
+        choose = f" In {listed(doubtful)} the day or the month may come first: choose." if doubtful else ""
+        yield (
+            f"Dates, read as text: {_with_examples(examples)}. To read them as dates, add under [preprocessing]: "
+            f"{line_for(known, settings.dates)}.{choose}"
+        )
+    others = {each.column: each.example for each in found if not each.forms}
+    if others:
+        yield (
+            f"Text that looks like dates, but has no one form with four digits for the year: {_with_examples(others)}. "
+            "Write these dates like this: 2020-02-29."
+        )
+
+
+def _with_examples(examples: dict[str, str]) -> str:
+    return ", ".join(f"{name!r} ({example!r})" for name, example in examples.items())
 
 
 def _counts_rows(values: pl.Series) -> bool:

@@ -35,6 +35,8 @@ class Table:
         Floats of 0 or more, missing only where a row has no label; None where all rows count the same.
     index : tuple of str
         Columns that are not features because they are the index of a data frame.
+    repeated : int
+        How many rows were left out because they repeat an id.
     """
 
     source: str
@@ -46,6 +48,7 @@ class Table:
     left_out: tuple[str, ...] = ()
     weights: pl.Series | None = None
     index: tuple[str, ...] = ()
+    repeated: int = 0
 
     def __len__(self) -> int:
         return len(self.ids)

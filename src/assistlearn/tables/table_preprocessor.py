@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Literal, Self, get_args
 
@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 )
 
 from assistlearn.agent_files.preparation import PreprocessingSettings
-from assistlearn.errors import SettingsError
+from assistlearn.errors import SettingsError, WrongKeyError
 from assistlearn.tables.column_steps import Steps
 from assistlearn.tables.frame_reader import FrameReader
 from assistlearn.tables.preprocessing import steps_for
@@ -30,7 +30,7 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "categories": get_args(_Encoding),
     "missing": ("impute", "keep"),
     "scale": get_args(_Scale),
-    "dates": ("days", "refuse"),
+    "decimal": (".", ","),
     "text": ("read", "category"),
 }
 
@@ -59,8 +59,11 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Words that stand for a missing value. Empty text always does.
     scale : {"standard", "minmax", "none"}, default="standard"
         Bring numbers to mean zero and variance one, bring them between 0 and 1, or leave them as they are.
-    dates : {"days", "refuse"}, default="days"
-        Turn dates and moments into days since 1970 (UTC), or refuse them.
+    dates : {"days", "refuse"}, str or dict from str to str, default="days"
+        Turn dates and moments into days since 1970 (UTC), or refuse them. Or say how dates in text are written, if not
+        as ``2020-02-29``: one form for all columns, ``"dd.mm.yyyy"``, or one for each column, by name or pattern.
+    decimal : {".", ","}, default="."
+        What stands before the fraction of a number in text.
     text : {"read", "category"}, default="read"
         Read a column of text that is all numbers, booleans or ISO dates as such, as in a CSV file; or treat all text as
         categories, as in a Parquet file.
@@ -102,7 +105,8 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         missing: str = "impute",
         missing_values: Sequence[str] = PreprocessingSettings().missing_values,
         scale: str = "standard",
-        dates: str = "days",
+        dates: str | Mapping[str, str] = "days",
+        decimal: str = ".",
         text: str = "read",
     ) -> None:
         self.categories = categories
@@ -112,6 +116,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.missing_values = missing_values
         self.scale = scale
         self.dates = dates
+        self.decimal = decimal
         self.text = text
 
     @classmethod
@@ -230,11 +235,19 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             given = getattr(self, name)
             if isinstance(given, str) or not all(isinstance(each, str) for each in given):
                 raise SettingsError(f"{name}={given!r} must be a list of text.")
-        return PreprocessingSettings(
-            as_category=tuple(self.as_category),
-            missing_values=tuple(self.missing_values),
-            dates="refuse" if self.dates == "refuse" else "days",
-        )
+        if not isinstance(self.dates, str | Mapping):
+            raise SettingsError(
+                f"dates={self.dates!r} must be 'days', 'refuse', a form such as 'dd.mm.yyyy', or a dict."
+            )
+        try:
+            return PreprocessingSettings(
+                as_category=tuple(self.as_category),
+                missing_values=tuple(self.missing_values),
+                dates=self.dates,
+                decimal="," if self.decimal == "," else ".",
+            )
+        except WrongKeyError as error:
+            raise SettingsError(str(error).removeprefix("preprocessing.")) from None
 
     def _steps(self) -> Steps:
         impute = self.missing == "impute"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import util
 
 from assistlearn.errors import MissingExtraError
+from assistlearn.extras import install_line
 
 
 def require_web(what: str) -> None:
@@ -17,6 +18,4 @@ def require_web(what: str) -> None:
     """
     missing = [name for name in ("starlette", "uvicorn") if util.find_spec(name) is None]
     if missing:
-        raise MissingExtraError(
-            f"{what} needs {' and '.join(missing)}, not installed here: pip install 'assistlearn[web]'"
-        )
+        raise MissingExtraError(f"{what} needs {' and '.join(missing)}, not installed here: {install_line('web')}")

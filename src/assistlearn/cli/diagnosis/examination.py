@@ -10,6 +10,7 @@ from assistlearn.cli.diagnosis import requirements, surroundings
 from assistlearn.cli.diagnosis.health_finding import HealthFinding
 from assistlearn.cli.diagnosis.pasting import fit_to_paste
 from assistlearn.errors import AssistLearnError
+from assistlearn.extras import of_package
 
 
 def examine(agent: Path | None = None) -> list[HealthFinding]:
@@ -24,7 +25,7 @@ def examine(agent: Path | None = None) -> list[HealthFinding]:
 
 
 def _findings(agent: Path | None) -> Iterator[HealthFinding]:
-    asked = requirements.of_package()
+    asked = of_package()
     yield from requirements.look_at_versions(asked)
     yield from requirements.look_at_extras(asked)
     yield from surroundings.look_at_ports()

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from assistlearn.datasets.files import check_listed
 from assistlearn.errors import CorruptDataError, MissingDataError, MissingExtraError, SettingsError
+from assistlearn.extras import install_line
 
 if TYPE_CHECKING:
     import duckdb
@@ -125,7 +126,7 @@ def _duckdb() -> Any:
     try:
         import duckdb
     except ImportError as error:
-        raise MissingExtraError("MIMIC-III needs DuckDB: pip install 'assistlearn[duckdb]'") from error
+        raise MissingExtraError(f"MIMIC-III needs DuckDB: {install_line('duckdb')}") from error
     return duckdb
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.errors import MissingExtraError
+from assistlearn.extras import install_line
 from assistlearn.learners.hist.xgboost_json.versions import check_version
 
 Margins: TypeAlias = NDArray[np.float32]
@@ -37,7 +38,7 @@ def load_xgboost() -> Any:
     try:
         import xgboost
     except ImportError:
-        raise MissingExtraError("Histogram trees need XGBoost: pip install 'assistlearn[xgboost]'") from None
+        raise MissingExtraError(f"Histogram trees need XGBoost: {install_line('xgboost')}") from None
     check_version(xgboost.__version__)
     return xgboost
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import metadata, util
 
 from assistlearn.errors import MissingExtraError
+from assistlearn.extras import install_line
 
 VERSION = "2.9.0"
 """``nvflare.collab`` is new; another version may behave differently, so this one is pinned."""
@@ -14,7 +15,7 @@ def require_flare() -> None:
     """Raise ``MissingExtraError`` where FLARE is not installed, or another version is."""
     if util.find_spec("nvflare") is None:
         raise MissingExtraError(
-            "Networks of several machines need NVIDIA FLARE, which is not installed: pip install 'assistlearn[flare]'"
+            f"Networks of several machines need NVIDIA FLARE, which is not installed: {install_line('flare')}"
         )
     found = metadata.version("nvflare")
     if found != VERSION:

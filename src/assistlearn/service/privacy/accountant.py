@@ -8,8 +8,6 @@ from typing import Any
 
 DELTA = 1e-6
 
-MISSING = "pip install 'assistlearn[privacy]' for the epsilon at a delta"
-
 
 def epsilon_at_delta(answers: Mapping[float, int], delta: float = DELTA) -> float | None:
     """Return the epsilon of all answers together at a delta; None where ``dp-accounting`` is not installed.

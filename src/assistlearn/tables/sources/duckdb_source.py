@@ -9,6 +9,7 @@ import polars as pl
 
 from assistlearn.agent_files.table_source import TableQuery
 from assistlearn.errors import MissingExtraError, TableError
+from assistlearn.extras import install_line
 from assistlearn.tables.sources.sql_names import quoted
 
 
@@ -71,5 +72,5 @@ def _duckdb() -> Any:
     try:
         import duckdb
     except ImportError as error:
-        raise MissingExtraError("A table from a query needs DuckDB: pip install 'assistlearn[duckdb]'") from error
+        raise MissingExtraError(f"A table from a query needs DuckDB: {install_line('duckdb')}") from error
     return duckdb

@@ -16,6 +16,7 @@ import polars as pl
 
 from assistlearn.agent_files.addresses import shown
 from assistlearn.errors import AssistLearnError, MissingExtraError, TableError
+from assistlearn.extras import install_line
 from assistlearn.protocol.bounded import within
 from assistlearn.tables.sources.postgres_types import about_types, cast_of, is_settled, order_of, refuse_infinite_dates
 from assistlearn.tables.sources.postgres_words import in_words
@@ -145,7 +146,5 @@ def _adbc() -> Any:
         import adbc_driver_postgresql.dbapi
         import pyarrow  # noqa: F401 ADBC gives the types of columns through it
     except ImportError as error:
-        raise MissingExtraError(
-            "A table in PostgreSQL needs its driver: pip install 'assistlearn[postgres]'"
-        ) from error
+        raise MissingExtraError(f"A table in PostgreSQL needs its driver: {install_line('postgres')}") from error
     return adbc_driver_postgresql.dbapi

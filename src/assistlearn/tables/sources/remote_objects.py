@@ -16,6 +16,7 @@ from typing import Any
 from assistlearn.agent_files.addresses import scheme_of
 from assistlearn.agent_files.table_source import TableUrl
 from assistlearn.errors import MissingExtraError, MissingTableError
+from assistlearn.extras import install_line
 
 RETRIES = 2
 CONNECTING, ANSWERING = 10, 60
@@ -24,8 +25,6 @@ CONNECTING, ANSWERING = 10, 60
 PIECE, AT_ONCE = 33 << 20, 2
 """Bytes of a piece, and how many pieces are fetched at a time. Linux takes blocks above 32 MiB back as soon as they are
 free; smaller ones would stay with the process while the table is read."""
-
-_INSTALL = "A table in an object store needs more packages: pip install 'assistlearn[s3]'"
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class RemoteObjects:
         try:
             from obstore import store
         except ImportError as error:
-            raise MissingExtraError(_INSTALL) from error
+            raise _not_installed() from error
         from_url: Any = store.from_url  # its parameters depend on the scheme, which is known only at run time
         client: dict[str, Any] = {"timeout": f"{ANSWERING}s", "connect_timeout": f"{CONNECTING}s"}
         if os.environ.get("AWS_ENDPOINT_URL", "").lower().startswith("http://"):
@@ -105,6 +104,10 @@ def _object(meta: Any) -> RemoteObject:
     return RemoteObject(meta["path"], meta["size"], meta["e_tag"] or "")
 
 
+def _not_installed() -> MissingExtraError:
+    return MissingExtraError(f"A table in an object store needs more packages: {install_line('s3')}")
+
+
 def _profile() -> dict[str, Any]:
     """Return the credentials of an AWS profile; nothing where the environment has a key, or there is no profile."""
     named, home = os.environ.get("AWS_PROFILE"), Path("~/.aws").expanduser()
@@ -114,7 +117,7 @@ def _profile() -> dict[str, Any]:
         import boto3
         from obstore.auth.boto3 import Boto3CredentialProvider
     except ImportError as error:
-        raise MissingExtraError(_INSTALL) from error
+        raise _not_installed() from error
     session = boto3.Session()
     region = {"region": session.region_name} if session.region_name else {}
     return {"credential_provider": Boto3CredentialProvider(session), **region}

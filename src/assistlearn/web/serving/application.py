@@ -99,7 +99,7 @@ class PredictionService:
 
     async def _answer(self, ids: list[Any]) -> ServedAnswer:
         """Return the answer to a request; raise an error if no agent can vote, or none knows any of the ids."""
-        asked = AskedIds.of(ids, self.limits)
+        asked = AskedIds.of(ids, self.limits, self.predictor.run.holdings.ignores_case)
         try:
             future = self.predictor.submit(asked.texts)
         except BusyError as error:

@@ -30,6 +30,8 @@ class AskedIds:
     >>> asked = AskedIds.of(["17", " 17 ", "0017"], ServingLimits())
     >>> asked.texts, asked.places
     (['17', '0017'], [0, 0, 1])
+    >>> AskedIds.of(["P-1", "p-1"], ServingLimits(), ignore_case=True).texts
+    ['p-1']
     """
 
     given: list[str]
@@ -37,13 +39,14 @@ class AskedIds:
     places: list[int]
 
     @classmethod
-    def of(cls, values: Sequence[Any], limits: ServingLimits) -> AskedIds:
+    def of(cls, values: Sequence[Any], limits: ServingLimits, ignore_case: bool = False) -> AskedIds:
         """Check and normalise the ids of a request. A value that cannot be an id is refused, with its position."""
         if not values:
             raise HTTPException(400, "No id is given.")
         if len(values) > limits.most_ids:
             raise HTTPException(413, f"{len(values):,} ids are given; at most {limits.most_ids:,} may be in a request.")
-        texts = [_text(value, position, limits) for position, value in enumerate(values)]
+        alike = [value.lower() if ignore_case and isinstance(value, str) else value for value in values]
+        texts = [_text(value, position, limits) for position, value in enumerate(alike)]
         found = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         return cls([str(value) for value in values], list(found), [found[text] for text in texts])
 

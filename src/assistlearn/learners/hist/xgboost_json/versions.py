@@ -8,6 +8,7 @@ the versions named here. The extra ``xgboost`` in ``pyproject.toml`` is pinned t
 from __future__ import annotations
 
 from assistlearn.errors import MissingExtraError
+from assistlearn.extras import install_line
 
 KNOWN_VERSIONS = frozenset({(3, 2)})
 """Major and minor number. To add one: run the tests of ``tests/learners_hist`` with it, list it, and raise the pin."""
@@ -23,12 +24,12 @@ def check_version(installed: str) -> None:
     Traceback (most recent call last):
         ...
     assistlearn.errors.MissingExtraError: XGBoost 4.0.0 is installed, but histogram trees can only read models of
-    version 3.2. Install that version: pip install 'assistlearn[xgboost]'
+    version 3.2. Install that version: pip install 'xgboost...'
     """
     major, minor, *_ = installed.split(".")
     if (int(major), int(minor)) not in KNOWN_VERSIONS:
         known = " and ".join(f"{major}.{minor}" for major, minor in sorted(KNOWN_VERSIONS))
         raise MissingExtraError(
             f"XGBoost {installed} is installed, but histogram trees can only read models of version {known}. Install "
-            "that version: pip install 'assistlearn[xgboost]'"
+            f"that version: {install_line('xgboost')}"
         )
