@@ -7,7 +7,7 @@ draw of the samples, are far better than one. What a tree says about samples out
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -107,5 +107,5 @@ def bag(learner: Fits, codes: Codes, turn: Private, n_models: int) -> tuple[list
         unseen = drawn == 0
         said[unseen] += learner.in_sample(model, turn.when)[unseen]
         asked += unseen
-        models.append(Model(None, model.estimator, model.n_classes))
+        models.append(replace(model, front=None))
     return models, np.where(asked[:, np.newaxis] > 0, said / np.maximum(asked, 1)[:, np.newaxis], 1.0 / n_classes)

@@ -11,6 +11,7 @@ import numpy as np
 from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
+from assistlearn.learners.model import Model
 from assistlearn.learners.trees import FORESTS
 
 MOST_UNKNOWN = 0.05
@@ -22,19 +23,20 @@ def has_bags(estimator: Any) -> bool:
     return isinstance(estimator, FORESTS) and bool(estimator.bootstrap)
 
 
-def out_of_bag(estimator: Any, n_classes: int | None) -> Said | None:
+def out_of_bag(model: Model) -> Said | None:
     """Return the out-of-bag answers of a forest and remove them from it; None where too many samples are in every bag.
 
     They are removed because a kept model must not carry votes on the training samples. About a sample that is in every
     bag the forest has nothing honest to say. It then answers that all classes are equally likely (or, for labels, the
     class that it answers most often).
     """
+    estimator, n_classes = model.estimator, model.n_classes
     votes: Floats = estimator.oob_decision_function_
     del estimator.oob_decision_function_, estimator.oob_score_
     known = votes.sum(axis=1) > 0.0  # false for NaN too
     if np.count_nonzero(~known) > MOST_UNKNOWN * len(votes):
         return None
-    codes = np.asarray(estimator.classes_)
+    codes = model.columns()
     if n_classes is None:
         winners = votes.argmax(axis=1)
         winners[~known] = np.bincount(winners[known]).argmax()

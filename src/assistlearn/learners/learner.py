@@ -21,7 +21,7 @@ from assistlearn.learners.boosting import CLASSIFIERS, Private, Way, together
 from assistlearn.learners.coarse import coarsened
 from assistlearn.learners.folds import Folds
 from assistlearn.learners.honest import LEAST_TRUST, Honesty, kept_share, uninformative
-from assistlearn.learners.model import Model
+from assistlearn.learners.model import Model, without_gaps
 from assistlearn.learners.residual_boosting import RESIDUALS, Leaves, has_residuals, twin
 from assistlearn.learners.seeding import seed_all
 from assistlearn.learners.trees import TREES, as_trees_see_it
@@ -79,12 +79,14 @@ class Learner:
         self._table: Any = None
         self._options: dict[str, Any] = {}
         self._codes: Codes = np.empty(0, dtype=np.int64)
+        self._shown, self._classes = without_gaps(self._codes)
 
     def prepare(self, X: Any, codes: Codes, seed: int) -> None:
         """Keep the training rows and their class codes, and do all work that does not depend on the ignorance."""
         front, classifier = _parts(self._estimator)
         # An estimator that prepares its table accepts class codes of any type; others may expect the usual type.
         self._codes = codes if isinstance(classifier, Prepares) else codes.astype(np.intp, copy=False)
+        self._shown, self._classes = without_gaps(self._codes)
         self._raw = X if self._honesty.may_be_honest else None
         self._honest = self._honesty.reward == "out-of-fold"
         self._folds = None
@@ -93,9 +95,9 @@ class Learner:
             if front is not None:
                 self._front = clone(front)
                 seed_all(self._front, seed)
-                X = self._front.fit_transform(X, codes.astype(np.intp, copy=False))
+                X = self._front.fit_transform(X, self._shown.astype(np.intp, copy=False))
             if isinstance(classifier, Prepares):
-                self._table = classifier.prepare(X, self._codes)
+                self._table = classifier.prepare(X, self._shown)
             else:
                 self._table, self._options = as_trees_see_it(classifier, coarsened(classifier, X))
 
@@ -106,7 +108,7 @@ class Learner:
         honest answer is that of a model that has not seen the sample (:mod:`assistlearn.learners.honest`).
         """
         model = self.fit_only(ignorance, seed, when, n_classes)
-        bagged = out_of_bag(model.estimator, model.n_classes) if self._uses_bags(model.estimator) else None
+        bagged = out_of_bag(model) if self._uses_bags(model.estimator) else None
         self.trust, self.bags_told = 1.0, bagged is not None
         known: dict[int, Said] = {}
         if not self._honest:
@@ -201,18 +203,22 @@ class Learner:
         """Return a model fitted under this ignorance."""
         _, classifier = _parts(self._estimator)
         estimator = clone(classifier)
+        classes = self._classes
         with self.named(f"fit in {when}"):
             seed_all(estimator, seed)
 
             def fit() -> None:
-                fit_weighted(estimator, self._table, self._codes, ignorance, seed, self._options)
+                nonlocal classes
+                drawn = fit_weighted(estimator, self._table, self._shown, ignorance, seed, self._options)
+                if drawn is not None:
+                    classes = drawn if classes is None else classes[drawn]
 
             if self._uses_bags(estimator):
                 quietly_with_bags(fit, estimator)
             else:
                 fit()
         soft = n_classes is not None and hasattr(estimator, "predict_proba")
-        return Model(self._front, estimator, n_classes if soft else None)
+        return Model(self._front, estimator, n_classes if soft else None, classes)
 
     def in_sample(self, model: Model, when: str) -> Said:
         """Return what a model answers for the samples that it was fitted to."""
@@ -273,6 +279,7 @@ class Learner:
         """Forget the prepared table, to free its memory; kept models can still predict."""
         self._table = self._raw = self._folds = None
         self._codes = np.empty(0, dtype=np.int64)
+        self._shown, self._classes = without_gaps(self._codes)
 
     @contextmanager
     def named(self, doing: str) -> Iterator[None]:
