@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeRegressor
@@ -75,14 +76,19 @@ class Learner:
         self._seed = 0
         self.trust, self.bags_told = 1.0, False
         self._folds: Folds | None = None
+        self._fold_of: NDArray[np.intp] | None = None
         self._front: Any = None
         self._table: Any = None
         self._options: dict[str, Any] = {}
         self._codes: Codes = np.empty(0, dtype=np.int64)
         self._shown, self._classes = without_gaps(self._codes)
 
-    def prepare(self, X: Any, codes: Codes, seed: int) -> None:
-        """Keep the training rows and their class codes, and do all work that does not depend on the ignorance."""
+    def prepare(self, X: Any, codes: Codes, seed: int, fold_of: NDArray[np.intp] | None = None) -> None:
+        """Keep the training rows and their class codes, and do all work that does not depend on the ignorance.
+
+        ``fold_of`` is the fold of each row, where several rows are about the same person: they share a fold. The bags
+        of a forest draw rows, not persons, so they are not asked then.
+        """
         front, classifier = _parts(self._estimator)
         # An estimator that prepares its table accepts class codes of any type; others may expect the usual type.
         self._codes = codes if isinstance(classifier, Prepares) else codes.astype(np.intp, copy=False)
@@ -91,6 +97,7 @@ class Learner:
         self._honest = self._honesty.reward == "out-of-fold"
         self._folds = None
         self._seed = seed
+        self._fold_of = None if fold_of is None else np.unique(fold_of, return_inverse=True)[1]  # none is empty
         with self.named("prepare its table"):
             if front is not None:
                 self._front = clone(front)
@@ -115,7 +122,7 @@ class Learner:
             said = self.in_sample(model, when)
             if self._honesty.reward == "in-sample":
                 return model, said
-            if not uninformative(said, self._codes, ignorance) and len(self._codes) > 1:
+            if not uninformative(said, self._codes, ignorance) and self._can_be_asked:
                 if bagged is None:
                     known = dict([self._other_folds().one(ignorance, seed, when, n_classes)])
                 trust = self._trust_in(said, bagged, known, ignorance, n_classes)
@@ -125,7 +132,7 @@ class Learner:
             self._honest = True
         if bagged is not None:
             return model, bagged
-        if len(self._codes) < 2:
+        if not self._can_be_asked:
             return model, self.in_sample(model, when)
         return model, self._other_folds().answers(ignorance, seed, when, n_classes, known)
 
@@ -150,15 +157,15 @@ class Learner:
         """
         self.trust = 1.0
         by_heart = self._knows_by_heart(turn)
-        if by_heart and self._front is None and self._honesty.may_be_honest:
+        if by_heart and self._front is None and self._honesty.may_be_honest and self._can_be_asked:
             self._honest = True
-            models, unseen = bag(self, self._codes, turn, self._honesty.models)
+            models, unseen = bag(self, self._codes, turn, self._honesty.models, self._fold_of)
             if models:
                 return Model(self._front, Bagged(models, turn.state.n_classes), turn.state.n_classes), unseen
         way = CLASSIFIERS if by_heart else self._way(turn)
         whole, most = np.arange(len(self._codes)), self._honesty.models * way.per_model
         honest: Said | None = None
-        if self._honesty.may_be_honest and len(whole) > 1:
+        if self._honesty.may_be_honest and self._can_be_asked:
             self._honest = True
             most, honest = self._other_folds().boosted(turn, most, way)
         if most == 1 and way.plain:
@@ -229,8 +236,10 @@ class Learner:
         return said
 
     def _uses_bags(self, estimator: Any) -> bool:
-        # Behind transformers that were fitted to all samples, a forest's bags are not honest.
-        return self._honesty.may_be_honest and self._front is None and has_bags(estimator)
+        # Behind transformers that were fitted to all samples, a forest's bags are not honest. Nor are they where another
+        # row of the same person may be in a bag.
+        honest = self._honesty.may_be_honest and self._front is None and self._fold_of is None
+        return honest and has_bags(estimator)
 
     def _other_folds(self) -> Folds:
         if self._folds is None:
@@ -238,14 +247,19 @@ class Learner:
             def copy() -> Learner:
                 return Learner(self._estimator, self._owner)
 
-            self._folds = Folds(copy, self._raw, self._codes, self._honesty, self._seed)
+            self._folds = Folds(copy, self._raw, self._codes, self._honesty, self._seed, self._fold_of)
         return self._folds
+
+    @property
+    def _can_be_asked(self) -> bool:
+        """Whether there are two rows or more that can be in different folds."""
+        return len(self._codes) > 1 and (self._fold_of is None or bool(self._fold_of.any()))
 
     def relabelled(self, codes: Codes) -> Learner:
         """Return a learner that is prepared with the same rows and other class codes; not for in-sample rewards."""
         assert self._raw is not None, "only a learner that may be honest still has its rows"
         out = Learner(self._estimator, self._owner, self._honesty)
-        out.prepare(self._raw, codes, self._seed)
+        out.prepare(self._raw, codes, self._seed, self._fold_of)
         return out
 
     @property
@@ -277,7 +291,7 @@ class Learner:
 
     def release(self) -> None:
         """Forget the prepared table, to free its memory; kept models can still predict."""
-        self._table = self._raw = self._folds = None
+        self._table = self._raw = self._folds = self._fold_of = None
         self._codes = np.empty(0, dtype=np.int64)
         self._shown, self._classes = without_gaps(self._codes)
 
