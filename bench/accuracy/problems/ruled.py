@@ -14,8 +14,8 @@ import numpy as np
 from bench.accuracy.problems.problem import Cut, Problem, Shape, cut
 
 LEVELS = (3, 5, 4, 4, 3, 2, 3, 3)
-SHARES = (0.30, 0.32, 0.03)
-"""How the rows that are not refused divide: the shares of the second, third and fourth class; the fifth has the rest."""
+SHARES = (0.04, 0.44)
+"""The shares of the second and third class among the rows by merit; the fourth has the rest."""
 
 
 def ratings(columns: dict[str, list[int]], levels: tuple[int, ...] = LEVELS):
@@ -27,7 +27,8 @@ def ratings(columns: dict[str, list[int]], levels: tuple[int, ...] = LEVELS):
         ends = np.quantile(merit, np.cumsum(SHARES))
         y = 1 + np.searchsorted(ends, merit)
         y[X[:, 0] == 0] = 0
-        return cut(X, y, columns, seed, 0.3, 4_000)
+        y[(X[:, 0] == 2) & (X[:, 1] == 4) & (y == 3)] = 4
+        return cut(X, y, columns, seed, 0.7, 4_000)
 
     return of_seed
 
@@ -35,10 +36,10 @@ def ratings(columns: dict[str, list[int]], levels: tuple[int, ...] = LEVELS):
 def _ruled(name: str, columns: dict[str, list[int]]) -> Problem:
     widths = tuple(len(known) for known in columns.values())
     learners = ("tree-3", "tree", "bayes", "logistic", "forest")
-    return Problem(name, ratings(columns), learners, shape=Shape(3_888, 4_000, 5, widths), interacts=True)
+    return Problem(name, ratings(columns), learners, shape=Shape(9_072, 3_888, 5, widths), interacts=True)
 
 
 RULED = (
     _ruled("ratings", {"A": [0, 1, 2, 3], "B": [4, 5, 6, 7]}),
-    _ruled("ratings x 4", {"A": [0, 4], "B": [1, 5], "C": [2, 6], "D": [3, 7]}),
+    _ruled("ratings x 4", {"A": [0, 1], "B": [2, 3], "C": [4, 5], "D": [6, 7]}),
 )

@@ -16,6 +16,7 @@ import numpy as np
 from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
+from assistlearn.learners.model import Model
 from assistlearn.learners.trees import FORESTS
 
 MOST_UNKNOWN = 0.05
@@ -31,7 +32,7 @@ def has_bags(estimator: Any) -> bool:
 
 
 def bags_may_answer(estimator: Any, weights: Floats) -> bool:
-    """Whether a forest fitted under these weights draws all samples alike, and has not drawn most of them into every bag.
+    """Whether a forest fitted under these weights draws all samples alike, and draws few of them into every bag.
 
     Weights of classes change the draws, too, unless they are computed for each bag.
 
@@ -56,17 +57,18 @@ def bags_may_answer(estimator: Any, weights: Floats) -> bool:
     return bool(in_a_bag**estimator.n_estimators <= MOST_UNKNOWN)
 
 
-def out_of_bag(estimator: Any, n_classes: int | None) -> Said:
+def out_of_bag(model: Model) -> Said:
     """Return the out-of-bag answers of a forest and remove them from it.
 
     They are removed because a kept model must not carry votes on the training samples. About a sample that is in every
     bag the forest has nothing honest to say. It then answers that all classes are equally likely (or, for labels, the
     class that it answers most often).
     """
+    estimator, n_classes = model.estimator, model.n_classes
     votes: Floats = estimator.oob_decision_function_
     del estimator.oob_decision_function_, estimator.oob_score_
     known = votes.sum(axis=1) > 0.0  # false for NaN too
-    codes = np.asarray(estimator.classes_)
+    codes = model.columns()
     if n_classes is None:
         winners = votes.argmax(axis=1)
         winners[~known] = np.bincount(winners[known], minlength=1).argmax()

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeRegressor
@@ -21,7 +22,7 @@ from assistlearn.learners.boosting import CLASSIFIERS, Private, Way, together
 from assistlearn.learners.coarse import coarsened
 from assistlearn.learners.folds import Folds
 from assistlearn.learners.honest import LEAST_TRUST, Honesty, kept_share, uninformative
-from assistlearn.learners.model import Model
+from assistlearn.learners.model import Model, without_gaps
 from assistlearn.learners.residual_boosting import RESIDUALS, Leaves, has_residuals, twin
 from assistlearn.learners.seeding import seed_all
 from assistlearn.learners.trees import TREES, as_trees_see_it
@@ -76,27 +77,40 @@ class Learner:
         self._seed = 0
         self.trust, self.afresh = 1.0, False
         self._folds: Folds | None = None
+        self._fold_of: NDArray[np.intp] | None = None
+        self._repeated = False
         self._front: Any = None
         self._table: Any = None
         self._options: dict[str, Any] = {}
         self._codes: Codes = np.empty(0, dtype=np.int64)
+        self._shown, self._classes = without_gaps(self._codes)
 
-    def prepare(self, X: Any, codes: Codes, seed: int) -> None:
-        """Keep the training rows and their class codes, and do all work that does not depend on the ignorance."""
+    def prepare(
+        self, X: Any, codes: Codes, seed: int, fold_of: NDArray[np.intp] | None = None, repeated: bool = False
+    ) -> None:
+        """Keep the training rows and their class codes, and do all work that does not depend on the ignorance.
+
+        ``fold_of`` is the fold of each row, which all agents share; without it the learner deals its own folds.
+        ``repeated`` says that several rows may be about the same person, who is in one fold with all of them. The bags
+        of a forest draw rows, not persons, so they are not asked then.
+        """
         front, classifier = _parts(self._estimator)
         # An estimator that prepares its table accepts class codes of any type; others may expect the usual type.
         self._codes = codes if isinstance(classifier, Prepares) else codes.astype(np.intp, copy=False)
+        self._shown, self._classes = without_gaps(self._codes)
         self._raw = X if self._honesty.may_be_honest else None
         self._honest = self._honesty.reward == "out-of-fold"
         self._folds = None
         self._seed = seed
+        self._fold_of = None if fold_of is None else np.unique(fold_of, return_inverse=True)[1]  # none is empty
+        self._repeated = repeated
         with self.named("prepare its table"):
             if front is not None:
                 self._front = clone(front)
                 seed_all(self._front, seed)
-                X = self._front.fit_transform(X, codes.astype(np.intp, copy=False))
+                X = self._front.fit_transform(X, self._shown.astype(np.intp, copy=False))
             if isinstance(classifier, Prepares):
-                self._table = classifier.prepare(X, self._codes)
+                self._table = classifier.prepare(X, self._shown)
             else:
                 self._table, self._options = as_trees_see_it(classifier, coarsened(classifier, X))
 
@@ -120,7 +134,7 @@ class Learner:
             said = self.in_sample(model, when)
             if self._honesty.reward == "in-sample":
                 return model, said
-            if not uninformative(said, self._codes, ignorance) and len(self._codes) > 1:
+            if not uninformative(said, self._codes, ignorance) and self._can_be_asked:
                 fold, unseen = self._other_folds().one(ignorance, seed, when, n_classes)
                 known, trust = {fold: unseen}, self._trust_in(said, fold, unseen, ignorance, n_classes)
                 if trust >= LEAST_TRUST:
@@ -130,14 +144,15 @@ class Learner:
         classifier = _parts(self._estimator)[1]
         if beginning is not None and has_bags(classifier):
             self.afresh = True
-            # Behind transformers that were fitted to all samples, a forest's bags are not honest.
-            if self._front is None and bags_may_answer(classifier, beginning):
+            # Behind transformers that were fitted to all samples, a forest's bags are not honest. Nor are they where
+            # another row of the same person may be in a bag.
+            if self._front is None and not self._repeated and bags_may_answer(classifier, beginning):
                 return self._fit_by_bags(classifier, seed, when, n_classes)
             if not np.array_equal(beginning, ignorance):
                 ignorance, model, known = beginning, None, {}
         if model is None:
             model = self.fit_only(ignorance, seed, when, n_classes)
-        if len(self._codes) < 2:
+        if not self._can_be_asked:
             return model, self.in_sample(model, when)
         return model, self._other_folds().answers(ignorance, seed, when, n_classes, known)
 
@@ -146,8 +161,9 @@ class Learner:
         estimator = clone(forest)
         with self.named(f"fit in {when}"):
             seed_all(estimator, seed)
-            quietly_with_bags(lambda: estimator.fit(self._table, self._codes, **self._options), estimator)
-        return Model(None, estimator, n_classes), out_of_bag(estimator, n_classes)
+            quietly_with_bags(lambda: estimator.fit(self._table, self._shown, **self._options), estimator)
+        model = Model(None, estimator, n_classes, self._classes)
+        return model, out_of_bag(model)
 
     def _trust_in(self, said: Said, fold: int, unseen: Said, ignorance: Floats, n_classes: int | None) -> float:
         """Return the share of the in-sample advantage that the answers for one fold confirm."""
@@ -165,15 +181,15 @@ class Learner:
         """
         self.trust = 1.0
         by_heart = self._knows_by_heart(turn)
-        if by_heart and self._front is None and self._honesty.may_be_honest:
+        if by_heart and self._front is None and self._honesty.may_be_honest and self._can_be_asked:
             self._honest = True
-            models, unseen = bag(self, self._codes, turn, self._honesty.models)
+            models, unseen = bag(self, self._codes, turn, self._honesty.models, self._fold_of if self._repeated else None)
             if models:
                 return Model(self._front, Bagged(models, turn.state.n_classes), turn.state.n_classes), unseen
         way = CLASSIFIERS if by_heart else self._way(turn)
         whole, most = np.arange(len(self._codes)), self._honesty.models * way.per_model
         honest: Said | None = None
-        if self._honesty.may_be_honest and len(whole) > 1:
+        if self._honesty.may_be_honest and self._can_be_asked:
             self._honest = True
             most, honest = self._other_folds().boosted(turn, most, way)
         if most == 1 and way.plain:
@@ -218,12 +234,15 @@ class Learner:
         """Return a model fitted under this ignorance."""
         _, classifier = _parts(self._estimator)
         estimator = clone(classifier)
+        classes = self._classes
         with self.named(f"fit in {when}"):
             seed_all(estimator, seed)
 
-            fit_weighted(estimator, self._table, self._codes, ignorance, seed, self._options)
+            drawn = fit_weighted(estimator, self._table, self._shown, ignorance, seed, self._options)
+            if drawn is not None:
+                classes = drawn if classes is None else classes[drawn]
         soft = n_classes is not None and hasattr(estimator, "predict_proba")
-        return Model(self._front, estimator, n_classes if soft else None)
+        return Model(self._front, estimator, n_classes if soft else None, classes)
 
     def in_sample(self, model: Model, when: str) -> Said:
         """Return what a model answers for the samples that it was fitted to."""
@@ -239,14 +258,19 @@ class Learner:
             def copy() -> Learner:
                 return Learner(self._estimator, self._owner)
 
-            self._folds = Folds(copy, self._raw, self._codes, self._honesty, self._seed)
+            self._folds = Folds(copy, self._raw, self._codes, self._honesty, self._seed, self._fold_of)
         return self._folds
+
+    @property
+    def _can_be_asked(self) -> bool:
+        """Whether there are two rows or more that can be in different folds."""
+        return len(self._codes) > 1 and (self._fold_of is None or bool(self._fold_of.any()))
 
     def relabelled(self, codes: Codes) -> Learner:
         """Return a learner that is prepared with the same rows and other class codes; not for in-sample rewards."""
         assert self._raw is not None, "only a learner that may be honest still has its rows"
         out = Learner(self._estimator, self._owner, self._honesty)
-        out.prepare(self._raw, codes, self._seed)
+        out.prepare(self._raw, codes, self._seed, self._fold_of, self._repeated)
         return out
 
     @property
@@ -275,8 +299,9 @@ class Learner:
 
     def release(self) -> None:
         """Forget the prepared table, to free its memory; kept models can still predict."""
-        self._table = self._raw = self._folds = None
+        self._table = self._raw = self._folds = self._fold_of = None
         self._codes = np.empty(0, dtype=np.int64)
+        self._shown, self._classes = without_gaps(self._codes)
 
     @contextmanager
     def named(self, doing: str) -> Iterator[None]:
