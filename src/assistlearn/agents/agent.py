@@ -76,7 +76,7 @@ class Agent:
         self.models = []
         self._candidate = None
         if self._takes_turns and samples.can_be_told_apart:
-            self._learner.prepare(samples.table, samples.own_codes, seed, samples.own_folds, samples.repeated)
+            self._learner.prepare(samples.table, samples.own_codes, seed, samples.own_folds)
         self._samples = replace(samples, table=None)  # the learner has prepared what it needs from the table
 
     def take_turn(self, turn: Turn, state: RunState, method: Method, keep: bool = True) -> Answer:

@@ -30,9 +30,8 @@ class TrainingSamples:
     holdout_held : ndarray of bool, optional
         Which of the hold-out samples it holds; all by default.
     folds : ndarray of int of shape (n_samples,), optional
-        The fold of each training sample, the same for all agents. By default the agent deals its own folds.
-    repeated : bool, default=False
-        Whether several samples are about the same person.
+        The fold of each training sample, where several are about the same person. By default the agent deals its own
+        folds.
     """
 
     table: Any
@@ -41,7 +40,6 @@ class TrainingSamples:
     holdout: Any = None
     holdout_held: Bools | None = None
     folds: NDArray[np.intp] | None = None
-    repeated: bool = False
 
     @cached_property
     def own_codes(self) -> Codes:

@@ -404,7 +404,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         held = rows_held(own) if self.missing_agent == "abstain" else None
         mine, known = _held_of(own, held, made.training)
         theirs, known_aside = (None, None) if made.aside is None else _held_of(own, held, made.aside)
-        return TrainingSamples(mine, made.codes[name], known, theirs, known_aside, made.folds, made.groups is not None)
+        return TrainingSamples(mine, made.codes[name], known, theirs, known_aside)
 
     def _follow(self, events: Iterator[Event], n_turns: int) -> None:
         """Run the session, show its progress if ``verbose``, and record its events."""

@@ -40,16 +40,6 @@ def deal(codes: Codes, n_folds: int, seed: int, groups: Groups | None = None) ->
     return folds
 
 
-def shared_folds(told: Codes, n_folds: int, seed: int, groups: Groups | None = None) -> NDArray[np.intp]:
-    """Return the fold of each sample of a run, the same for all agents.
-
-    Everybody can deal them: they follow from the labels that helpers are told, and from the seed of the run. Only where
-    several samples are about the same person must they be told. Agents share folds so that what is learned from their
-    scores can be tried on scores of copies that it has not been fitted to.
-    """
-    return deal(told, min(n_folds, len(told)), int(np.random.RandomState([seed, 4]).randint(2**31)), groups)
-
-
 class Folds:
     """A learner's copies, each prepared on all folds but one.
 

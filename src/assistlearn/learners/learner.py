@@ -78,20 +78,16 @@ class Learner:
         self.trust, self.afresh = 1.0, False
         self._folds: Folds | None = None
         self._fold_of: NDArray[np.intp] | None = None
-        self._repeated = False
         self._front: Any = None
         self._table: Any = None
         self._options: dict[str, Any] = {}
         self._codes: Codes = np.empty(0, dtype=np.int64)
         self._shown, self._classes = without_gaps(self._codes)
 
-    def prepare(
-        self, X: Any, codes: Codes, seed: int, fold_of: NDArray[np.intp] | None = None, repeated: bool = False
-    ) -> None:
+    def prepare(self, X: Any, codes: Codes, seed: int, fold_of: NDArray[np.intp] | None = None) -> None:
         """Keep the training rows and their class codes, and do all work that does not depend on the ignorance.
 
-        ``fold_of`` is the fold of each row, which all agents share; without it the learner deals its own folds.
-        ``repeated`` says that several rows may be about the same person, who is in one fold with all of them. The bags
+        ``fold_of`` is the fold of each row, where several rows are about the same person: they share a fold. The bags
         of a forest draw rows, not persons, so they are not asked then.
         """
         front, classifier = _parts(self._estimator)
@@ -103,7 +99,6 @@ class Learner:
         self._folds = None
         self._seed = seed
         self._fold_of = None if fold_of is None else np.unique(fold_of, return_inverse=True)[1]  # none is empty
-        self._repeated = repeated
         with self.named("prepare its table"):
             if front is not None:
                 self._front = clone(front)
@@ -146,7 +141,7 @@ class Learner:
             self.afresh = True
             # Behind transformers that were fitted to all samples, a forest's bags are not honest. Nor are they where
             # another row of the same person may be in a bag.
-            if self._front is None and not self._repeated and bags_may_answer(classifier, beginning):
+            if self._front is None and self._fold_of is None and bags_may_answer(classifier, beginning):
                 return self._fit_by_bags(classifier, seed, when, n_classes)
             if not np.array_equal(beginning, ignorance):
                 ignorance, model, known = beginning, None, {}
@@ -183,7 +178,7 @@ class Learner:
         by_heart = self._knows_by_heart(turn)
         if by_heart and self._front is None and self._honesty.may_be_honest and self._can_be_asked:
             self._honest = True
-            models, unseen = bag(self, self._codes, turn, self._honesty.models, self._fold_of if self._repeated else None)
+            models, unseen = bag(self, self._codes, turn, self._honesty.models, self._fold_of)
             if models:
                 return Model(self._front, Bagged(models, turn.state.n_classes), turn.state.n_classes), unseen
         way = CLASSIFIERS if by_heart else self._way(turn)
@@ -270,7 +265,7 @@ class Learner:
         """Return a learner that is prepared with the same rows and other class codes; not for in-sample rewards."""
         assert self._raw is not None, "only a learner that may be honest still has its rows"
         out = Learner(self._estimator, self._owner, self._honesty)
-        out.prepare(self._raw, codes, self._seed, self._fold_of, self._repeated)
+        out.prepare(self._raw, codes, self._seed, self._fold_of)
         return out
 
     @property

@@ -68,7 +68,7 @@ class Alone:
             groups=self.groups,
         )
         assert made.holdout is not None, "there is nothing to compare on"
-        self.agent.begin(replace(self.samples(), folds=made.folds), made.seeds[name])
+        self.agent.begin(self.samples(), made.seeds[name])
         combining = made.combining(plan, [name], self.codes, self.n_classes, self.own)
         participant = LocalParticipant(self.agent, made.states[name], made.methods[name])
         session = Session(plan, [participant], made.states, made.holdout, combining=combining)

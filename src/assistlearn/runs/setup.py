@@ -17,7 +17,7 @@ from assistlearn.core.groups import Groups, at
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
-from assistlearn.learners.folds import shared_folds
+from assistlearn.learners.folds import deal
 from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.methods.method import Method
 from assistlearn.plan import Plan
@@ -58,8 +58,9 @@ class SetUp:
         The hold-out samples, which show how good a result is.
     seeds : mapping of str to int
         The seed for chance in each agent's preparation.
-    folds : ndarray of int of shape (n_training,)
-        The fold of each sample to train on, the same for all agents.
+    folds : mapping of str to ndarray of shape (n_training,)
+        Where several samples are about the same person: the fold of each sample to train on, for each agent. Empty
+        where agents deal their own folds.
     groups : ndarray of int of shape (n_training,) or None
         Which of the samples to train on are about the same person; None where no two are.
     weights : ndarray or None
@@ -77,7 +78,7 @@ class SetUp:
     states: Mapping[str, RunState]
     holdout: HoldOut | None
     seeds: Mapping[str, int]
-    folds: Positions
+    folds: Mapping[str, Positions]
     groups: Groups | None = None
     weights: Floats | None = None
     prior: Floats | None = None
@@ -193,6 +194,8 @@ def set_up(
     heard = true if told is None else _at(told, training)
     prior = _prior(labels, codes, n_classes, training, weights) if label_only else None
     rng = np.random.RandomState([plan.seed, 3])
+    told_codes = {name: true if name == initiator else heard for name in agents}
+    seeds = {name: int(rng.randint(MAX_SEED)) for name in agents}
     kept = at(groups, training)
     if kept is not None and kept.max() + 1 < N_FOLDS:
         raise SettingsError(
@@ -201,14 +204,14 @@ def set_up(
         )
     return SetUp(
         methods=methods,
-        codes={name: true if name == initiator else heard for name in agents},
+        codes=told_codes,
         training=training,
         aside=aside,
         n_training=n_training,
         states=_states(methods, n_training, n_classes, own_weights),
         holdout=None if aside is None else _holdout(plan, codes, n_classes, aside, weights, own, prior),
-        seeds={name: int(rng.randint(MAX_SEED)) for name in agents},
-        folds=shared_folds(heard, plan.cv, plan.seed, kept),
+        seeds=seeds,
+        folds={} if kept is None else {name: deal(told_codes[name], plan.cv, seeds[name], kept) for name in agents},
         groups=kept,
         weights=own_weights,
         prior=prior,

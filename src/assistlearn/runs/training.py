@@ -141,7 +141,7 @@ def _own_samples(run: OpenRun, rows: Rows, made: SetUp) -> TrainingSamples:
     table, codes = run.holdings.features, made.codes[run.settings.initiator]
     training = rows if made.training is None else rows[made.training]
     aside = None if made.aside is None else take_rows(table, rows[made.aside])
-    return TrainingSamples(take_rows(table, training), codes, holdout=aside, folds=made.folds)
+    return TrainingSamples(take_rows(table, training), codes, holdout=aside)
 
 
 def _check_release(run: OpenRun, n_classes: int) -> None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assistlearn.agents import Answer, TrainingSamples
 from assistlearn.alignment.matching import Rows
@@ -15,7 +14,6 @@ from assistlearn.core.ignorance import Bools, Floats, effective_size
 from assistlearn.core.votes import Codes
 from assistlearn.errors import OutOfOrderError, ProtocolError, RefusedError, SettingsError, SitsOutError
 from assistlearn.learners import Honesty
-from assistlearn.learners.folds import shared_folds
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.method import Method
 from assistlearn.plan import TOLD, Plan
@@ -44,8 +42,6 @@ class Task:
         The number of classes.
     training_codes : ndarray of shape (n_training,)
         The class codes of the training samples; agents are not told those of the hold-out samples.
-    folds : ndarray of int of shape (n_training,)
-        The fold of each training sample, the same for all agents.
     aside : ndarray of bool of shape (n_samples,)
         Which samples are held out.
     weights : ndarray or None
@@ -63,7 +59,6 @@ class Task:
     honesty: Honesty
     n_classes: int
     training_codes: Codes
-    folds: NDArray[np.intp]
     aside: Bools
     weights: Floats | None
     rows: Rows | None
@@ -91,14 +86,12 @@ class Task:
         if aside.all():
             raise ProtocolError("All samples are held out: there is nothing to train on.")
         n_training = n - int(np.count_nonzero(aside))
-        codes = unpack_codes(begin.labels, n_training, begin.n_classes)
         return cls(
             method_name=begin.method,
             method=plan.make_method(),
             honesty=Honesty(plan.reward, plan.cv, models=plan.models_per_turn),
             n_classes=begin.n_classes,
-            training_codes=codes,
-            folds=shared_folds(codes, plan.cv, begin.turn_seeds),
+            training_codes=unpack_codes(begin.labels, n_training, begin.n_classes),
             aside=aside,
             weights=_weights(begin, n_training),
             rows=rows,
@@ -157,7 +150,6 @@ class Task:
             held=None if held.all() else held,
             holdout=take_rows(features, held_out[holdout_held]) if self.aside.any() else None,
             holdout_held=None if holdout_held.all() else holdout_held,
-            folds=self.folds,
         )
 
 
