@@ -88,7 +88,7 @@ def test_no_larger_weight_fits_where_a_smaller_one_may(name, seen):
     for state, answer in turns_of(name, GaussianNB()):
         weight = answer.verdict.model_weight
         check_model_weight(METHODS[name], state, answer.reward, 0.5 * weight, seen)
-        fresh = METHODS[name].judge_afresh(state, answer.reward, None, None).model_weight if seen.trusting else 0.0
+        fresh = METHODS[name].judge_afresh(state, answer.reward, None).model_weight if seen.trusting else 0.0
         with pytest.raises(ProtocolError, match="worth at most"):
             check_model_weight(METHODS[name], state, answer.reward, 1.01 * max(weight, fresh), seen)
 

@@ -44,8 +44,6 @@ class KeptModel:
 Retold: TypeAlias = Callable[[KeptModel, Said, slice], Said]
 """Returns what is told in place of a model's answers, given the kept model, its answers and which rows they are for."""
 
-_Tried: TypeAlias = tuple[Model, Reward, Verdict]
-
 
 class Agent:
     """A private table, a learner and kept models, on the samples of one task.
@@ -78,7 +76,7 @@ class Agent:
         self.models = []
         self._candidate = None
         if self._takes_turns and samples.can_be_told_apart:
-            self._learner.prepare(samples.table, samples.own_codes, seed)
+            self._learner.prepare(samples.table, samples.own_codes, seed, samples.own_folds)
         self._samples = replace(samples, table=None)  # the learner has prepared what it needs from the table
 
     def take_turn(self, turn: Turn, state: RunState, method: Method, keep: bool = True) -> Answer:
@@ -121,35 +119,15 @@ class Agent:
         self._candidate = replace(kept, round=turn.round, model_weight=verdict.model_weight)
         return replace(said, verdict=verdict)
 
-    def _tried(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> _Tried:
-        """Return a model, its reward and its verdict: a boosted model, one fitted afresh, or the better of both.
-
-        If out-of-bag answers do not show what a forest is worth, the forest is judged fold by fold. That is enough work
-        for one turn, so no second model is tried.
-        """
-        boosted: _Tried | None = None
-        if method.boosts_strong_learners or not self._learner.strong:
-            model, reward = self._fitted(turn, state, method, ignorance)
-            verdict = method.judge(state, reward, ignorance, self._training().held)
-            # with a retelling, no trust: it is computed from the true rewards, and these are not told
-            boosted = model, reward, verdict if self._retelling is not None else verdict.trusted(self._learner.trust)
-        asked_enough = method.boosts_strong_learners and not self._learner.bags_told
-        if boosted is not None and (asked_enough or not self._learner.strong):
-            return boosted
-        return self._try_afresh(turn, state, method, boosted)
-
-    def _try_afresh(self, turn: Turn, state: RunState, method: Method, boosted: _Tried | None) -> _Tried:
-        """Fit a model as if nobody had spoken yet, and return it, or the boosted one where that is better."""
-        fresh = state.beginning().ignorance()
-        if boosted is not None and np.array_equal(fresh, state.ignorance()):
-            return boosted
-        model, reward = self._fitted(turn, state, method, fresh)
-        before = None if boosted is None else boosted[2]
-        verdict = method.judge_afresh(state, reward, self._training().held, before)
-        if verdict is not None:
-            return model, reward, verdict
-        assert boosted is not None
-        return boosted
+    def _tried(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> tuple[Model, Reward, Verdict]:
+        """Return a model, its reward and its verdict."""
+        model, reward = self._fitted(turn, state, method, ignorance)
+        held = self._training().held
+        if self._learner.afresh:
+            return model, reward, method.judge_afresh(state, reward, held)
+        verdict = method.judge(state, reward, ignorance, held)
+        # with a retelling, no trust: it is computed from the true rewards, and these are not told
+        return model, reward, verdict if self._retelling is not None else verdict.trusted(self._learner.trust)
 
     def _fitted(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> tuple[Model, Reward]:
         """Return a model fitted under an ignorance, and its reward."""
@@ -163,7 +141,10 @@ class Agent:
             model, said = self._learner.fit_boosted(Private(own, method, turn.seed, str(turn)))
         else:
             n_classes = state.n_classes if method.wants_probabilities else None
-            model, said = self._learner.fit(samples.own(ignorance), turn.seed, str(turn), n_classes)
+            # A weight of bits that come from nowhere but folds follows from the present ignorance, so that all can check.
+            afresh = method.wants_probabilities or self._learner.reward == "auto"
+            beginning = samples.own(state.beginning().ignorance()) if afresh else None
+            model, said = self._learner.fit(samples.own(ignorance), turn.seed, str(turn), n_classes, beginning)
         reward = method.reward(said, samples.own_codes, samples.held, state.n_classes)
         return model, reward if self._retelling is None else self._retelling.reward(turn, reward, samples.held)
 

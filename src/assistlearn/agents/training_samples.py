@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.votes import Codes
@@ -28,6 +29,9 @@ class TrainingSamples:
         The agent's rows of the hold-out samples that it holds.
     holdout_held : ndarray of bool, optional
         Which of the hold-out samples it holds; all by default.
+    folds : ndarray of int of shape (n_samples,), optional
+        The fold of each training sample, where several are about the same person. By default the agent deals its own
+        folds.
     """
 
     table: Any
@@ -35,11 +39,17 @@ class TrainingSamples:
     held: Bools | None = None
     holdout: Any = None
     holdout_held: Bools | None = None
+    folds: NDArray[np.intp] | None = None
 
     @cached_property
     def own_codes(self) -> Codes:
         """The class codes of the samples that the agent holds."""
         return self.codes if self.held is None else self.codes[self.held]
+
+    @cached_property
+    def own_folds(self) -> NDArray[np.intp] | None:
+        """The folds of the samples that the agent holds."""
+        return self.folds if self.folds is None or self.held is None else self.folds[self.held]
 
     @cached_property
     def can_be_told_apart(self) -> bool:

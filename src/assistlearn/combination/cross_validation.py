@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assistlearn.core.groups import Groups, deal_groups
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.means import mean_and_error
 from assistlearn.core.votes import Codes
@@ -42,13 +43,17 @@ class Tried:
         return gain > errors * error
 
 
-def folds_of(codes: Codes, seed: int, n_folds: int = N_FOLDS) -> NDArray[np.intp]:
+def folds_of(codes: Codes, seed: int, n_folds: int = N_FOLDS, groups: Groups | None = None) -> NDArray[np.intp]:
     """Return a fold for each sample: every class is spread over all folds, and the folds are equally large.
+
+    Samples of one group, which are about the same person, share a fold.
 
     >>> folds_of(np.array([0, 0, 0, 1, 1, 1]), seed=1)
     array([0, 2, 1, 2, 0, 1])
     """
     order = np.random.default_rng(seed).permutation(len(codes))
+    if groups is not None:
+        return deal_groups(codes, groups, n_folds, order)
     _, first, places = np.unique(codes, return_index=True, return_inverse=True)
     order = order[np.argsort(first[places][order], kind="stable")]  # by where a class occurs first, not by its code
     out = np.empty(len(codes), dtype=np.intp)

@@ -11,6 +11,7 @@ from assistlearn.combination.making import Choosing, Made, boosted, linear, summ
 from assistlearn.combination.penalty import choose_penalty
 from assistlearn.combination.private_fitting import PRIVATE_KINDS, private_choice, private_ways
 from assistlearn.combination.tree_combination import choose_iterations, why_not_boosted
+from assistlearn.core.groups import Groups, at
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
@@ -26,6 +27,7 @@ def fit(
     initiator: str,
     weights: Floats | None = None,
     own: Floats | None = None,
+    groups: Groups | None = None,
     seed: int = 0,
     quick: bool = False,
 ) -> Combination:
@@ -52,6 +54,8 @@ def fit(
         The weights of the samples.
     own : array of shape (n, p), optional
         The initiator's own columns, as numbers; NaN where one is missing. Only trees look at them.
+    groups : ndarray of int of shape (n,), optional
+        Which samples are about the same person: those stay together in the folds.
     seed : int, default=0
         For all that is drawn at random: the folds, the part of many samples, and the helpers that are left out.
     quick : bool, default=False
@@ -62,7 +66,7 @@ def fit(
         raise SettingsError(f"A combination must be one of {', '.join(KINDS)}, not {kind!r}.")
     told = evidence(scores, codes, initiator, weights, own)
     chosen_on = part_to_choose_on(len(codes), seed)
-    choosing = Choosing(told, chosen_on, folds_of(told.codes[chosen_on], seed), seed, quick)
+    choosing = Choosing(told, chosen_on, folds_of(told.codes[chosen_on], seed, groups=at(groups, chosen_on)), seed, quick)
     private = kind in PRIVATE_KINDS
     made, skipped = private_ways(kind, choosing) if private else _ways(kind, choosing)
     lost = {name: tried for name, (tried, _) in made.items()}

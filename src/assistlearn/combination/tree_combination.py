@@ -170,6 +170,6 @@ def _probabilities(trees: Any, inputs: Floats, n_classes: int) -> Floats:
 def _all_classes(said: Floats, classes: Codes, n_classes: int) -> Floats:
     """Return probabilities of all classes from those of the classes that the trees know."""
     out = np.full((len(said), n_classes), LEAST)
-    out[:, classes] = np.maximum(said, LEAST)
+    out[:, classes] = np.maximum(said[:, : len(classes)], LEAST)  # trees of one class still answer for two
     out /= out.sum(axis=1, keepdims=True)
     return out

@@ -7,7 +7,7 @@ draw of the samples, are far better than one. What a tree says about samples out
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,9 @@ class Bagged:
                 raise UntrustedFileError(f"{source}: a bagged model contains another model made of several.")
 
 
-def bag(learner: Fits, codes: Codes, turn: Private, n_models: int) -> tuple[list[Model], Said]:
+def bag(
+    learner: Fits, codes: Codes, turn: Private, n_models: int, fold_of: NDArray[np.intp] | None = None
+) -> tuple[list[Model], Said]:
     """Return models fitted to samples drawn at random, and what they say about the samples that they have not drawn.
 
     A drawn sample counts by its ignorance. There is no honest answer for a sample that all models have drawn: all
@@ -93,19 +95,25 @@ def bag(learner: Fits, codes: Codes, turn: Private, n_models: int) -> tuple[list
         The state of these samples, and the seed.
     n_models : int
         How many models to fit. A draw with a single class gives none.
+    fold_of : ndarray of int of shape (n_samples,), optional
+        The fold of each sample, where several samples are about the same person. Then each draw leaves out a fold, and
+        says something about its samples only: other samples that are not drawn may be about somebody who is.
     """
     ignorance, n_classes, seeds = turn.state.ignorance(), turn.state.n_classes, TurnSeeds(turn.seed)
     models: list[Model] = []
+    n_folds = 1 if fold_of is None else int(fold_of.max()) + 1
     said, asked = np.zeros((len(codes), n_classes)), np.zeros(len(codes))
     for number in range(1, n_models + 1):
         seed = seeds.of(number)
         drawn = np.bincount(np.random.RandomState(seed).randint(len(codes), size=len(codes)), minlength=len(codes))
+        if fold_of is not None:
+            drawn[fold_of == number % n_folds] = 0
         weights = ignorance * drawn
         if len(np.unique(codes[weights > 0.0])) < 2:
             continue  # nothing to tell apart
         model = learner.fit_only(weights / weights.sum(), seed, turn.when, n_classes)
-        unseen = drawn == 0
+        unseen = drawn == 0 if fold_of is None else fold_of == number % n_folds
         said[unseen] += learner.in_sample(model, turn.when)[unseen]
         asked += unseen
-        models.append(Model(None, model.estimator, model.n_classes))
+        models.append(replace(model, front=None))
     return models, np.where(asked[:, np.newaxis] > 0, said / np.maximum(asked, 1)[:, np.newaxis], 1.0 / n_classes)

@@ -77,7 +77,7 @@ class BestOf(ClassifierMixin, BaseEstimator):
         learner = Learner(estimator, "best of several", Honesty("out-of-fold", cv=self.cv))
         seed = 0 if self.random_state is None else self.random_state
         learner.prepare(X, codes, seed)
-        model, said = learner.fit(weights, seed, "the choice of a learner", len(self.classes_))
+        model, said = learner.fit(weights, seed, "the choice of a learner", len(self.classes_), weights)
         answers = said.argmax(axis=1) if said.ndim == 2 else said
         right = float(weights @ (answers == codes))
         chances = clipped(self._probabilities(said, right))

@@ -8,7 +8,7 @@ The others only hear the one answer that the models give together.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Protocol
 
@@ -98,8 +98,8 @@ class Together:
         """Return the models as the one model of the turn."""
         first = self.steps[0].model
         if len(self.steps) == 1:
-            return Model(front, first.estimator, first.n_classes)
-        parts = [Model(None, step.model.estimator, step.model.n_classes) for step in self.steps]
+            return replace(first, front=front)
+        parts = [replace(step.model, front=None) for step in self.steps]
         return Model(front, Boosted(parts, self._weights(), self.n_classes), self.n_classes)
 
     def _weights(self) -> list[float]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
 from assistlearn.core.confidence import Said
+from assistlearn.core.groups import Groups, deal_groups
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.learners.boosting import CLASSIFIERS, Gains, Private, Way
@@ -21,14 +22,18 @@ from assistlearn.learners.weighting import take_rows
 NOTHING: Mapping[int, Said] = MappingProxyType({})
 
 
-def deal(codes: Codes, n_folds: int, seed: int) -> NDArray[np.intp]:
+def deal(codes: Codes, n_folds: int, seed: int, groups: Groups | None = None) -> NDArray[np.intp]:
     """Return the fold of each sample. Folds are equally large, and every class is spread over them evenly if possible.
+
+    Samples of one group, which are about the same person, share a fold.
 
     >>> folds = deal(np.array([0, 0, 0, 0, 1, 1]), 2, seed=0)
     >>> [sorted(folds[:4].tolist()), sorted(folds[4:].tolist())]
     [[0, 0, 1, 1], [0, 1]]
     """
     shuffled = np.random.RandomState(seed).permutation(len(codes))
+    if groups is not None:
+        return deal_groups(codes, groups, n_folds, shuffled)
     by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
     folds = np.empty(len(codes), dtype=np.intp)
     folds[by_class] = np.arange(len(codes)) % n_folds
@@ -54,10 +59,24 @@ class Folds:
         How many folds there are, and how many are fitted side by side.
     seed : int
         Decides which sample is in which fold, and chance in the preparation of the copies.
+    dealt : ndarray of int of shape (n_samples,), optional
+        The fold of each sample, from 0 on, where somebody has dealt them already: somebody who knows which samples are
+        about the same person.
     """
 
-    def __init__(self, new_learner: Callable[[], Any], table: Any, codes: Codes, honesty: Honesty, seed: int) -> None:
-        self.fold_of = deal(codes, min(honesty.cv, len(codes)), seed)
+    def __init__(
+        self,
+        new_learner: Callable[[], Any],
+        table: Any,
+        codes: Codes,
+        honesty: Honesty,
+        seed: int,
+        dealt: NDArray[np.intp] | None = None,
+    ) -> None:
+        if dealt is None:
+            self.fold_of = deal(codes, min(honesty.cv, len(codes)), seed)
+        else:
+            self.fold_of = dealt
         self._codes = codes
         self._n_jobs = honesty.n_jobs
         self._copies = [

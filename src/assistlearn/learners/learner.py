@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeRegressor
@@ -16,16 +17,17 @@ from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import LearnerError, LearnerTypeError
 from assistlearn.learners.bagged import Bagged, bag
-from assistlearn.learners.bags import has_bags, out_of_bag, quietly_with_bags
+from assistlearn.learners.bags import bags_may_answer, has_bags, out_of_bag, quietly_with_bags
 from assistlearn.learners.boosting import CLASSIFIERS, Private, Way, together
 from assistlearn.learners.coarse import coarsened
 from assistlearn.learners.folds import Folds
 from assistlearn.learners.honest import LEAST_TRUST, Honesty, kept_share, uninformative
-from assistlearn.learners.model import Model
+from assistlearn.learners.model import Model, without_gaps
 from assistlearn.learners.residual_boosting import RESIDUALS, Leaves, has_residuals, twin
 from assistlearn.learners.seeding import seed_all
 from assistlearn.learners.trees import TREES, as_trees_see_it
 from assistlearn.learners.weighting import fit_weighted
+from assistlearn.plan import RewardKind
 
 
 @runtime_checkable
@@ -62,8 +64,8 @@ class Learner:
     trust : float
         The share of the last model's advantage that is real. It is one, unless ``reward="auto"`` used in-sample answers
         and samples that the model had not seen showed a smaller advantage.
-    bags_told : bool
-        Whether the last model was a forest that answered for nearly all samples out of bag.
+    afresh : bool
+        Whether the last model was fitted as if nobody had spoken yet (see :meth:`fit`).
     """
 
     def __init__(self, estimator: Any, owner: str, honesty: Honesty | None = None) -> None:
@@ -73,68 +75,94 @@ class Learner:
         self._honest = self._honesty.reward == "out-of-fold"
         self._raw: Any = None
         self._seed = 0
-        self.trust, self.bags_told = 1.0, False
+        self.trust, self.afresh = 1.0, False
         self._folds: Folds | None = None
+        self._fold_of: NDArray[np.intp] | None = None
         self._front: Any = None
         self._table: Any = None
         self._options: dict[str, Any] = {}
         self._codes: Codes = np.empty(0, dtype=np.int64)
+        self._shown, self._classes = without_gaps(self._codes)
 
-    def prepare(self, X: Any, codes: Codes, seed: int) -> None:
-        """Keep the training rows and their class codes, and do all work that does not depend on the ignorance."""
+    def prepare(self, X: Any, codes: Codes, seed: int, fold_of: NDArray[np.intp] | None = None) -> None:
+        """Keep the training rows and their class codes, and do all work that does not depend on the ignorance.
+
+        ``fold_of`` is the fold of each row, where several rows are about the same person: they share a fold. The bags
+        of a forest draw rows, not persons, so they are not asked then.
+        """
         front, classifier = _parts(self._estimator)
         # An estimator that prepares its table accepts class codes of any type; others may expect the usual type.
         self._codes = codes if isinstance(classifier, Prepares) else codes.astype(np.intp, copy=False)
+        self._shown, self._classes = without_gaps(self._codes)
         self._raw = X if self._honesty.may_be_honest else None
         self._honest = self._honesty.reward == "out-of-fold"
         self._folds = None
         self._seed = seed
+        self._fold_of = None if fold_of is None else np.unique(fold_of, return_inverse=True)[1]  # none is empty
         with self.named("prepare its table"):
             if front is not None:
                 self._front = clone(front)
                 seed_all(self._front, seed)
-                X = self._front.fit_transform(X, codes.astype(np.intp, copy=False))
+                X = self._front.fit_transform(X, self._shown.astype(np.intp, copy=False))
             if isinstance(classifier, Prepares):
-                self._table = classifier.prepare(X, self._codes)
+                self._table = classifier.prepare(X, self._shown)
             else:
                 self._table, self._options = as_trees_see_it(classifier, coarsened(classifier, X))
 
-    def fit(self, ignorance: Floats, seed: int, when: str, n_classes: int | None = None) -> tuple[Model, Said]:
+    def fit(
+        self, ignorance: Floats, seed: int, when: str, n_classes: int | None = None, beginning: Floats | None = None
+    ) -> tuple[Model, Said]:
         """Return a model fitted under this ignorance, and what it answers for the training rows.
 
         With ``n_classes`` the answers are probabilities (n x K), where the estimator has them; else class codes. An
         honest answer is that of a model that has not seen the sample (:mod:`assistlearn.learners.honest`).
+
+        Where the ignorance with which the run began is given, too, a forest that draws its samples and answers honestly
+        is fitted under that one. It has nothing to gain by the others' ignorance: it is wrong mostly on samples that
+        are mislabelled, or that its columns cannot separate. And only then may its bags answer (:mod:`~.bags`).
         """
-        model = self.fit_only(ignorance, seed, when, n_classes)
-        bagged = out_of_bag(model.estimator, model.n_classes) if self._uses_bags(model.estimator) else None
-        self.trust, self.bags_told = 1.0, bagged is not None
+        model: Model | None = None
         known: dict[int, Said] = {}
+        self.trust, self.afresh = 1.0, False
         if not self._honest:
+            model = self.fit_only(ignorance, seed, when, n_classes)
             said = self.in_sample(model, when)
             if self._honesty.reward == "in-sample":
                 return model, said
-            if not uninformative(said, self._codes, ignorance) and len(self._codes) > 1:
-                if bagged is None:
-                    known = dict([self._other_folds().one(ignorance, seed, when, n_classes)])
-                trust = self._trust_in(said, bagged, known, ignorance, n_classes)
+            if not uninformative(said, self._codes, ignorance) and self._can_be_asked:
+                fold, unseen = self._other_folds().one(ignorance, seed, when, n_classes)
+                known, trust = {fold: unseen}, self._trust_in(said, fold, unseen, ignorance, n_classes)
                 if trust >= LEAST_TRUST:
                     self.trust = trust
                     return model, said
             self._honest = True
-        if bagged is not None:
-            return model, bagged
-        if len(self._codes) < 2:
+        classifier = _parts(self._estimator)[1]
+        if beginning is not None and has_bags(classifier):
+            self.afresh = True
+            # Behind transformers that were fitted to all samples, a forest's bags are not honest. Nor are they where
+            # another row of the same person may be in a bag.
+            if self._front is None and self._fold_of is None and bags_may_answer(classifier, beginning):
+                return self._fit_by_bags(classifier, seed, when, n_classes)
+            if not np.array_equal(beginning, ignorance):
+                ignorance, model, known = beginning, None, {}
+        if model is None:
+            model = self.fit_only(ignorance, seed, when, n_classes)
+        if not self._can_be_asked:
             return model, self.in_sample(model, when)
         return model, self._other_folds().answers(ignorance, seed, when, n_classes, known)
 
-    def _trust_in(
-        self, said: Said, bagged: Said | None, known: dict[int, Said], ignorance: Floats, n_classes: int | None
-    ) -> float:
-        """Return the share of the in-sample advantage that answers out of bag, or those for one fold, confirm."""
+    def _fit_by_bags(self, forest: Any, seed: int, when: str, n_classes: int | None) -> tuple[Model, Said]:
+        """Return a forest that draws all samples alike, and what its trees answer for those that they have not drawn."""
+        estimator = clone(forest)
+        with self.named(f"fit in {when}"):
+            seed_all(estimator, seed)
+            quietly_with_bags(lambda: estimator.fit(self._table, self._shown, **self._options), estimator)
+        model = Model(None, estimator, n_classes, self._classes)
+        return model, out_of_bag(model)
+
+    def _trust_in(self, said: Said, fold: int, unseen: Said, ignorance: Floats, n_classes: int | None) -> float:
+        """Return the share of the in-sample advantage that the answers for one fold confirm."""
         count = n_classes or max(len(np.unique(self._codes)), 2)
-        if bagged is not None:
-            return kept_share(bagged, said, self._codes, ignorance, count)
-        ((fold, unseen),) = known.items()
         rows = self._other_folds().aside(fold)
         return kept_share(unseen, said[rows], self._codes[rows], ignorance[rows], count)
 
@@ -148,15 +176,15 @@ class Learner:
         """
         self.trust = 1.0
         by_heart = self._knows_by_heart(turn)
-        if by_heart and self._front is None and self._honesty.may_be_honest:
+        if by_heart and self._front is None and self._honesty.may_be_honest and self._can_be_asked:
             self._honest = True
-            models, unseen = bag(self, self._codes, turn, self._honesty.models)
+            models, unseen = bag(self, self._codes, turn, self._honesty.models, self._fold_of)
             if models:
                 return Model(self._front, Bagged(models, turn.state.n_classes), turn.state.n_classes), unseen
         way = CLASSIFIERS if by_heart else self._way(turn)
         whole, most = np.arange(len(self._codes)), self._honesty.models * way.per_model
         honest: Said | None = None
-        if self._honesty.may_be_honest and len(whole) > 1:
+        if self._honesty.may_be_honest and self._can_be_asked:
             self._honest = True
             most, honest = self._other_folds().boosted(turn, most, way)
         if most == 1 and way.plain:
@@ -201,18 +229,15 @@ class Learner:
         """Return a model fitted under this ignorance."""
         _, classifier = _parts(self._estimator)
         estimator = clone(classifier)
+        classes = self._classes
         with self.named(f"fit in {when}"):
             seed_all(estimator, seed)
 
-            def fit() -> None:
-                fit_weighted(estimator, self._table, self._codes, ignorance, seed, self._options)
-
-            if self._uses_bags(estimator):
-                quietly_with_bags(fit, estimator)
-            else:
-                fit()
+            drawn = fit_weighted(estimator, self._table, self._shown, ignorance, seed, self._options)
+            if drawn is not None:
+                classes = drawn if classes is None else classes[drawn]
         soft = n_classes is not None and hasattr(estimator, "predict_proba")
-        return Model(self._front, estimator, n_classes if soft else None)
+        return Model(self._front, estimator, n_classes if soft else None, classes)
 
     def in_sample(self, model: Model, when: str) -> Said:
         """Return what a model answers for the samples that it was fitted to."""
@@ -222,24 +247,25 @@ class Learner:
                 raise ValueError(f"it gave {len(said)} answers for {len(self._codes)} samples.")
         return said
 
-    def _uses_bags(self, estimator: Any) -> bool:
-        # Behind transformers that were fitted to all samples, a forest's bags are not honest.
-        return self._honesty.may_be_honest and self._front is None and has_bags(estimator)
-
     def _other_folds(self) -> Folds:
         if self._folds is None:
 
             def copy() -> Learner:
                 return Learner(self._estimator, self._owner)
 
-            self._folds = Folds(copy, self._raw, self._codes, self._honesty, self._seed)
+            self._folds = Folds(copy, self._raw, self._codes, self._honesty, self._seed, self._fold_of)
         return self._folds
+
+    @property
+    def _can_be_asked(self) -> bool:
+        """Whether there are two rows or more that can be in different folds."""
+        return len(self._codes) > 1 and (self._fold_of is None or bool(self._fold_of.any()))
 
     def relabelled(self, codes: Codes) -> Learner:
         """Return a learner that is prepared with the same rows and other class codes; not for in-sample rewards."""
         assert self._raw is not None, "only a learner that may be honest still has its rows"
         out = Learner(self._estimator, self._owner, self._honesty)
-        out.prepare(self._raw, codes, self._seed)
+        out.prepare(self._raw, codes, self._seed, self._fold_of)
         return out
 
     @property
@@ -253,17 +279,14 @@ class Learner:
         return self._honest
 
     @property
+    def reward(self) -> RewardKind:
+        """Which answers count."""
+        return self._honesty.reward
+
+    @property
     def boosts(self) -> bool:
         """Whether it may make several models in a turn. A forest that draws its samples would gain nothing by it."""
         return self._honesty.models > 1 and not has_bags(_parts(self._estimator)[1])
-
-    @property
-    def strong(self) -> bool:
-        """Whether it is a bagged forest that ``reward="auto"`` found to know its samples by heart.
-
-        Such models differ by their bags even under the same ignorance, and gain little by boosting.
-        """
-        return self._honest and self._honesty.reward == "auto" and has_bags(_parts(self._estimator)[1])
 
     def become_honest(self) -> None:
         """Start to ask models about samples that they have not seen, as the learner did before an interruption."""
@@ -271,8 +294,9 @@ class Learner:
 
     def release(self) -> None:
         """Forget the prepared table, to free its memory; kept models can still predict."""
-        self._table = self._raw = self._folds = None
+        self._table = self._raw = self._folds = self._fold_of = None
         self._codes = np.empty(0, dtype=np.int64)
+        self._shown, self._classes = without_gaps(self._codes)
 
     @contextmanager
     def named(self, doing: str) -> Iterator[None]:

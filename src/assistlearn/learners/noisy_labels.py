@@ -79,7 +79,8 @@ def fit_to_noisy_labels(
         n_samples = len(learner.codes)
         if method is not None and learner.boosts:
             return learner.fit_boosted(Private(method.start(n_samples, n_classes), method, seed, when))
-        return learner.fit(np.full(n_samples, 1.0 / n_samples), seed, when, n_classes)
+        alike = np.full(n_samples, 1.0 / n_samples)
+        return learner.fit(alike, seed, when, n_classes, alike)
 
     model, said = fit(learner)
     if n_classes == 2 or math.isinf(epsilon):

@@ -73,7 +73,8 @@ class Panel:
     def _joint(self, start: int, group: Sequence[Model]) -> Joint | None:
         """Join a group of models, once."""
         first = group[0].estimator
-        if len(group) < 2 or group[0].n_classes is not None or not isinstance(first, AnswersTogether):
+        alike = all(model.n_classes is None and model.classes is None for model in group)
+        if len(group) < 2 or not alike or not isinstance(first, AnswersTogether):
             return None
         key = start, len(group)
         if key not in self._joints:

@@ -13,19 +13,25 @@ from sklearn.utils.validation import has_fit_parameter
 
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
+from assistlearn.learners.model import without_gaps
 
 
 def fit_weighted(
     estimator: Any, table: Any, codes: Codes, ignorance: Floats, seed: int, options: dict[str, Any]
-) -> None:
-    """Fit ``estimator`` in place under an ignorance, passing further ``options`` to its ``fit``."""
+) -> Codes | None:
+    """Fit ``estimator`` in place under an ignorance, passing further ``options`` to its ``fit``.
+
+    Return the class codes that it was fitted to if those drawn have gaps (:func:`~.model.without_gaps`); else None.
+    """
     if takes_weights(estimator):
         any_scale = getattr(estimator, "any_scale", False)  # then there is no need for a copy
         weights = ignorance if any_scale else ignorance * weight_scale(len(ignorance))
         estimator.fit(table, codes, sample_weight=weights, **options)
-    else:
-        rows = resample(codes, ignorance, seed)
-        estimator.fit(take_rows(table, rows), codes[rows])
+        return None
+    rows = resample(codes, ignorance, seed)
+    drawn, classes = without_gaps(codes[rows])
+    estimator.fit(take_rows(table, rows), drawn)
+    return classes
 
 
 def weight_scale(n_samples: int) -> float:

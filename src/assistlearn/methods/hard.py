@@ -48,12 +48,10 @@ class Hard(Method):
         if isinstance(reward, SoftReward):
             raise ProtocolError("A hard method exchanges bits, not levels.")
 
-    def judge_afresh(
-        self, state: RunState, reward: Reward, held: Bools | None, boosted: Verdict | None
-    ) -> Verdict | None:
-        """Return what the model is worth by itself, as if it were the first; never None.
+    def judge_afresh(self, state: RunState, reward: Reward, held: Bools | None) -> Verdict:
+        """Return what the model is worth by itself, as if it were the first.
 
-        The exponential loss would prefer the boosted ones even where they are worse, so these are not compared.
+        Under the present ignorance a second forest like the first would be worth nothing, though it helps by its bags.
         """
         now, alone = state.judge(reward, None, held), state.beginning().judge(reward, None, held)
         return replace(alone, mean_reward=now.mean_reward, gain=now.gain)

@@ -115,20 +115,9 @@ class Method(ABC):
         """Return what a model with this reward is worth. The array ``ignorance`` may be overwritten."""
         return state.judge(reward, ignorance, held, overwrite=True)
 
-    @property
-    def boosts_strong_learners(self) -> bool:
-        """Whether a learner that memorises its samples makes a boosted model, too, and keeps the better of the two."""
-        return False
-
-    @abstractmethod
-    def judge_afresh(
-        self, state: RunState, reward: Reward, held: Bools | None, boosted: Verdict | None
-    ) -> Verdict | None:
-        """Return what a model is worth that was fitted under the initial weights; None if the boosted one is better.
-
-        It is asked about a forest that memorises its samples. Such a forest is wrong mostly on samples that are
-        mislabelled or that its columns cannot separate. Boosting it on these makes it worse.
-        """
+    def judge_afresh(self, state: RunState, reward: Reward, held: Bools | None) -> Verdict:
+        """Return what a forest is worth that was fitted under the initial weights (:meth:`~.Learner.fit`)."""
+        return state.judge(reward, None, held)
 
     # -- hold-out samples
 

@@ -84,18 +84,6 @@ class Soft(Method):
             raise ProtocolError("A soft method exchanges levels, not bits.")
         self._check_bits(reward, n_classes)
 
-    @property
-    def boosts_strong_learners(self) -> bool:
-        """True: the loss shows which of the two models is better."""
-        return True
-
-    def judge_afresh(
-        self, state: RunState, reward: Reward, held: Bools | None, boosted: Verdict | None
-    ) -> Verdict | None:
-        """Return what the model is worth; None if the boosted model lowers the loss as much or more."""
-        verdict = state.judge(reward, None, held)
-        return None if boosted is not None and boosted.gain >= verdict.gain else verdict
-
     def holdout_answer(self, said: Said, held: Bools | None, n_classes: int) -> HoldoutAnswer:
         """Return a model's votes of weight one, rounded to a few bits."""
         if n_classes == 2:

@@ -71,8 +71,7 @@ def check_model_weight(
     """
     verdicts = [method.judge(state, reward, state.ignorance(), seen.held)]
     if seen.trusting:
-        afresh = method.judge_afresh(state, reward, seen.held, None)
-        verdicts += [] if afresh is None else [afresh]
+        verdicts.append(method.judge_afresh(state, reward, seen.held))
     weights = [verdict.model_weight for verdict in verdicts]
     fits = any(_close(model_weight, weight) for weight in weights)
     if not fits and not (not seen.exact and model_weight <= max(weights)):

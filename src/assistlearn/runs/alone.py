@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from assistlearn.agents import Agent, TrainingSamples
+from assistlearn.core.groups import Groups
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.events import RunFinished
@@ -35,7 +36,7 @@ class Alone:
         As in :func:`~assistlearn.runs.setup.set_up`, of all samples.
     own : ndarray or None
         The initiator's columns as numbers, where a combination may use them.
-    holdout_words, roles
+    holdout_words, roles, groups
         As in :func:`~assistlearn.runs.setup.set_up`: the same samples are held out.
     """
 
@@ -49,12 +50,23 @@ class Alone:
     own: Floats | None
     holdout_words: Sequence[int] = ()
     roles: Codes | None = None
+    groups: Groups | None = None
 
     def __call__(self, n_models: int) -> HoldoutVotes:
         """Train at most ``n_models`` models, and return the votes on the hold-out samples."""
         plan, name = replace(self.plan.at_home(), n_rounds=n_models, order="chain"), self.agent.name
-        task = self.labels, self.codes, self.n_classes, self.weights
-        made = set_up(plan, [name], *task, own=self.own, holdout_words=self.holdout_words, roles=self.roles)
+        made = set_up(
+            plan,
+            [name],
+            self.labels,
+            self.codes,
+            self.n_classes,
+            self.weights,
+            own=self.own,
+            holdout_words=self.holdout_words,
+            roles=self.roles,
+            groups=self.groups,
+        )
         assert made.holdout is not None, "there is nothing to compare on"
         self.agent.begin(self.samples(), made.seeds[name])
         combining = made.combining(plan, [name], self.codes, self.n_classes, self.own)

@@ -9,12 +9,15 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from assistlearn.combination.cross_validation import N_FOLDS
 from assistlearn.core import RunState
 from assistlearn.core.balance import balanced, weighted_by_class
 from assistlearn.core.class_shares import class_shares
+from assistlearn.core.groups import Groups, at
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
+from assistlearn.learners.folds import deal
 from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.methods.method import Method
 from assistlearn.plan import Plan
@@ -55,6 +58,11 @@ class SetUp:
         The hold-out samples, which show how good a result is.
     seeds : mapping of str to int
         The seed for chance in each agent's preparation.
+    folds : mapping of str to ndarray of shape (n_training,)
+        Where several samples are about the same person: the fold of each sample to train on, for each agent. Empty
+        where agents deal their own folds.
+    groups : ndarray of int of shape (n_training,) or None
+        Which of the samples to train on are about the same person; None where no two are.
     weights : ndarray or None
         The initial weights of the samples to train on; None where all are equal.
     prior : ndarray of shape (n_classes,) or None
@@ -70,6 +78,8 @@ class SetUp:
     states: Mapping[str, RunState]
     holdout: HoldOut | None
     seeds: Mapping[str, int]
+    folds: Mapping[str, Positions]
+    groups: Groups | None = None
     weights: Floats | None = None
     prior: Floats | None = None
 
@@ -93,7 +103,8 @@ class SetUp:
             return None
         kept = slice(None) if self.training is None else self.training
         mine = None if own is None else own[kept]
-        lesson = Lesson(plan.combination, agents, codes[kept], self.codes, n_classes, self.weights, mine, plan.seed)
+        task = codes[kept], self.codes, n_classes, self.weights, mine, plan.seed, self.groups
+        lesson = Lesson(plan.combination, agents, *task)
         return Combining(lesson, plan.make_method())
 
     def evaluating(
@@ -142,6 +153,7 @@ def set_up(
     holdout_words: Sequence[int] = (),
     label_only: bool = False,
     roles: Codes | None = None,
+    groups: Groups | None = None,
 ) -> SetUp:
     """Return what a session begins with.
 
@@ -170,8 +182,10 @@ def set_up(
         Whether the initiator has labels alone, and takes no turns.
     roles : ndarray of shape (n_samples,), optional
         What each sample was in an earlier run that this one goes on from; see :func:`split_of`.
+    groups : ndarray of int of shape (n_samples,), optional
+        Which samples are about the same person. These stay together: all held out, or all in one fold.
     """
-    training, aside = split_of(plan, labels, holdout_words, roles)
+    training, aside = split_of(plan, labels, holdout_words, roles, groups)
     own_weights = _starting_weights(plan, _at(labels, training), n_classes, _at(weights, training))
     initiator = agents[0]
     methods = {name: (plan.at_home() if name == initiator else plan).make_method() for name in agents}
@@ -180,15 +194,25 @@ def set_up(
     heard = true if told is None else _at(told, training)
     prior = _prior(labels, codes, n_classes, training, weights) if label_only else None
     rng = np.random.RandomState([plan.seed, 3])
+    told_codes = {name: true if name == initiator else heard for name in agents}
+    seeds = {name: int(rng.randint(MAX_SEED)) for name in agents}
+    kept = at(groups, training)
+    if kept is not None and kept.max() + 1 < N_FOLDS:
+        raise SettingsError(
+            f"The {len(kept)} samples to train on are about {kept.max() + 1} persons only, by their groups. At least "
+            f"{N_FOLDS} persons are needed, so that models can be asked about persons whom they have not seen."
+        )
     return SetUp(
         methods=methods,
-        codes={name: true if name == initiator else heard for name in agents},
+        codes=told_codes,
         training=training,
         aside=aside,
         n_training=n_training,
         states=_states(methods, n_training, n_classes, own_weights),
         holdout=None if aside is None else _holdout(plan, codes, n_classes, aside, weights, own, prior),
-        seeds={name: int(rng.randint(MAX_SEED)) for name in agents},
+        seeds=seeds,
+        folds={} if kept is None else {name: deal(told_codes[name], plan.cv, seeds[name], kept) for name in agents},
+        groups=kept,
         weights=own_weights,
         prior=prior,
     )
@@ -265,9 +289,9 @@ def _at(values: Values, training: Positions | None) -> Values:
     return values if values is None or training is None else values[training]
 
 
-def check_holdout(plan: Plan, labels: Codes, roles: Codes | None = None) -> None:
+def check_holdout(plan: Plan, labels: Codes, roles: Codes | None = None, groups: Groups | None = None) -> None:
     """Refuse a share that is so small that it holds out nothing. This is checked before a run begins."""
-    if plan.holdout is not None and split_of(plan, labels, roles=roles)[1] is None:
+    if plan.holdout is not None and split_of(plan, labels, roles=roles, groups=groups)[1] is None:
         which = (
             "" if roles is None else f", of whom {int(np.count_nonzero(roles == TRAINED_ON)):,} were trained on before,"
         )
@@ -278,12 +302,17 @@ def check_holdout(plan: Plan, labels: Codes, roles: Codes | None = None) -> None
 
 
 def split_of(
-    plan: Plan, labels: Codes, words: Sequence[int] = (), roles: Codes | None = None
+    plan: Plan,
+    labels: Codes,
+    words: Sequence[int] = (),
+    roles: Codes | None = None,
+    groups: Groups | None = None,
 ) -> tuple[Positions, Positions] | tuple[None, None]:
     """Return the positions of the samples to train on, and of the hold-out samples; None and None without any.
 
     Where a run goes on from an earlier one (``roles``), people who were held out stay held out, and people who were
-    trained on are never held out. The share is drawn from the new people alone.
+    trained on are never held out. The share is drawn from the new people alone. A new sample of a person who is known
+    from the earlier run is what that person's other samples were.
     """
     if plan.holdout is None:
         return None, None
@@ -291,11 +320,20 @@ def split_of(
         labels = np.zeros_like(labels)  # who is held out must not reveal labels
     rng = np.random.RandomState([*words] or [plan.seed, 2])
     if roles is None:
-        training, aside = split(labels, plan.holdout, rng)
+        training, aside = split(labels, plan.holdout, rng, groups)
     else:
+        roles = roles if groups is None else _roles_of_persons(roles, groups)
         new = np.flatnonzero(roles == NEW)
         chosen = roles == HELD_OUT
         if len(new):
-            chosen[new[split(labels[new], plan.holdout, rng)[1]]] = True
+            chosen[new[split(labels[new], plan.holdout, rng, at(groups, new))[1]]] = True
         training, aside = np.flatnonzero(~chosen), np.flatnonzero(chosen)
     return (training, aside) if len(aside) else (None, None)  # a run that began without any goes on without
+
+
+def _roles_of_persons(roles: Codes, groups: Groups) -> Codes:
+    """Return the roles in which a new sample of a person who is known has the role of that person's other samples."""
+    known = np.zeros(int(groups.max()) + 1, dtype=roles.dtype)
+    for role in (HELD_OUT, TRAINED_ON):  # where a person has been both, new samples are trained on
+        known[groups[roles == role]] = role
+    return np.where(roles == NEW, known[groups], roles)

@@ -12,6 +12,7 @@ import numpy as np
 from assistlearn import combination
 from assistlearn.combination import Combination
 from assistlearn.core import Reward
+from assistlearn.core.groups import Groups
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.methods.method import Method
@@ -51,6 +52,8 @@ class Lesson:
         The initiator's own columns, as numbers.
     seed : int
         The seed of the folds.
+    groups : ndarray of int of shape (n_samples,), or None
+        Which samples are about the same person; None where no two are.
     """
 
     kind: str
@@ -61,6 +64,7 @@ class Lesson:
     weights: Floats | None
     own: Floats | None
     seed: int
+    groups: Groups | None = None
 
 
 class Combining:
@@ -133,6 +137,7 @@ class Combining:
             initiator=lesson.agents[0],
             weights=lesson.weights,
             own=lesson.own,
+            groups=lesson.groups,
             seed=lesson.seed,
             quick=quick,
         )

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from assistlearn.combination import Combination
 from assistlearn.core import votes
+from assistlearn.core.groups import Groups, rarest_classes
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.evaluation.metrics import METRICS, answers_of
@@ -19,21 +20,46 @@ from assistlearn.session.holdout_votes import HoldoutVotes
 Rows = NDArray[np.intp]
 
 
-def split(codes: Codes, fraction: float, rng: np.random.RandomState) -> tuple[Rows, Rows]:
+def split(
+    codes: Codes, fraction: float, rng: np.random.RandomState, groups: Groups | None = None
+) -> tuple[Rows, Rows]:
     """Return the rows to train on and the rows to hold out, the same share of every class.
 
-    A class always keeps at least one sample to train on.
+    A class always keeps at least one sample to train on. Samples of one group, which are about the same person, stay
+    together.
 
     >>> train, held_out = split(np.array([0, 0, 0, 0, 1, 1, 2]), 0.5, np.random.RandomState(0))
     >>> len(train), len(held_out)
     (4, 3)
     """
+    if groups is not None:
+        return _split_groups(codes, groups, fraction, rng)
     held_out = []
     for code in np.unique(codes):
         rows = rng.permutation(np.flatnonzero(codes == code))
         held_out.append(rows[: min(round(fraction * len(rows)), len(rows) - 1)])
     aside = np.zeros(len(codes), dtype=bool)
     aside[np.concatenate(held_out)] = True
+    return np.flatnonzero(~aside), np.flatnonzero(aside)
+
+
+def _split_groups(codes: Codes, groups: Groups, fraction: float, rng: np.random.RandomState) -> tuple[Rows, Rows]:
+    """Return the rows to train on and to hold out; a group counts for the rarest class among its rows.
+
+    A group that is larger than what is to be held out of its class is trained on.
+    """
+    rarest, sizes = rarest_classes(codes, groups)
+    held_out = np.zeros(len(sizes), dtype=bool)
+    for kind in np.unique(rarest):
+        alike = rng.permutation(np.flatnonzero(rarest == kind))
+        wanted = round(fraction * int(sizes[alike].sum()))
+        small = alike[sizes[alike] <= wanted]
+        near = np.cumsum(sizes[small]) - sizes[small] / 2 <= wanted
+        held_out[small[near][: len(alike) - 1]] = True
+    for code in np.setdiff1d(codes, codes[~held_out[groups]]):
+        having = np.unique(groups[codes == code])
+        held_out[having[sizes[having].argmin()]] = False
+    aside = held_out[groups]
     return np.flatnonzero(~aside), np.flatnonzero(aside)
 
 
