@@ -236,8 +236,8 @@ class Learner:
         return said
 
     def _uses_bags(self, estimator: Any) -> bool:
-        # Behind transformers that were fitted to all samples, a forest's bags are not honest. Nor are they where another
-        # row of the same person may be in a bag.
+        # Behind transformers that were fitted to all samples, a forest's bags are not honest. Nor are they where
+        # another row of the same person may be in a bag.
         honest = self._honesty.may_be_honest and self._front is None and self._fold_of is None
         return honest and has_bags(estimator)
 
