@@ -40,7 +40,8 @@ class FeatureChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     include : tuple of str or None
-        None: all columns but the ids, the label and the weight. Empty: no column, for an initiator with labels alone.
+        None: all columns but the ids, the label, the weight and the person. Empty: no column, for an initiator with
+        labels alone.
     exclude : tuple of str
         Columns to remove from those included.
     """
@@ -76,6 +77,7 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     id: Annotated[Name | tuple[Name, ...], Meta(examples=["id"])]
     label: Text | None = None
     weight: Text | None = None
+    person: Text | None = None
     features: FeatureChoice = FeatureChoice()
     learner: LearnerDescription | LearnerName | tuple[LearnerDescription | LearnerName, ...] | None = None
     moved_columns: Literal["refuse", "accept"] = "refuse"
@@ -93,6 +95,8 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             self._check_label_only()
         if self.weight is not None:
             self._check_weight()
+        if self.person is not None:
+            self._check_person()
         if self.label is None and self.privacy is not None and self.privacy.max_label_epsilon is not None:
             raise WrongKeyError(
                 "privacy",
@@ -142,6 +146,19 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
                 raise WrongKeyError(
                     "weight", f"weight and {key} both name the column {self.weight!r}. They must be different columns."
                 )
+
+    def _check_person(self) -> None:
+        for key, columns in (("label", (self.label,)), ("weight", (self.weight,))):
+            if self.person in columns:
+                raise WrongKeyError(
+                    "person", f"person and {key} both name the column {self.person!r}. They must be different columns."
+                )
+        if self.id_columns == (self.person,):
+            raise WrongKeyError(
+                "person",
+                f"person and id both name the column {self.person!r}. Ids occur once each, so it says nothing about "
+                "rows of the same person. Remove the line, or name a column that does.",
+            )
 
     def _check_query(self) -> None:
         if self.table is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from assistlearn.agent_files.allowance import ANSWER_WITHIN
 from assistlearn.alignment import Ids
+from assistlearn.core.groups import Groups
 from assistlearn.protocol import messages as m
 from assistlearn.service.limits import OwnerLimits
 from assistlearn.service.privacy.privacy_keeper import PrivacyKeeper
@@ -57,6 +58,8 @@ class Holdings:
         Returns how the columns are distributed, as plain values: kept with the models.
     accepts_moved_columns : bool, default=False
         Whether it votes although columns have moved far since training.
+    groups : ndarray of int, optional
+        Which rows are about the same person, as far as its own table says; None where no two are.
     """
 
     name: str
@@ -76,6 +79,7 @@ class Holdings:
     read_as: Callable[[Mapping[str, Any]], Any] | None = None
     columns: Callable[[], Mapping[str, Any]] | None = None
     accepts_moved_columns: bool = False
+    groups: Groups | None = None
 
     def features_as(self, schema: Mapping[str, Any] | None) -> Any:
         """Return the features with the columns of this schema, for models that were trained with it."""

@@ -34,8 +34,8 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
         The agent's file.
     schema : Schema, optional
         The schema of the training table, to read rows for prediction. Features are found by their names, and get the
-        order and types of training; anything else is an error. Labels are read if there are any, weights never. By
-        default the agent's file chooses the features, and their kinds are found from the table.
+        order and types of training; anything else is an error. Labels are read if there are any, weights and persons
+        never. By default the agent's file chooses the features, and their kinds are found from the table.
 
     Returns
     -------
@@ -45,13 +45,13 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
     with open_source(description) as source:
         names = source.names()
         features, codes = _wanted(description, names, schema)
-        label, weight = _beside(description, names, schema)
-        others = [name for name in (label, weight) if name is not None]
-        as_text = [*description.id, *codes, *([] if label is None else [label])]
+        label, weight, person = _beside(description, names, schema)
+        others = [name for name in (label, weight, person) if name is not None and name not in description.id]
+        as_text = [*description.id, *codes, *(name for name in (label, person) if name is not None)]
         frame = source.read([*description.id, *features, *others], as_text)
     if frame.is_empty():
         raise TableError(f"{description.table} has columns but not a single row. Fill it, or correct the query.")
-    table = _Reading(description, source.from_text, frame, codes).table(schema, label, weight)
+    table = _Reading(description, source.from_text, frame, codes).table(schema, label, weight, person)
     return replace(table, index=tuple(name for name in names if is_index(name) and name not in features))
 
 
@@ -69,12 +69,12 @@ def _wanted(
 
 def _beside(
     description: AgentDescription, names: Sequence[str], schema: Schema | None
-) -> tuple[str | None, str | None]:
-    """Return the columns of labels and weights, if they are to be read."""
+) -> tuple[str | None, str | None, str | None]:
+    """Return the columns of labels, weights and persons, if they are to be read."""
     if schema is None:
-        return description.label, description.weight
+        return description.label, description.weight, description.person
     known = description.label in names and schema.label_type is not None
-    return description.label if known else None, None
+    return description.label if known else None, None, None
 
 
 class _Reading:
@@ -93,18 +93,19 @@ class _Reading:
         read = by_column(lambda values: cleaned(values, marks), map(frame.drop_in_place, names))
         self._read = dict(zip(names, read, strict=True))
 
-    def table(self, schema: Schema | None, label: str | None, weight: str | None) -> Table:
+    def table(self, schema: Schema | None, label: str | None, weight: str | None, person: str | None) -> Table:
         ids = self._ids()
         labels = None if label is None else self._labels(label, None if schema is None else schema.label_type)
         weights = None if weight is None or labels is None else self._weights(weight, labels)
+        persons = None if person is None else self._persons(person)
         left_out: tuple[str, ...] = ()
         if schema is None:
             left_out = without_values(self._read, self._name)
             schema = Schema(self._columns(left_out), None if labels is None else type_of_labels(labels))
-        beside = [column for column in (labels, weights) if column is not None]
+        beside = [column for column in (labels, weights, persons) if column is not None]
         features: list[pl.Series] = []
         digest = fingerprint(chain([ids], self._features(schema, features), beside))
-        return Table(self._name, ids, pl.DataFrame(features), schema, digest, labels, left_out, weights)
+        return Table(self._name, ids, pl.DataFrame(features), schema, digest, labels, left_out, weights, persons)
 
     def _features(self, schema: Schema, kept: list[pl.Series]) -> Iterator[pl.Series]:
         """Yield the features, and add them to ``kept``: one is converted while the digest of another is computed."""
@@ -163,6 +164,16 @@ class _Reading:
 
     def _weights(self, name: str, labels: pl.Series) -> pl.Series:
         return settle_weights(self._read.pop(name), labels, self._from_text, self._name)
+
+    def _persons(self, name: str) -> pl.Series:
+        of_ids = [part for part in self._ids_read if part.name == name]
+        persons = of_ids[0] if of_ids else self._read.pop(name)
+        if persons.null_count() == len(persons):
+            raise TableError(
+                f"{self._name}: none of the {len(persons):,} rows names anybody in column {name!r} (person). Name "
+                "another column, or remove the key."
+            )
+        return persons.cast(pl.String)
 
     def _columns(self, left_out: Sequence[str]) -> tuple[Column, ...]:
         settings = self._description.preprocessing
