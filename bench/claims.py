@@ -1,9 +1,11 @@
-"""What the default claims of itself, and what it costs, on the tables of ``bench.accuracy``: ``python -m bench.claims``.
+"""What the default claims of itself, and what it costs, on the tables of ``bench.accuracy``.
 
-For every problem, learner and split a row: the log loss that the run claims (of its learned combination, on samples that it
-has not seen), that on the test samples, both with their standard errors, the accuracy, the rounds and the bytes. Two files
-of such rows are compared by ``python -m bench.claims --compare OLD NEW``: run it once with ``PYTHONPATH`` naming the
-``src`` of an older commit, and once as it is.
+    python -m bench.claims --out NEW.csv [--seeds 2] [--first 0]
+    python -m bench.claims --compare OLD.csv NEW.csv
+
+For every problem, learner and split a row: the log loss that the run claims (of its learned combination, on samples
+that it has not seen), that on the test samples, both with their standard errors, the accuracy, the rounds and the
+bytes. To compare with an older commit, run it once with ``PYTHONPATH`` naming that commit's ``src``.
 """
 
 from __future__ import annotations
@@ -59,7 +61,8 @@ def measured(problem: str, learner: str, seed: int) -> dict[str, Any]:
         *(float(losses.mean()), float(losses.std(ddof=1)) / math.sqrt(len(losses)), accuracy, model.n_rounds_),
         *(sent[-1] if sent else 0, seconds),
     )
-    return {name: round(value, 5) if isinstance(value, float) else value for name, value in zip(FIELDS, found, strict=True)}
+    plain = (round(value, 5) if isinstance(value, float) else value for value in found)
+    return dict(zip(FIELDS, plain, strict=True))
 
 
 def compare(old: Path, new: Path) -> None:

@@ -1,7 +1,9 @@
-"""What the default claims, and what it costs, where no column says anything about the labels: ``python -m bench.noise``.
+"""What the default claims, and what it costs, where no column says anything about the labels.
 
-Four agents have four columns of normal noise each; 3,000 rows, a small share of them positive. The best that anybody can
-do is to say how often each class occurs: the prior. For every learner and seed the program prints the log loss on
+    python -m bench.noise [--seeds 10] [--classes 3]
+
+Four agents have four columns of normal noise each; 3,000 rows, a small share of them positive. The best that anybody
+can do is to say how often each class occurs: the prior. For every learner and seed the program prints the log loss on
 20,000 new rows as a ratio to that of the prior, and how far the loss that the run claims of itself lies from it, in
 standard errors of both. ``--classes 3`` divides the rest between two further classes.
 """

@@ -105,6 +105,7 @@ MESSAGES: dict[type[m.Message], st.SearchStrategy[m.Message]] = {
         score_bits=st.sampled_from(SCORE_BITS),
         first_round=st.sampled_from(["in turn", "apart"]),
         epsilon=st.none() | st.floats(0.01, 10.0),
+        folds=st.none() | packed_codes,
     ),
     m.Ready: st.builds(m.Ready, run=words, n_held=counts),
     m.TakeTurn: st.builds(

@@ -71,7 +71,7 @@ def test_an_older_task_says_no_seeds_or_one_model_a_turn_and_is_else_the_same(ve
     before = SAID[version]["begin"]
     now = as_sent_now((golden.HERE / f"v{version}" / "begin.msg").read_bytes()).message
     assert unpack_codes(now.labels, 5, 3).tolist() == list(before.labels.data)
-    added = added | {"labels": now.labels, "first_round": "in turn", "epsilon": None}
+    added = added | {"labels": now.labels, "first_round": "in turn", "epsilon": None, "folds": None}
     assert msgspec.structs.asdict(now) == msgspec.structs.asdict(before) | added
 
 

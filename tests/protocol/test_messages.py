@@ -32,6 +32,7 @@ LEAVES_THE_INITIATOR = {
         "score_bits",
         "first_round",
         "epsilon",
+        "folds",
     ],
     "Recall": ["earlier", "still", "turns"],
     "TakeTurn": ["turn", "round", "since", "news"],

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from assistlearn.alignment import Ids
+from assistlearn.core.groups import at
 from assistlearn.events import Event, RunForgotten
 from assistlearn.plan import SETTINGS, Plan
 from assistlearn.protocol import MemoryTransport
@@ -50,6 +51,8 @@ class Parties:
         asked |= {"known": None if known.all() else known}
         own = Holdings(name, learner, ids, table, self.folder / name, SECRET, **asked)
         allowance = self.options.get("allowances", {}).get(name)
+        groups = self.options.get("groups", {}).get(name)
+        own = own if groups is None else replace(own, groups=at(groups, rows))
         return own if allowance is None else replace(own, limits=OwnerLimits(name, allowance, len(rows)))
 
     def rows_of(self, name: str) -> np.ndarray:
@@ -72,7 +75,12 @@ class Parties:
         if transport is None:
             transport = MemoryTransport({name: service.answer for name, service in self.services().items()})
         codes = np.unique(self.labels, return_inverse=True)[1]
-        table = OwnTable(codes, self.options.get("weights"), max_label_epsilon=self.options.get("max_label_epsilon"))
+        table = OwnTable(
+            codes,
+            self.options.get("weights"),
+            self.options.get("groups", {}).get(initiator),
+            max_label_epsilon=self.options.get("max_label_epsilon"),
+        )
         return Led(open_run(folder, self.holdings(initiator), table, transport))
 
     def settings(self, classes: list[Any]) -> RunSettings:

@@ -1,8 +1,8 @@
 """Tables of few distinct values whose class follows from a rule: learners say few different scores about them.
 
 Every combination of the columns' levels is a row, as in tables of admissions or of the ratings of cars. The rule is
-drawn once. A row's merit is the sum of what its levels are worth, and cuts of the merit are the classes; one level of the
-first column refuses whatever the others say. So the classes are known exactly from all columns, and from no agent's alone.
+drawn once. A row's merit is the sum of what its levels are worth, and cuts of the merit are the classes; one level of
+the first column refuses whatever the others say. So all columns together tell the class, and no agent's alone do.
 """
 
 from __future__ import annotations

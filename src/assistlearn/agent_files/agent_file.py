@@ -40,6 +40,8 @@ class AgentDescription:
         The column with the labels: the initiator's file names one, a helper's does not.
     weight : str or None
         The column with the weights of the samples, in an initiator's file; None where all count the same.
+    person : str or None
+        The column that says which rows are about the same person; None where each row is about somebody else.
     features : FeatureChoice
         Which columns are features.
     learners : tuple of LearnerDescription
@@ -71,6 +73,7 @@ class AgentDescription:
     duplicates: Literal["refuse", "first", "last"]
     label: str | None
     weight: str | None
+    person: str | None
     features: FeatureChoice
     learners: tuple[LearnerDescription, ...]
     preprocessing: PreprocessingSettings
@@ -136,6 +139,7 @@ def _described(keys: AgentKeys, places: Places) -> AgentDescription:
         duplicates=keys.duplicates,
         label=keys.label,
         weight=keys.weight,
+        person=keys.person,
         features=keys.features,
         learners=_learners(keys.learner),
         preprocessing=keys.preprocessing,

@@ -40,7 +40,8 @@ class FeatureChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     include : tuple of str or None
-        None: all columns but the ids, the label and the weight. Empty: no column, for an initiator with labels alone.
+        None: all columns but the ids, the label, the weight and the person. Empty: no column, for an initiator with
+        labels alone.
     exclude : tuple of str
         Columns to remove from those included.
     """
@@ -78,6 +79,7 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     duplicates: Literal["refuse", "first", "last"] = "refuse"
     label: Text | None = None
     weight: Text | None = None
+    person: Text | None = None
     features: FeatureChoice = FeatureChoice()
     learner: LearnerDescription | LearnerName | tuple[LearnerDescription | LearnerName, ...] | None = None
     moved_columns: Literal["refuse", "accept"] = "refuse"
@@ -90,7 +92,7 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     def __post_init__(self) -> None:
         problems = Problems()
         checks = (
-            *(self._check_id, self._check_learner, self._check_weight, self._check_privacy),
+            *(self._check_id, self._check_learner, self._check_weight, self._check_person, self._check_privacy),
             self._check_file if self.query is None else self._check_query,
         )
         for check in checks:
@@ -151,6 +153,21 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
                 "privacy",
                 "privacy.max_label_epsilon limits what helpers are told of this agent's labels, and the file names no "
                 'column with labels. Remove the line, or add: label = "..."',
+            )
+
+    def _check_person(self) -> None:
+        if self.person is None:
+            return
+        for key, columns in (("label", (self.label,)), ("weight", (self.weight,))):
+            if self.person in columns:
+                raise WrongKeyError(
+                    "person", f"person and {key} both name the column {self.person!r}. They must be different columns."
+                )
+        if self.id_columns == (self.person,):
+            raise WrongKeyError(
+                "person",
+                f"person and id both name the column {self.person!r}. Ids occur once each, so it says nothing about "
+                "rows of the same person. Remove the line, or name a column that does.",
             )
 
     def _check_query(self) -> None:

@@ -141,7 +141,7 @@ class Agent:
             model, said = self._learner.fit_boosted(Private(own, method, turn.seed, str(turn)))
         else:
             n_classes = state.n_classes if method.wants_probabilities else None
-            # A weight of bits that come from nowhere but folds follows from the present ignorance, so that all can check.
+            # Where bits must come from folds, a weight follows from the present ignorance, so that all can check it.
             afresh = method.wants_probabilities or self._learner.reward == "auto"
             beginning = samples.own(state.beginning().ignorance()) if afresh else None
             model, said = self._learner.fit(samples.own(ignorance), turn.seed, str(turn), n_classes, beginning)

@@ -66,7 +66,9 @@ def fit(
         raise SettingsError(f"A combination must be one of {', '.join(KINDS)}, not {kind!r}.")
     told = evidence(scores, codes, initiator, weights, own)
     chosen_on = part_to_choose_on(len(codes), seed)
-    choosing = Choosing(told, chosen_on, folds_of(told.codes[chosen_on], seed, groups=at(groups, chosen_on)), seed, quick)
+    choosing = Choosing(
+        told, chosen_on, folds_of(told.codes[chosen_on], seed, groups=at(groups, chosen_on)), seed, quick
+    )
     private = kind in PRIVATE_KINDS
     made, skipped = private_ways(kind, choosing) if private else _ways(kind, choosing)
     lost = {name: tried for name, (tried, _) in made.items()}

@@ -84,7 +84,7 @@ def check_labels(y: Any, estimator_name: str) -> Any:
     assistlearn.errors.SettingsError: Input y contains NaN: 1 of 3 labels is missing (row 1). Leave it out, or label it.
     """
     labels = column_or_1d(y, warn=True)
-    rows = [] if labels.dtype.kind not in "Of" else [i for i, label in enumerate(labels.tolist()) if _missing(label)]
+    rows = [] if labels.dtype.kind not in "Of" else [i for i, label in enumerate(labels.tolist()) if is_missing(label)]
     if rows:
         verb, row, it = ("is", "row", "it") if len(rows) == 1 else ("are", "rows", "them")
         which = f"{row} {listed(rows, at_most=5)}"
@@ -115,8 +115,8 @@ def warn_of_labels(classes: Any) -> None:
         warnings.warn(f"y: {note}", AssistLearnWarning, stacklevel=3)
 
 
-def _missing(label: Any) -> bool:
-    """Return whether a label is None, not a number, or one of pandas' missing values."""
+def is_missing(label: Any) -> bool:
+    """Return whether a value is None, not a number, or one of pandas' missing values."""
     nan = isinstance(label, float) and label != label
     return label is None or nan or type(label).__name__ in ("NAType", "NaTType")
 

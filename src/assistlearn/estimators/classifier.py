@@ -22,6 +22,7 @@ from assistlearn.combination import Combination
 from assistlearn.combination.own_columns import OwnColumns
 from assistlearn.core import Contribution, RunState
 from assistlearn.core.class_codes import classes_and_codes
+from assistlearn.core.groups import Groups
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.randomised_response import draw
 from assistlearn.core.votes import Codes
@@ -43,6 +44,7 @@ from assistlearn.estimators.documented import documents_plan
 from assistlearn.estimators.html import agents_block, answer_block
 from assistlearn.estimators.learned import Learned
 from assistlearn.estimators.preparing import Prepared, check_preprocess, may_be_prepared, prepared
+from assistlearn.estimators.repeats import who_is_who
 from assistlearn.estimators.sharing import SharesMixin
 from assistlearn.estimators.verbose import VerboseBar
 from assistlearn.evaluation.report import Report
@@ -229,7 +231,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     # -- fitting
     # --------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Train: in every round every agent has one turn, until there is a reason to stop.
 
         Parameters
@@ -242,6 +244,10 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         sample_weight : array-like of shape (n_samples,), default=None
             How much each sample counts: the ignorance at the beginning, up to a factor. Equal weights are no weights.
             ``class_weight`` multiplies them.
+        groups : array-like of shape (n_samples,), default=None
+            Who each sample is about, by name or number. Samples about the same person are kept together: all held out,
+            or all in one fold. By default every sample is a person of its own, except rows that repeat others too
+            exactly for chance. There a warning says so; ``groups=range(len(X))`` says that all are different persons.
 
         Returns
         -------
@@ -281,7 +287,9 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             self.stop_reason_ = StopReason.ONE_CLASS
             self.ignorance_ = np.full(len(codes), 1 / len(codes)) if weight is None else weight / weight.sum()
         else:
-            self._train(replace(plan, seed=self._draw_seed()), X, codes, weight)
+            matters = plan.honest_reward != "in-sample" or plan.holdout is not None
+            people = who_is_who(X, codes, groups) if matters or groups is not None else None
+            self._train(replace(plan, seed=self._draw_seed()), X, codes, weight, people)
         left_out = self.report_ is not None and self.report_.left_out  # they had learned something; the log says so
         if not self.contributions_ and not left_out and self.stop_reason_ is not StopReason.ONE_CLASS:
             warn_nothing_learned(len(self.classes_))
@@ -304,15 +312,15 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         """Return an agent's estimator, with its preprocessing if there is any."""
         return self._prepared[name].estimator if name in self._prepared else estimator
 
-    def _train(self, plan: Plan, X: Any, codes: Codes, weight: Floats | None) -> None:
+    def _train(self, plan: Plan, X: Any, codes: Codes, weight: Floats | None, groups: Groups | None) -> None:
         """Run the session with all agents, and set the attributes that follow from it."""
-        check_holdout(plan, codes)
+        check_holdout(plan, codes, groups=groups)
         if isinstance(plan.class_weight, Mapping):
             by_position = class_factors(plan.class_weight, self.classes_, self.classes_[codes])
             plan = replace(plan, class_weight=by_position)
         told = self._told_codes(plan, codes)
         names, n_classes, own = list(self.agents_), len(self.classes_), self._own_numbers(X, plan)
-        made = set_up(plan, names, codes, codes, n_classes, weight, told, own, label_only=self._label_only)
+        made = set_up(plan, names, codes, codes, n_classes, weight, told, own, (), self._label_only, None, groups)
         held = {}
         for name, agent in self._turn_takers().items():
             samples = self._samples_of(name, X, made)
@@ -328,6 +336,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             n_classes,
             weight,
             own,
+            groups=groups,
         )
         session = Session(
             plan,
@@ -407,7 +416,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         held = rows_held(own) if self.missing_agent == "abstain" else None
         mine, known = _held_of(own, held, made.training)
         theirs, known_aside = (None, None) if made.aside is None else _held_of(own, held, made.aside)
-        return TrainingSamples(mine, made.codes[name], known, theirs, known_aside)
+        return TrainingSamples(mine, made.codes[name], known, theirs, known_aside, made.folds.get(name))
 
     def _follow(self, events: Iterator[Event], n_turns: int) -> None:
         """Run the session, show its progress if ``verbose``, and record its events."""

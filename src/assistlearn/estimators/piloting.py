@@ -16,6 +16,7 @@ from assistlearn.core.ignorance import Floats
 from assistlearn.errors import SettingsError
 from assistlearn.estimators.checks import check_agents, check_labels, has_labels_alone
 from assistlearn.estimators.classifier import AssistedClassifier
+from assistlearn.estimators.repeats import who_is_who
 from assistlearn.evaluation.gains import Weighing, Worth
 from assistlearn.evaluation.pilot import drawn
 from assistlearn.evaluation.sample_loss import losses
@@ -29,6 +30,7 @@ def assistance_gain(
     X: Any,
     y: Any,
     *,
+    groups: Any = None,
     at_least: float = 0.0,
     alpha: float = 0.05,
     loss: SampleLoss = "zero-one",
@@ -53,6 +55,9 @@ def assistance_gain(
         All agents' columns.
     y : array-like of shape (n_samples,)
         The labels.
+    groups : array-like of shape (n_samples,), default=None
+        Who each sample is about, as in :meth:`AssistedClassifier.fit`. All samples of a person are trained on, or one
+        of them is opened.
     at_least : float, default=0.0
         The smallest gain that is worth it to you. With the zero-one loss 0.02 is 2 points of accuracy.
     alpha : float, default=0.05
@@ -97,12 +102,15 @@ def assistance_gain(
     y = check_labels(y, "assistance_gain")
     if len(y) != _num_samples(X):
         raise SettingsError(f"X has {_num_samples(X)} rows, but y has {len(y)} labels.")
-    training, pool = drawn(terms, y, _seed(random_state))
-    ensemble = clone(clf).fit(take_rows(X, training), y[training])
+    people = who_is_who(X, np.unique(y, return_inverse=True)[1], groups)
+    training, pool = drawn(terms, y, _seed(random_state), people)
+    who = np.arange(len(training)) if people is None else people[training]
+    ensemble = clone(clf).fit(take_rows(X, training), y[training], groups=who)
     alone = clf.alone(names[0])
     if isinstance(alone, AssistedClassifier):  # the baseline of labels alone has no rounds
-        alone.set_params(n_rounds=clf.n_rounds * len(names))
-    alone.fit(take_rows(X, training), y[training])
+        alone.set_params(n_rounds=clf.n_rounds * len(names)).fit(take_rows(X, training), y[training], groups=who)
+    else:
+        alone.fit(take_rows(X, training), y[training])
     weighing = Weighing(terms, names[1:])
     models = [alone, *(ensemble.subset([names[0], *helpers]) for helpers in weighing.sets)]
     while weighing.n_opened < len(pool) and not weighing.answered:

@@ -58,8 +58,8 @@ def drawn(
     training, pool = _parted(order, n_training, groups)
     if not len(pool):
         raise SettingsError(
-            f"train_size={terms.train_size!r} of {len(labels)} labelled samples leaves nobody to open: too many of them "
-            "are about the same person. Train on fewer samples."
+            f"train_size={terms.train_size!r} of {len(labels)} labelled samples leaves nobody to open: too many of "
+            "them are about the same person. Train on fewer samples."
         )
     lost = np.setdiff1d(labels, labels[training])
     if len(lost):

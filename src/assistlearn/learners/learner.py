@@ -152,7 +152,7 @@ class Learner:
         return model, self._other_folds().answers(ignorance, seed, when, n_classes, known)
 
     def _fit_by_bags(self, forest: Any, seed: int, when: str, n_classes: int | None) -> tuple[Model, Said]:
-        """Return a forest that draws all samples alike, and what its trees answer for those that they have not drawn."""
+        """Return a forest that draws all samples alike, and what trees answer for samples that they have not drawn."""
         estimator = clone(forest)
         with self.named(f"fit in {when}"):
             seed_all(estimator, seed)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from assistlearn.core import Reward, RunState, ScoreVectors, SoftReward, SoftState, VectorState, Verdict
+from assistlearn.core import Reward, RunState, ScoreVectors, SoftReward, SoftState, VectorState
 from assistlearn.core.confidence import LEAST, Said, confidences, heights, score_of_truth
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.quantise import FINEST_BITS, quantise, quantise_vectors

@@ -45,6 +45,10 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 |           |          | holdout                   | which samples are held out: at most 1 bit each                    |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
+|           |          | folds                     | where the initiator's table has several samples of a person: in   |
+|           |          |                           | which of the cv folds each training sample is, at most 1 byte     |
+|           |          |                           | each. Those of a person share a fold                              |
++-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Ready     | H to I   | n_held                    | how many of the samples the helper holds                          |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | TakeTurn  | I to H   | turn, round, since        | which turn it is, and the last turn that the helper should know:  |
@@ -191,6 +195,7 @@ class Begin(Message, frozen=True, tag="begin"):
     score_bits: int
     first_round: Literal["in turn", "apart"]
     epsilon: float | None
+    folds: ClassCodes | None = None
 
 
 class Ready(Message, frozen=True, tag="ready"):

@@ -84,6 +84,7 @@ def with_own_table(
     table = OwnTable(
         codes_of(own.table, settings.classes),
         weights_of(own.table),
+        own.table.groups(),
         label=own.description.label or "",
         max_label_epsilon=None if rules is None else rules.max_label_epsilon,
     )

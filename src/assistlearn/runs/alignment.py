@@ -8,6 +8,7 @@ import numpy as np
 
 from assistlearn.alignment import HashInitiator, Ids, Initiator, Minimum, PsiInitiator, samples_of_run
 from assistlearn.alignment.matching import Rows
+from assistlearn.core.groups import at
 from assistlearn.core.ignorance import Bools
 from assistlearn.errors import RunError, SettingsError, StartedAnewError
 from assistlearn.events import SamplesDone, SamplesMatched
@@ -45,7 +46,8 @@ def align(run: OpenRun) -> Rows:
     rows = labelled[kept]
     _check_classes(run, rows)
     before = None if before is None else before.kept(kept)
-    check_holdout(run.settings.plan, run.table.labels[rows], None if before is None else before.roles)
+    roles, groups = None if before is None else before.roles, at(run.table.groups, rows)
+    check_holdout(run.settings.plan, run.table.labels[rows], roles, groups)
     if before is not None:
         before.write(run)
     run.folder.write_people(people_of(run.ids_at(rows), run.holdings.home))

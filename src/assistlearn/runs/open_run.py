@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assistlearn.alignment import Ids
+from assistlearn.core.groups import Groups
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import UnreachableError
@@ -31,6 +32,8 @@ class OwnTable:
         Each row's label as a position in the run's classes; -1 where a row has none.
     weights : ndarray, optional
         The initial weight of each row; equal by default.
+    groups : ndarray of int, optional
+        Which rows are about the same person; None where no two are.
     label : str, default=""
         The name of the column with the labels.
     max_label_epsilon : float, optional
@@ -39,6 +42,7 @@ class OwnTable:
 
     labels: Codes
     weights: Floats | None = None
+    groups: Groups | None = None
     label: str = ""
     max_label_epsilon: float | None = None
 

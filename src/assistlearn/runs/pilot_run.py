@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assistlearn.alignment.matching import Rows
+from assistlearn.core.groups import at
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes, winners
 from assistlearn.evaluation.gains import Weighing
@@ -79,7 +80,7 @@ class Parted:
         labelled = np.flatnonzero(labels >= 0)
         labelled = labelled[in_order_of_ids(run.ids_at(labelled))]
         names = np.array([str(name) for name in run.settings.classes])
-        training, pool = drawn(terms, names[labels[labelled]], run.settings.plan.seed)
+        training, pool = drawn(terms, names[labels[labelled]], run.settings.plan.seed, at(run.table.groups, labelled))
         hidden = np.full_like(labels, -1)
         hidden[labelled[training]] = labels[labelled[training]]
         parted = replace(run, table=replace(run.table, labels=hidden))

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from assistlearn.alignment.matching import Rows
+from assistlearn.core.groups import at
 from assistlearn.core.votes import Codes
 from assistlearn.errors import RunError
 from assistlearn.events import LabelsTold
@@ -30,7 +31,7 @@ def told_labels(run: OpenRun, rows: Rows) -> Codes | None:
     """
     plan, table = run.settings.plan, run.table
     ledger = LabelLedger(run.holdings.home, table.label, run.settings.classes)
-    training, _ = split_of(plan, table.labels[rows], run.folder.holdout_words(), roles_of(run))
+    training, _ = split_of(plan, table.labels[rows], run.folder.holdout_words(), roles_of(run), at(table.groups, rows))
     told_rows = rows if training is None else rows[training]
     if not plan.make_method().keeps_labels:
         if ledger.exists:  # what was kept back so far is told now, and the ledger has to know

@@ -15,6 +15,7 @@ from assistlearn.alignment.matching import Rows
 from assistlearn.combination import to_bytes
 from assistlearn.core.balance import without_scale
 from assistlearn.core.class_shares import class_shares
+from assistlearn.core.groups import at
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import RefusedError, RunError, UnreachableError
 from assistlearn.events import (
@@ -76,7 +77,8 @@ def train(run: OpenRun) -> Iterator[Event]:
     own = OwnNumbers.of(run).at(rows)
     words, roles = run.folder.holdout_words(), roles_of(run)
     told, label_only = told_labels(run, rows), run.settings.label_only
-    made = set_up(plan, agents, labels, codes, n_classes, weights, told, own, words, label_only, roles)
+    groups = at(run.table.groups, rows)
+    made = set_up(plan, agents, labels, codes, n_classes, weights, told, own, words, label_only, roles, groups)
     _check_release(run, n_classes)
     n_holdout = 0 if made.aside is None else len(made.aside)
     logged = [recorded.event for recorded in read(run.folder.events, strict=False)]
@@ -87,7 +89,7 @@ def train(run: OpenRun) -> Iterator[Event]:
     participants = _participants(run, made, n_classes, len(rows), schedule)
     combining = made.combining(plan, agents, codes, n_classes, own)
     samples = partial(_own_samples, run, rows, made)
-    alone = Alone(plan, _own_agent(run), samples, labels, codes, n_classes, weights, own, words, roles)
+    alone = Alone(plan, _own_agent(run), samples, labels, codes, n_classes, weights, own, words, roles, groups)
     session = Session(
         plan,
         participants,
@@ -144,7 +146,8 @@ def _own_samples(run: OpenRun, rows: Rows, made: SetUp) -> TrainingSamples:
     table, codes = run.holdings.features, made.codes[run.settings.initiator]
     training = rows if made.training is None else rows[made.training]
     aside = None if made.aside is None else take_rows(table, rows[made.aside])
-    return TrainingSamples(take_rows(table, training), codes, holdout=aside)
+    folds = made.folds.get(run.settings.initiator)
+    return TrainingSamples(take_rows(table, training), codes, holdout=aside, folds=folds)
 
 
 def _check_release(run: OpenRun, n_classes: int) -> None:
@@ -189,6 +192,7 @@ def _begin(run: OpenRun, n_samples: int, n_classes: int, made: SetUp) -> None:
             turn_seeds=plan.seed,
             weights=weights if own or not plan.make_method().keeps_labels else None,
             holdout=holdout,
+            folds=pack_codes(made.folds[name], plan.cv) if made.folds else None,
             **(plan.at_home() if own else plan).told(n_classes),
         )
         run.reach(name, begin, m.Ready)

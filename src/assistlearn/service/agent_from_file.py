@@ -45,6 +45,7 @@ def from_loaded(agent: LoadedAgent) -> Holdings:
         read_as=partial(_read_as, agent),
         columns=partial(distributions, agent.table.features),
         ignores_case=description.id_case == "ignore",
+        groups=agent.table.groups(),
         accepts_moved_columns=description.moved_columns == "accept",
         min_effective=0 if allowance is None else allowance.min_effective,
         proof=allowance is not None and allowance.proof,

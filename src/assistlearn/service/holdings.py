@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from assistlearn.agent_files.allowance import ANSWER_WITHIN
 from assistlearn.alignment import Ids
+from assistlearn.core.groups import Groups
 from assistlearn.protocol import messages as m
 from assistlearn.service.limits import OwnerLimits
 from assistlearn.service.privacy.privacy_keeper import PrivacyKeeper
@@ -64,6 +65,8 @@ class Holdings:
         Which rows have a value in any feature. A helper does not hold the people of the others. All rows by default.
     ignores_case : bool, default=False
         Whether ids that differ only by case are the same.
+    groups : ndarray of int, optional
+        Which rows are about the same person, as far as its own table says; None where no two are.
     """
 
     name: str
@@ -85,6 +88,7 @@ class Holdings:
     accepts_moved_columns: bool = False
     known: NDArray[np.bool_] | None = None
     ignores_case: bool = False
+    groups: Groups | None = None
 
     def held(self) -> tuple[Ids, NDArray[np.intp] | None]:
         """Return the ids of the people whom the agent holds as a helper, and their rows; None for all rows."""

@@ -265,7 +265,7 @@ class Part:
             self._replica = Replica(task.start(), task.training_codes, task.method, self._others(task), task.apart)
             self._retelling = None if self._privacy is None else self._privacy.randomiser(task)
             self.agent = Agent(self._own.name, self._own.estimator, task.honesty, self._retelling)
-            self.agent.begin(task.samples(self.features()), message.seed)
+            self.agent.begin(task.samples(self.features(), self._own.groups), message.seed)
         self._task = task
 
     def _recall(self, past: PastTurn, replay: bool) -> None:

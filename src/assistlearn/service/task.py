@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assistlearn.agents import Answer, TrainingSamples
 from assistlearn.alignment.matching import Rows
 from assistlearn.core import RunState, Verdict
+from assistlearn.core.groups import Groups, at
 from assistlearn.core.ignorance import Bools, Floats, effective_size
 from assistlearn.core.votes import Codes
 from assistlearn.errors import OutOfOrderError, ProtocolError, RefusedError, SettingsError, SitsOutError
 from assistlearn.learners import Honesty
+from assistlearn.learners.folds import deal
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.method import Method
 from assistlearn.plan import TOLD, Plan
@@ -46,6 +49,11 @@ class Task:
         Which samples are held out.
     weights : ndarray or None
         The initial weights of the training samples.
+    folds : ndarray of int of shape (n_training,) or None
+        The fold of each training sample, where the initiator has several samples of a person; None where agents deal
+        their own folds.
+    seed : int
+        The seed for chance in the agent's preparation.
     rows : ndarray or None
         The agent's row of every sample, or -1; None once training is over.
     apart : bool
@@ -61,6 +69,8 @@ class Task:
     training_codes: Codes
     aside: Bools
     weights: Floats | None
+    folds: NDArray[np.int64] | None
+    seed: int
     rows: Rows | None
     apart: bool
     min_effective: float
@@ -94,6 +104,8 @@ class Task:
             training_codes=unpack_codes(begin.labels, n_training, begin.n_classes),
             aside=aside,
             weights=_weights(begin, n_training),
+            folds=None if begin.folds is None else unpack_codes(begin.folds, n_training, plan.cv),
+            seed=begin.seed,
             rows=rows,
             apart=begin.first_round == "apart",
             min_effective=min_effective,
@@ -139,8 +151,11 @@ class Task:
         """Return an answer that tells nothing: neither where the model is right nor how often."""
         return Answer(self.method.silence(self.n_training, self.n_classes), Verdict(0.0, 0.0, False))
 
-    def samples(self, features: Any) -> TrainingSamples:
-        """Return the agent's rows of the samples of the task; ``features`` has all its rows."""
+    def samples(self, features: Any, groups: Groups | None = None) -> TrainingSamples:
+        """Return the agent's rows of the samples of the task; ``features`` has all its rows.
+
+        ``groups`` says which of these rows are about the same person, as far as the agent's own table says.
+        """
         assert self.rows is not None
         training, held_out = self.rows[~self.aside], self.rows[self.aside]
         held, holdout_held = training >= 0, held_out >= 0
@@ -150,7 +165,18 @@ class Task:
             held=None if held.all() else held,
             holdout=take_rows(features, held_out[holdout_held]) if self.aside.any() else None,
             holdout_held=None if holdout_held.all() else holdout_held,
+            folds=self._own_folds(training, groups) if self.folds is None else self.folds,
         )
+
+    def _own_folds(self, training: Rows, groups: Groups | None) -> NDArray[np.intp] | None:
+        """Return folds that the agent deals by its own groups; None where no two of its rows are about one person."""
+        held = training >= 0
+        own = at(groups, training[held])
+        if own is None:
+            return None
+        folds = np.zeros(len(training), dtype=np.intp)
+        folds[held] = deal(self.training_codes[held], self.honesty.cv, self.seed, own)
+        return folds
 
 
 def aligned_rows(rows: Rows | None, run: str) -> Rows:

@@ -20,9 +20,7 @@ from assistlearn.session.holdout_votes import HoldoutVotes
 Rows = NDArray[np.intp]
 
 
-def split(
-    codes: Codes, fraction: float, rng: np.random.RandomState, groups: Groups | None = None
-) -> tuple[Rows, Rows]:
+def split(codes: Codes, fraction: float, rng: np.random.RandomState, groups: Groups | None = None) -> tuple[Rows, Rows]:
     """Return the rows to train on and the rows to hold out, the same share of every class.
 
     A class always keeps at least one sample to train on. Samples of one group, which are about the same person, stay

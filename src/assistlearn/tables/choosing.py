@@ -15,8 +15,9 @@ from assistlearn.tables.schema import Schema
 def choose_features(names: Sequence[str], description: AgentDescription) -> list[str]:
     """Return the feature columns, in the order of the table.
 
-    A pattern never chooses the id, label and weight columns, and ``include`` must not name them. The index of a pandas
-    data frame is a feature only if ``include`` has its full name. An initiator without a learner has no features.
+    A pattern never chooses the id, label, weight and person columns, and ``include`` must not name them. The index of a
+    pandas data frame is a feature only if ``include`` has its full name. An initiator without a learner has no
+    features.
 
     Examples
     --------
@@ -156,8 +157,10 @@ def _refuse_reserved(include: Sequence[str], description: AgentDescription) -> N
 
 def _reserved(description: AgentDescription) -> list[tuple[str, str]]:
     """Return the columns that cannot be features, each as a pair: the key that names it, and its name."""
-    named = [("label", description.label), ("weight", description.weight)]
-    return [("id", column) for column in description.id] + [(key, column) for key, column in named if column]
+    ids = description.id
+    person = None if description.person in ids else description.person  # it may be a part of the id
+    named = [("label", description.label), ("weight", description.weight), ("person", person)]
+    return [("id", column) for column in ids] + [(key, column) for key, column in named if column]
 
 
 def _is_pattern(text: str) -> bool:

@@ -35,8 +35,8 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
         The agent's file.
     schema : Schema, optional
         The schema of the training table, to read rows for prediction. Features are found by their names, and get the
-        order and types of training; anything else is an error. Labels are read if there are any, weights never. By
-        default the agent's file chooses the features, and their kinds are found from the table.
+        order and types of training; anything else is an error. Labels are read if there are any, weights and persons
+        never. By default the agent's file chooses the features, and their kinds are found from the table.
 
     Returns
     -------
@@ -55,9 +55,9 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
         names = source.names()
         with problems.gathered():
             features, codes = _wanted(description, names, schema)
-        label, weight = _beside(description, names, schema)
-        others = [name for name in (label, weight) if name is not None]
-        as_text = [*description.id, *codes, *([] if label is None else [label])]
+        label, weight, person = _beside(description, names, schema)
+        others = [name for name in (label, weight, person) if name is not None and name not in description.id]
+        as_text = [*description.id, *codes, *(name for name in (label, person) if name is not None)]
         notation = Notation.of(description.preprocessing)
         if features and schema is None:
             with problems.gathered():
@@ -74,7 +74,7 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
             TableError(f"{description.table} has columns but not a single row. Fill it, or correct the query.")
         )
         problems.settle()
-    table = _Reading(description, source.from_text, frame, codes, problems).table(schema, label, weight)
+    table = _Reading(description, source.from_text, frame, codes, problems).table(schema, label, weight, person)
     return replace(table, index=tuple(name for name in names if is_index(name) and name not in features))
 
 
@@ -92,12 +92,12 @@ def _wanted(
 
 def _beside(
     description: AgentDescription, names: Sequence[str], schema: Schema | None
-) -> tuple[str | None, str | None]:
-    """Return the columns of labels and weights, if they are to be read."""
+) -> tuple[str | None, str | None, str | None]:
+    """Return the columns of labels, weights and persons, if they are to be read."""
     if schema is None:
-        return description.label, description.weight
+        return description.label, description.weight, description.person
     known = description.label in names and schema.label_type is not None
-    return description.label if known else None, None
+    return description.label if known else None, None, None
 
 
 class _Reading:
@@ -124,19 +124,21 @@ class _Reading:
         read = by_column(lambda values: cleaned(values, marks), map(frame.drop_in_place, names))
         self._read = dict(zip(names, read, strict=True))
 
-    def table(self, schema: Schema | None, label: str | None, weight: str | None) -> Table:
+    def table(self, schema: Schema | None, label: str | None, weight: str | None, person: str | None) -> Table:
         """Return the table, or raise the first of the errors of all its columns with the others."""
         problems = self._problems
-        ids = labels = weights = None
+        ids = labels = weights = persons = None
         if not self._notation.is_usual:
-            self._read_notation(schema, label)
+            self._read_notation(schema, (label, person))
         with problems.gathered():
             ids = self._ids()
         with problems.gathered():
             labels = self._labels(label, None if schema is None else schema.label_type)
         with problems.gathered():
             weights = self._weights(weight, labels)
-        labels, weights = self._once(labels), self._once(weights)
+        with problems.gathered():
+            persons = self._persons(person)
+        labels, weights, persons = self._once(labels), self._once(weights), self._once(persons)
         if labels is not None and schema is None:
             with problems.gathered():
                 classes_in(labels, self._name)
@@ -149,7 +151,7 @@ class _Reading:
                 schema = Schema(columns, None if labels is None else type_of_labels(labels))
         else:
             columns = schema.columns
-        beside = [column for column in (labels, weights) if column is not None]
+        beside = [column for column in (labels, weights, persons) if column is not None]
         features: list[pl.Series] = []
         digest = fingerprint(chain([] if ids is None else [ids], self._features(columns, features), beside))
         problems.settle()
@@ -157,14 +159,14 @@ class _Reading:
         assert schema is not None
         repeated = 0 if self._taken is None else int((~self._taken).sum())
         made = pl.DataFrame(features)
-        return Table(self._name, ids, made, schema, digest, labels, left_out, weights, repeated=repeated)
+        return Table(self._name, ids, made, schema, digest, labels, left_out, weights, persons, repeated=repeated)
 
-    def _read_notation(self, schema: Schema | None, label: str | None) -> None:
-        """Read dates and numbers in text as the file says they are written; labels and codes are left alone."""
+    def _read_notation(self, schema: Schema | None, as_they_are: Sequence[str | None]) -> None:
+        """Read dates and numbers in text as the file says they are written; labels, persons and codes are left alone."""
         before = {} if schema is None else {column.name: column.kind for column in schema.columns}
         as_read, self._read = self._read, {}
         for name, values in as_read.items():
-            if name == label or name in self._codes:
+            if name in as_they_are or name in self._codes:
                 self._read[name] = values
                 continue
             with self._problems.gathered():
@@ -247,6 +249,18 @@ class _Reading:
         return (
             None if weights is None or labels is None else settle_weights(weights, labels, self._from_text, self._name)
         )
+
+    def _persons(self, name: str | None) -> pl.Series | None:
+        of_ids = [part for part in self._ids_read if part.name == name]
+        persons = of_ids[0] if of_ids else None if name is None else self._read.pop(name, None)
+        if persons is None:
+            return None
+        if persons.null_count() == len(persons):
+            raise TableError(
+                f"{self._name}: none of the {len(persons):,} rows names anybody in column {name!r} (person). Name "
+                "another column, or remove the key."
+            )
+        return persons.cast(pl.String)
 
     def _columns(self, left_out: Sequence[str]) -> tuple[Column, ...]:
         settings, found = self._description.preprocessing, list[Column]()

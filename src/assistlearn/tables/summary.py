@@ -38,6 +38,7 @@ LEAVES_TURNS = (
     "in each turn: the weight of the new model, and its answers for the hold-out samples",
 )
 LEAVES_HELPER = ("in prediction: one score per class, for every sample that is asked about",)
+LEAVES_PERSONS = ("once: in which fold each shared sample to train on is, so that those of a person share a fold",)
 LEAVES_WEIGHTS = ("once: the weight of every shared sample (not with the method label-private)",)
 LEAVES_INITIATOR = (
     "once: the label of every shared sample, as a number; which number stands for which class is secret (with the "
@@ -155,7 +156,8 @@ def _leaves(agent: LoadedAgent) -> tuple[str, ...]:
     if table.labels is None:
         return LEAVES + LEAVES_TURNS + LEAVES_HELPER
     turns = () if agent.estimator is None else LEAVES_TURNS
-    return LEAVES + turns + LEAVES_INITIATOR + (() if table.weights is None else LEAVES_WEIGHTS)
+    more = (() if table.weights is None else LEAVES_WEIGHTS) + (() if table.persons is None else LEAVES_PERSONS)
+    return LEAVES + turns + LEAVES_INITIATOR + more
 
 
 def _weights(table: Table) -> WeightSummary | None:

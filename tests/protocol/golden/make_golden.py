@@ -101,6 +101,26 @@ V6: dict[str, m.Message] = {
         first_round="apart",
         epsilon=None,
     ),
+    "begin-folds": m.Begin(
+        run="r-1",
+        method="soft",
+        n_samples=5,
+        n_classes=300,
+        labels=pack_codes(np.array([299, 1, 1]), 300),
+        seed=2**31 - 1,
+        turn_seeds=0,
+        weights=pack_numbers(np.abs(NUMBERS[1:4])),
+        holdout=pack_bits(np.array([True, False, False, False, True])),
+        reward="auto",
+        cv=4,
+        loss="exponential",
+        shrinkage=0.25,
+        models_per_turn=20,
+        score_bits=16,
+        first_round="apart",
+        epsilon=None,
+        folds=pack_codes(np.array([3, 0, 3]), 4),
+    ),
     "ready": m.Ready(run="r-1", n_held=4),
     "take-turn": m.TakeTurn(
         run="r-1",
@@ -198,7 +218,8 @@ ALL_LABELS: dict[str, Any] = {
 
 def begin_of_version_5(begin: m.Message, **all_samples: Any) -> older.BeginOfVersion5:
     """Return a task as it was told in version 5."""
-    return older.BeginOfVersion5(**msgspec.structs.asdict(begin) | all_samples)
+    said = {field: said for field, said in msgspec.structs.asdict(begin).items() if field != "folds"}
+    return older.BeginOfVersion5(**said | all_samples)
 
 
 def begin_of_version_4(begin: m.Message) -> older.BeginOfVersion4:
@@ -206,7 +227,10 @@ def begin_of_version_4(begin: m.Message) -> older.BeginOfVersion4:
     return older.BeginOfVersion4(**{k: v for k, v in msgspec.structs.asdict(begin).items() if k != "epsilon"})
 
 
-ASKED_SINCE_6 = ("recall", "recalled", "take-again", "propose", "propose-withdrawn", "consent", "consent-rejected")
+ASKED_SINCE_6 = (
+    *("recall", "recalled", "take-again", "propose", "propose-withdrawn", "consent", "consent-rejected"),
+    "begin-folds",
+)
 """What no message of an earlier version says."""
 
 V5: dict[str, m.Message] = {

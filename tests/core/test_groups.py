@@ -1,0 +1,95 @@
+"""Rows of one person stay together, and folds are still as even as they can be."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assistlearn.combination.cross_validation import folds_of
+from assistlearn.core.groups import groups_of
+from assistlearn.evaluation.pilot import drawn
+from assistlearn.evaluation.terms import Terms
+from assistlearn.learners.folds import deal
+from assistlearn.session.holdout import split
+
+PEOPLE = st.integers(2, 60).flatmap(
+    lambda n: st.tuples(
+        st.lists(st.integers(0, 2), min_size=n, max_size=n), st.lists(st.integers(0, n // 2), min_size=n, max_size=n)
+    )
+)
+
+
+def people(drawn_):
+    """Return codes and groups of rows of which at least two are about the same person."""
+    codes, names = map(np.array, drawn_)
+    names[1] = names[0]
+    return codes, groups_of(names)
+
+
+@settings(max_examples=60)
+@given(PEOPLE, st.integers(2, 6), st.integers(0, 9))
+def test_groups_stay_together_and_no_fold_is_larger_than_it_must_be(drawn_, n_folds, seed):
+    codes, groups = people(drawn_)
+    folds = deal(codes, n_folds, seed, groups)
+    assert all(len(np.unique(folds[groups == each])) == 1 for each in groups)
+    n_groups = groups.max() + 1
+    assert np.array_equal(np.unique(folds), np.arange(min(n_folds, n_groups)))  # no fold is empty
+    sizes, largest = np.bincount(folds), np.bincount(groups).max()
+    assert sizes.max() <= len(codes) / len(sizes) + 3 * largest  # three classes, each of which is dealt evenly
+
+
+def test_many_visits_of_many_people_give_folds_with_even_classes():
+    rng = np.random.default_rng(0)
+    groups = groups_of(rng.integers(0, 400, 2_000))
+    codes = (rng.random(400) < 0.1).astype(int)[groups]
+    folds = deal(codes, 5, 1, groups)
+    assert np.ptp(np.bincount(folds)) <= 5
+    assert np.ptp(np.bincount(folds[codes == 1])) <= 5
+
+
+def test_a_person_who_has_more_rows_than_a_fold_has_one_alone_and_the_others_share_the_rest():
+    groups = np.r_[np.zeros(500, dtype=int), np.arange(1, 501)]
+    codes = np.arange(1_000) % 2
+    sizes = np.bincount(deal(codes, 5, 0, groups))
+    assert sorted(sizes) == [125, 125, 125, 125, 500]
+
+
+def test_the_folds_of_a_combination_keep_people_together_and_do_not_depend_on_the_order_of_classes():
+    rng = np.random.default_rng(1)
+    groups, codes = groups_of(rng.integers(0, 50, 200)), rng.integers(0, 3, 200)
+    folds = folds_of(codes, 1, groups=groups)
+    assert all(len(np.unique(folds[groups == each])) == 1 for each in groups)
+    assert np.array_equal(folds, folds_of(2 - codes, 1, groups=groups))
+
+
+def test_people_who_occur_once_are_dealt_as_without_groups():
+    assert groups_of(np.array(["c", "a", "b"])) is None
+    assert groups_of(np.array([3.5, 1.0, 7.0])) is None
+
+
+@settings(max_examples=60)
+@given(PEOPLE, st.sampled_from([0.1, 0.3, 0.7]), st.integers(0, 9))
+def test_a_person_is_held_out_whole_and_every_class_keeps_a_sample_to_train_on(drawn_, fraction, seed):
+    codes, groups = people(drawn_)
+    training, aside = split(codes, fraction, np.random.RandomState(seed), groups)
+    assert not {*groups[training]} & {*groups[aside]}
+    assert sorted([*training, *aside]) == list(range(len(codes)))
+    assert {*codes[training]} == {*codes}
+
+
+def test_about_the_wanted_share_of_every_class_is_held_out():
+    rng = np.random.default_rng(2)
+    groups = groups_of(rng.integers(0, 400, 2_000))
+    codes = (rng.random(400) < 0.1).astype(int)[groups]
+    _, aside = split(codes, 0.3, np.random.RandomState(0), groups)
+    assert len(aside) == pytest.approx(600, abs=10)
+    assert codes[aside].mean() == pytest.approx(codes.mean(), abs=0.01)
+
+
+def test_a_pilot_opens_one_sample_of_a_person_and_none_of_a_person_it_has_trained_on():
+    rng = np.random.default_rng(3)
+    groups = groups_of(rng.integers(0, 300, 1_000))
+    training, pool = drawn(Terms(train_size=400), rng.integers(0, 2, 1_000), 0, groups)
+    assert not {*groups[training]} & {*groups[pool]}
+    assert len(np.unique(groups[pool])) == len(pool)
+    assert 390 <= len(training) <= 400
