@@ -26,6 +26,15 @@ def greatest(loss: SampleLoss) -> float:
     return 1.0 if loss == "zero-one" else -math.log(CLIP)
 
 
+def loss_for(metric: str) -> SampleLoss:
+    """Return the loss of a pilot for those who want a metric to improve: the one of the two that is closer to it.
+
+    >>> loss_for("balanced_accuracy"), loss_for("roc_auc")
+    ('zero-one', 'log')
+    """
+    return "zero-one" if metric in ("accuracy", "balanced_accuracy") else "log"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Terms:
     """The question that a pilot answers.
