@@ -19,7 +19,7 @@ from assistlearn.evaluation.figures_in_words import (
 )
 
 if TYPE_CHECKING:
-    from assistlearn.evaluation.findings import Between, Confusion, Findings, Headline, SharedIn, ShareRow
+    from assistlearn.evaluation.result import Between, Confusion, Findings, Headline, SharedIn, ShareRow
     from assistlearn.pages.view import View
 
 MOST_CLASSES = 12
@@ -94,6 +94,7 @@ def _shares(found: Findings) -> Table:
         lost = row.lost_without if of == "accuracy" else row.loss_without
         view.add_row(plain(row.helper), *_share_of(row, of), *_share_of(row, other), f"{lost or 0.0:+.3f}")
     if found.together is not None:
+        view.add_section()
         view.add_row("all helpers' votes", *_share_of(found.together, of), *_share_of(found.together, other), "")
     return view
 

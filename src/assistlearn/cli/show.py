@@ -18,7 +18,7 @@ from assistlearn.evaluation.figures_in_words import combination_in_words, figure
 from assistlearn.pages.going_on_words import changes_in_words
 
 if TYPE_CHECKING:
-    from assistlearn.evaluation.findings import AgentRow
+    from assistlearn.evaluation.result import AgentRow
     from assistlearn.events import RunGoesOn
     from assistlearn.pages.view import View
     from assistlearn.plan import Plan

@@ -19,8 +19,8 @@ from assistlearn.evaluation.figures_in_words import (
     points,
     shares_in_words,
 )
-from assistlearn.evaluation.findings import Headline, SharedIn, ShareRow, findings
 from assistlearn.evaluation.report import Report
+from assistlearn.evaluation.result import Headline, SharedIn, ShareRow, findings
 
 
 def agents_block(

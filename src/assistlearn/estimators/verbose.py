@@ -25,7 +25,7 @@ class VerboseBar:
         The metric that is shown on hold-out samples.
     """
 
-    def __init__(self, n_turns: int, enabled: bool, metric: str = "accuracy") -> None:
+    def __init__(self, n_turns: int, enabled: bool, metric: str) -> None:
         self._what = METRICS[metric].title
         self._bar = Progress(
             TextColumn("{task.description}"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from assistlearn.evaluation.findings import Findings, Headline
+    from assistlearn.evaluation.result import Findings, Headline
 
 TITLES = {
     "accuracy": "accuracy",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from assistlearn.evaluation.findings import AgentRow
+from assistlearn.evaluation.result import AgentRow
 from assistlearn.events import (
     AgentLeft,
     Answered,

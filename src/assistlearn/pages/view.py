@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from assistlearn.evaluation.findings import (
+from assistlearn.evaluation.reliability import Reliability
+from assistlearn.evaluation.result import (
     AgentRow,
     Compared,
     Confusion,
@@ -19,7 +20,6 @@ from assistlearn.evaluation.findings import (
     ShareRow,
     TrainedWith,
 )
-from assistlearn.evaluation.reliability import Reliability
 
 State: TypeAlias = Literal["going on", "stopped", "finished"]
 """The state of a run: a process works on it; none does, and there is no result; or there is a result."""

@@ -28,10 +28,10 @@ from assistlearn.events import (
 from assistlearn.pages.going_on_words import people_in_words
 
 
-def fact_in_words(event: Event, metric: str = "accuracy") -> str:
+def fact_in_words(event: Event, metric: str) -> str:
     """Return what happened, in a few words; ``metric`` is the one that leads in this run.
 
-    >>> fact_in_words(RoundFinished(round=3, holdout_accuracy=0.8125))
+    >>> fact_in_words(RoundFinished(round=3, holdout_accuracy=0.8125), "accuracy")
     'Round 3 is over: 81.2 % of the hold-out samples are right.'
     """
     match event:

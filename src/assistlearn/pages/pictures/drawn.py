@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from assistlearn.evaluation.findings import Confusion, SharedIn, ShareRow
 from assistlearn.evaluation.reliability import Reliability
+from assistlearn.evaluation.result import Confusion, SharedIn, ShareRow
 from assistlearn.pages import colours
 from assistlearn.pages.pictures.canvas import svg
 from assistlearn.pages.pictures.on_axes import (

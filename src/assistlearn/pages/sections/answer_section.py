@@ -15,7 +15,7 @@ from assistlearn.evaluation.figures_in_words import (
     measured,
     percent,
 )
-from assistlearn.evaluation.findings import Between, Headline
+from assistlearn.evaluation.result import Between, Headline
 from assistlearn.pages.section import Card, PageTable, Section
 from assistlearn.pages.view import View
 
@@ -47,11 +47,17 @@ def _without(view: View) -> str:
         return f"There is no answer yet: training goes on. Done so far: {turns}."
     if view.state == "stopped":
         return f"There is no answer: the run was stopped before it had a result, after {turns}. It can be resumed."
-    told = next((row.accuracy for row in reversed(view.rounds) if row.kept and row.accuracy is not None), None)
+    told = next((row for row in reversed(view.rounds) if row.kept and row.accuracy is not None), None)
     if told is not None:
+        own = view.subject.metric != "accuracy" and told.metric is not None
+        what = (
+            f"{TITLES[view.subject.metric]} is {figure(told.metric)}"
+            if own
+            else f"accuracy is {percent(told.accuracy)}"
+        )
         return (
-            f"With help the accuracy is {percent(told)} on the hold-out samples. How good {view.subject.initiator} is "
-            "alone was not measured in this run."
+            f"With help the {what} on the hold-out samples. How good {view.subject.initiator} is alone was not "
+            "measured in this run."
         )
     if len(view.subject.classes) == 1:
         return f"There is nothing to answer: {view.stop_reason}."

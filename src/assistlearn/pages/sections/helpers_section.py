@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from assistlearn.evaluation.figures_in_words import points, shares_in_words
-from assistlearn.evaluation.findings import SharedIn, ShareRow
+from assistlearn.evaluation.result import SharedIn, ShareRow
 from assistlearn.pages.pictures import drawn
 from assistlearn.pages.section import PagePicture, PageTable, Section
 from assistlearn.pages.view import View

@@ -33,7 +33,7 @@ def _words(view: View) -> str:
     said = f"It stopped after {done}, because: {view.stop_reason}." if view.stop_reason else f"It stopped after {done}."
     if any(row.kept is False for row in view.rounds):
         said += " The rounds after the best one, right of the dotted line, are no part of the result."
-    if view.combination is not None and view.n_rounds:
+    if view.combination is not None and any(row.round == view.n_rounds for row in view.rounds):
         said += (
             f" The row of round {view.n_rounds} is the result itself, whose combination was learned at the end. After "
             "the other rounds no trees were tried."

@@ -10,9 +10,9 @@ import pytest
 from assistlearn.core.votes import scores_of
 from assistlearn.estimators.html import answer_block
 from assistlearn.evaluation.figures_in_words import answer_in_words
-from assistlearn.evaluation.findings import findings
 from assistlearn.evaluation.metrics import METRICS
 from assistlearn.evaluation.report import Decided, Report, compare
+from assistlearn.evaluation.result import findings
 
 
 def report(codes: np.ndarray, assisted: np.ndarray, alone: np.ndarray) -> Report:
