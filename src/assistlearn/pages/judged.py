@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from assistlearn.evaluation.gains import LOSS_WORDS
 from assistlearn.evaluation.result import Between, Findings, Headline, findings, in_the_result, trained_with
+from assistlearn.evaluation.terms import LOSS_WORDS
 from assistlearn.events import CombinationLearned, ResultJudged, RunFinished, StopReason
 from assistlearn.pages.view import GainRow, RoundRow, View
 
