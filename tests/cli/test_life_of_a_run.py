@@ -39,7 +39,7 @@ def check_training(trained: Said, run: Path) -> None:
     facts = trained.json
     assert facts.keys() == {
         *("folder", "run", "finished", "turns", "holdout_accuracy", "labels", "sat_out", "evaluation"),
-        *("goes_on", "log_is_whole", "combination", "rounds", "result"),
+        *("goes_on", "log_is_whole", "combination", "answer", "agents", "rounds", "accuracy_of_own_votes", "result"),
     }
     assert (facts["folder"], facts["run"], facts["finished"]) == (str(run), "first", True)
     result = facts["result"]

@@ -54,6 +54,17 @@ def test_a_turn_shows_its_accuracy_and_what_all_reach_together(events, words):
     assert all(word in shown for word in words), shown
 
 
+def test_the_bar_shows_the_metric_that_was_chosen():
+    console = terminal()
+    settings = SimpleNamespace(plan=Plan(n_rounds=3, method="ascii", metric="roc_auc"), turn_takers=["clinic", "lab"])
+    with TrainingBar(settings, quiet=False, console=console) as bar:
+        bar.show(RoundFinished(1, 0.99, metric=0.731))
+        bar.show(turn(3, "clinic", 0.9))
+        bar.progress.refresh()
+        shown = last_line(console)
+    assert "together ROC AUC 0.731 on the hold-out samples" in shown
+
+
 def test_alignment_shows_with_whom_and_how_far_it_is():
     console = terminal()
     with AskingBar(quiet=False, console=console) as bar:

@@ -6,11 +6,17 @@ import datetime as dt
 import json
 import os
 import signal
+import socket
 import ssl
 import stat
 import subprocess
 import sys
+import time
+import urllib.error
 import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
@@ -49,27 +55,77 @@ def certificate(folder: Path) -> tuple[Path, Path]:
     return folder / "cert.pem", folder / "key.pem"
 
 
-def test_a_service_answers_over_tls_with_its_token_and_ends_in_good_order(run, tmp_path):
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as there:
+        return int(there.getsockname()[1])
+
+
+def until_ready(address: str, trusting: ssl.SSLContext) -> list[tuple[int, dict[str, bool]]]:
+    """Ask whether the service is ready until it is; return its answers."""
+    answers, until = [], time.monotonic() + 60
+    while not answers or answers[-1][0] != 200:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+        try:
+            with urllib.request.urlopen(f"{address}/v2/health/ready", context=trusting, timeout=30) as answer:
+                answers.append((answer.status, json.load(answer)))
+        except urllib.error.HTTPError as error:
+            answers.append((error.code, json.load(error)))
+        except urllib.error.URLError:  # it does not listen yet
+            continue
+    return answers
+
+
+@contextmanager
+def without_models(home: Path) -> Iterator[int]:
+    """Take the model files of all agents away while this is open."""
+    files = list(home.glob("**/model.skops"))
+    for file in files:
+        file.rename(file.with_suffix(".away"))
+    try:
+        yield len(files)
+    finally:
+        for file in files:
+            file.with_suffix(".away").rename(file)
+
+
+def types_in(home: Path) -> list[str]:
+    """The types of all messages in all ledgers below a folder."""
+    lines = [line for file in sorted(home.glob("**/ledger.jsonl")) for line in file.read_text().splitlines()]
+    return [json.loads(line)["type"] for line in lines]
+
+
+def test_a_service_is_ready_once_it_needs_no_file_answers_over_tls_and_ends_in_good_order(run, tmp_path):
     cert, key = certificate(tmp_path)
-    command = [sys.executable, "-m", "assistlearn", "serve", str(run), "--port", "0", "--json"]
-    files = {path.name for path in run.iterdir()}
+    port = free_port()
+    command = [sys.executable, "-m", "assistlearn", "serve", str(run), "--port", str(port), "--json"]
+    files, told = {path.name for path in run.iterdir()}, Counter(types_in(run.parent))
     with subprocess.Popen(
         [*command, "--tls-cert", str(cert), "--tls-key", str(key)], stdout=subprocess.PIPE, text=True
     ) as process:
         try:
+            trusting = ssl.create_default_context(cafile=str(cert))
+            answers = until_ready(f"https://localhost:{port}", trusting)
+            opening = Counter(types_in(run.parent)) - told
             facts = json.loads(process.stdout.readline())
             helpers = _children(process.pid)
             token = Path(facts["token_file"])
             address = facts["address"].replace("127.0.0.1", "localhost")
             request = urllib.request.Request(f"{address}/predict?id={NEW[0]}")
             request.add_header("Authorization", f"Bearer {token.read_text().strip()}")
-            trusting = ssl.create_default_context(cafile=str(cert))
-            with urllib.request.urlopen(request, context=trusting, timeout=30) as answer:
+            with (
+                without_models(run.parent) as n_models,
+                urllib.request.urlopen(request, context=trusting, timeout=30) as answer,
+            ):
                 (said,) = json.load(answer)["predictions"]
         finally:
             process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
     assert address.startswith("https://")
+    assert answers[0] == (503, {"ready": False})
+    assert answers[-1] == (200, {"ready": True})
+    assert n_models >= 3
+    assert opening.keys() <= {"open", "opened", "end", "ended"}  # nobody was asked for votes, and no limit was used
     assert facts["missing"] == {}
     assert stat.S_IMODE(token.stat().st_mode) == 0o600
     assert said["voted"] == ["clinic", "lab", "scans"]

@@ -52,6 +52,14 @@ def test_a_helper_that_knows_more_is_worth_it_and_soon(loss):
     assert worth.loss_assisted < worth.loss_alone
 
 
+@pytest.mark.parametrize(("metric", "loss"), [("accuracy", "zero-one"), ("roc_auc", "log"), ("log_loss", "log")])
+def test_a_pilot_asks_by_the_loss_that_suits_the_metric(metric, loss):
+    X, y = problem(400)
+    worth = assistance_gain(classifier(LAB, metric=metric), X, y, random_state=0)
+    assert worth.terms.loss == loss
+    assert worth == assistance_gain(classifier(LAB, metric=metric), X, y, random_state=0, loss=loss)
+
+
 def test_a_helper_whose_rows_are_permuted_is_not():
     X, y = problem()
     X[:, 2:4] = np.random.default_rng(1).permutation(X[:, 2:4])

@@ -13,8 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn import AssistedClassifier
 from assistlearn.agents import Agent
 from assistlearn.estimators import classifier
+from assistlearn.evaluation.figures_in_words import TITLES
 from assistlearn.evaluation.metrics import METRICS
-from assistlearn.pages.figures_in_words import TITLES
 from assistlearn.plan import Metric
 from tests.attacks.lying_agent import lying
 

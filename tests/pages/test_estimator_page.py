@@ -119,7 +119,7 @@ def test_a_learned_combination_and_one_class_only_have_pages(tmp_path):
 
 def test_a_notebook_shows_the_answer_beside_the_drawing(fitted):
     shown = fitted._repr_mimebundle_()["text/html"]
-    said = re.sub(r"<[^>]+>", " ", shown[: shown.index("<style")])
+    said = re.sub(r"<[^>]+>", " ", shown[: shown.index("<style")]).replace("\N{NO-BREAK SPACE}%", "%")
     report = fitted.report_
     assert f"{report.assisted['accuracy']:.1%}" in said
     assert f"{report.alone['accuracy']:.1%}" in said

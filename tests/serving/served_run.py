@@ -74,8 +74,9 @@ class Served:
         return transport.pid(helper)
 
     def reached(self) -> None:
-        """Wait until all helpers can be asked."""
+        """Wait until the models are loaded and all helpers can be asked."""
         until = time.monotonic() + 60
+        self.predictor.started.result(60)
         while not all(way.open for way in self.predictor.ways.values()):
             assert time.monotonic() < until
             time.sleep(0.02)

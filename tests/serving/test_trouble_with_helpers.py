@@ -96,6 +96,7 @@ def test_a_helper_whose_process_is_killed_is_named_and_comes_back_by_itself(serv
     before = one(service)
     pid = service.pid("lab")
     os.kill(pid, signal.SIGKILL)
+    assert service.get("/v2/health/ready") == (200, {"ready": True})  # the others go on answering
     answers = until_back(service, "lab")
     without = [each for each in answers if "lab" not in each["voted"]]
     assert without
@@ -219,8 +220,11 @@ def test_a_helper_whose_file_is_wrong_is_named_and_comes_back_when_it_is_put_rig
     with served(run, wait=False) as service:
         service.predictor.ways["lab"].wait(30)
         assert "cannot start" in one(service)["missing"]["lab"]
+        assert service.get("/v2/health/ready") == (503, {"ready": False})
+        assert service.get(f"/v2/models/{service.model}/ready") == (503, {"name": service.model, "ready": False})
         file.write_text(toml("lab"))
         until_back(service, "lab")
+        assert service.get("/v2/health/ready") == (200, {"ready": True})
 
 
 def test_a_request_that_is_under_way_is_answered_when_the_service_is_to_stop(run):

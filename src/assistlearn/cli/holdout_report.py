@@ -2,90 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
 from assistlearn.cli.output import counted, plain, say, say_table
-from assistlearn.pages.figures_in_words import MOST_FREQUENT, TITLES, compared_in_words
+from assistlearn.evaluation.figures_in_words import (
+    TITLES,
+    VERDICTS,
+    alone_in_words,
+    compared_in_words,
+    difference_in_words,
+    measured,
+    shares_in_words,
+)
+
+if TYPE_CHECKING:
+    from assistlearn.evaluation.result import Between, Confusion, Findings, Headline, SharedIn, ShareRow
+    from assistlearn.pages.view import View
 
 MOST_CLASSES = 12
 """With more classes, the table leaves out how often each class was predicted. ``--json`` has these counts."""
 
+SHARED = {
+    "accuracy": ("accuracy", "± 2 std. errors"),
+    "loss": ("log loss lower by", "± 2 std. errors"),
+}
+LOST = {"accuracy": "accuracy lost without it", "loss": "loss higher without it"}
 
-def show_report(report: Mapping[str, Any], classes: Sequence[Any], rounds: str) -> None:
+
+def show_report(view: View, classes: Sequence[Any], rounds: str) -> None:
     """Print what the hold-out samples show about the result of a run."""
-    samples = counted(report["n_samples"], "hold-out sample")
-    say(f"On {samples}, whose labels helpers were not told, after {rounds}: {_verdict(report)}")
-    say_table(_metrics(report))
-    for helper in report["worse"]:
+    found, answer, subject = view.findings, view.answer, view.subject
+    assert answer is not None
+    samples = counted(answer.n_samples, "hold-out sample")
+    said = _answer(answer, subject.label_only)
+    say(f"On {samples}, whose labels helpers were not told, after {rounds}: {said}")
+    say_table(_metrics(found, subject.label_only))
+    for helper in found.worse:
         done = (
-            "its votes were left out"
-            if helper in report["left_out"]
-            else 'its votes count, because worse_agent is "keep"'
+            "its votes were left out" if helper in found.left_out else 'its votes count, because worse_agent is "keep"'
         )
         say(
             f"[yellow]{plain(helper)} makes the result worse on these samples, by more than chance explains:[/] {done}."
         )
-    if report["shares"] is not None:
-        say_table(_shares(report["shares"]))
-    say_table(_classes(report, classes))
+    if found.shares:
+        say_table(_shares(found))
+        if not subject.label_only:
+            say(plain(_narrow(shares_in_words(found, subject.initiator))))
+    if found.confusion is not None:
+        say_table(_classes(found.confusion, classes))
 
 
-def _verdict(report: Mapping[str, Any]) -> str:
-    """Return in words whether help was worth it, by the accuracy."""
-    assisted, alone = report["assisted"]["accuracy"], report["alone"]["accuracy"]
-    found = report["differences"]["accuracy"]
-    by_labels = f" ({MOST_FREQUENT})" if report.get("alone_by_labels") else ""
-    words = f"accuracy [bold]{assisted:.1%}[/] with help, {alone:.1%} alone{by_labels}"
-    if found is None:
-        return f"{words}."
-    between = f"the difference lies between {found['low']:+.1%} and {found['high']:+.1%} (95 % interval)"
-    if found["low"] > 0.0:
-        return f"{words}. Help was worth it: {between}."
-    if found["high"] < 0.0:
-        return f"{words}. [yellow]Help made it worse:[/] {between}."
-    return f"{words}. It is not certain whether help was worth it: {between}."
+def _answer(answer: Headline, label_only: bool) -> str:
+    """Return in words whether help was worth it, by the metric that leads."""
+    if answer.assisted is None:
+        return plain(f"{VERDICTS[answer.verdict]} {difference_in_words(answer)}")
+    by_labels = f" ({alone_in_words(answer.what)})" if label_only else ""
+    with_help, alone = (_narrow(measured(answer, value)) for value in (answer.assisted, answer.alone))
+    verdict = VERDICTS[answer.verdict]
+    verdict = f"[yellow]{verdict}[/]" if answer.verdict == "worse" else verdict
+    words = f"{answer.what} [bold]{with_help}[/] with help, {alone} alone{by_labels}. {verdict}"
+    return f"{words} {_narrow(difference_in_words(answer))}".rstrip()
 
 
-def _metrics(report: Mapping[str, Any]) -> Table:
-    by_labels = bool(report.get("alone_by_labels"))
-    view = Table("", title=compared_in_words(by_labels), title_justify="left")
+def _narrow(words: str) -> str:
+    """Return words as a terminal shows them: without blanks before the sign for a percentage."""
+    return words.replace("\N{NO-BREAK SPACE}%", "%")
+
+
+def _metrics(found: Findings, label_only: bool) -> Table:
+    view = Table("", title=compared_in_words(label_only), title_justify="left")
     for title in ("with help", "alone", "difference", "95 % interval"):
         view.add_column(title, justify="right")
-    for name, title in TITLES.items():
-        found = report["differences"].get(name)
-        difference = ("-", "-") if found is None else (f"{found['value']:+.3f}", _interval(found))
-        view.add_row(title, _figure(report["assisted"].get(name)), _figure(report["alone"].get(name)), *difference)
+    for each in found.metrics:
+        between = each.difference
+        difference = ("-", "-") if between is None else (f"{between.value:+.3f}", _interval(between))
+        view.add_row(TITLES.get(each.name, each.name), _figure(each.assisted), _figure(each.alone), *difference)
     return view
 
 
-def _shares(shares: Mapping[str, Any]) -> Table:
-    view = Table(
-        "helper", title="Who helped: how much of the result is due to each helper's votes", title_justify="left"
-    )
-    for title in ("accuracy", "± 2 std. errors", "log loss lower by", "± 2 std. errors", "accuracy lost without it"):
-        view.add_column(title, justify="right")
-    for share in shares["helpers"]:
-        accuracy, loss = share["accuracy"], share["loss"]
-        view.add_row(
-            plain(share["helper"]),
-            f"{accuracy['value']:+.3f}",
-            f"{2 * accuracy['error']:.3f}",
-            f"{loss['value']:+.3f}",
-            f"{2 * loss['error']:.3f}",
-            f"{share['accuracy_if_dropped']['value']:+.3f}",
-        )
-    view.add_section()
-    view.add_row(
-        "together", f"{shares['accuracy']['value']:+.3f}", f"{2 * shares['accuracy']['error']:.3f}",
-        f"{shares['loss']['value']:+.3f}", f"{2 * shares['loss']['error']:.3f}", "",
-    )  # fmt: skip
+def _shares(found: Findings) -> Table:
+    of = found.shared_in
+    other: SharedIn = "loss" if of == "accuracy" else "accuracy"
+    title = "Who helped: how much of the result is due to each helper's votes"
+    view = Table("helper", title=title, title_justify="left")
+    for name in (*SHARED[of], *SHARED[other], LOST[of]):
+        view.add_column(name, justify="right")
+    for row in found.shares:
+        lost = row.lost_without if of == "accuracy" else row.loss_without
+        view.add_row(plain(row.helper), *_share_of(row, of), *_share_of(row, other), f"{lost or 0.0:+.3f}")
+    if found.together is not None:
+        view.add_section()
+        view.add_row("all helpers' votes", *_share_of(found.together, of), *_share_of(found.together, other), "")
     return view
 
 
-def _classes(report: Mapping[str, Any], classes: Sequence[Any]) -> Table:
+def _share_of(row: ShareRow, of: SharedIn) -> tuple[str, str]:
+    return f"{row.share(of):+.3f}", f"{2 * row.error(of):.3f}"
+
+
+def _classes(found: Confusion, classes: Sequence[Any]) -> Table:
     """Return a table of the true classes: which classes were predicted for them, and how often the right one."""
     view = Table("true class", title="Which class was predicted", title_justify="left")
     few = len(classes) <= MOST_CLASSES
@@ -93,10 +111,8 @@ def _classes(report: Mapping[str, Any], classes: Sequence[Any]) -> Table:
         view.add_column(title, justify="right")
     view.add_column("found", justify="right")
     view.add_column("found alone", justify="right")
-    for name, counts, found, alone in zip(
-        classes, report["confusion"], report["recalls"], report["recalls_alone"], strict=True
-    ):
-        view.add_row(plain(name), *([f"{count:g}" for count in counts] if few else []), _share(found), _share(alone))
+    for name, counts, right, alone in zip(classes, found.counts, found.found, found.found_alone, strict=True):
+        view.add_row(plain(name), *([f"{count:g}" for count in counts] if few else []), _share(right), _share(alone))
     return view
 
 
@@ -108,5 +124,5 @@ def _share(value: float | None) -> str:
     return "-" if value is None else f"{value:.1%}"
 
 
-def _interval(found: Mapping[str, float]) -> str:
-    return f"{found['low']:+.3f} to {found['high']:+.3f}"
+def _interval(between: Between) -> str:
+    return f"{between.low:+.3f} to {between.high:+.3f}"

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from assistlearn.pages.figures_in_words import counted, size
+from assistlearn.evaluation.figures_in_words import counted, size
 
 __all__ = ["KEPT", "Json", "command", "complaints", "counted", "plain", "say", "say_json", "say_table", "size"]
 

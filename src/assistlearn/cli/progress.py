@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from assistlearn.cli.output import complaints, plain, size
+from assistlearn.evaluation.figures_in_words import TITLES
 from assistlearn.events import (
     AgentLeft,
     AloneBegan,
@@ -140,6 +141,7 @@ class TrainingBar(AskingBar):
 
     def __init__(self, settings: RunSettings, quiet: bool, console: Console | None = None) -> None:
         super().__init__(quiet, console)
+        self._metric = settings.plan.metric
         self._n_rounds = settings.plan.most_rounds
         self._n_turns = settings.plan.most_rounds * len(settings.turn_takers)
         self._turns: TaskID | None = None
@@ -151,6 +153,8 @@ class TrainingBar(AskingBar):
     def show(self, event: Event) -> None:
         """Show an event of the run."""
         match event:
+            case RoundFinished(metric=float(measured)) if self._metric != "accuracy":
+                self._together = f"; together {TITLES[self._metric]} {measured:.3f} on the hold-out samples"
             case RoundFinished(holdout_accuracy=float(accuracy)):
                 self._together = f"; together {accuracy:.1%} on the hold-out samples"
             case RoundFinished(loss=float(loss)):

@@ -6,6 +6,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -25,9 +26,6 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 BACKLOG = 1_024
 """How many connections may wait until the server accepts them."""
-
-STARTING = 90.0
-"""Seconds to wait for the ways to the helpers to open. Then the service starts without those that are not open."""
 
 
 def serve(
@@ -100,14 +98,20 @@ def _answer(
     limits = ServingLimits(most_ids=most_ids, most_bytes=max(1_000_000, 1_100 * most_ids))
     with opened_predictor(run) as predictor, listening(port, host) as there:
         token, file = token_of()
-        missing = _wait(predictor)
-        there.listen(BACKLOG)  # from here on no connection is refused: it waits until the server answers
+        there.listen(BACKLOG)
         address = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port_of(there)}"
-        facts = {"address": address, "model": predictor.run.name, "token_file": file, "missing": missing}
-        say_json(facts) if json else _show(facts, predictor)
-        sys.stdout.flush()  # somebody may wait for the address
+        facts = {"address": address, "model": predictor.run.name, "token_file": file}
         app = PredictionService(predictor, limits).application(token, loopback=host in LOOPBACK)
-        WebServer(app, there, http=protocol_for(limits), lifespan="off", **tls).run_until_stopped()
+        server = WebServer(app, there, http=protocol_for(limits), lifespan="off", **tls)
+
+        def tell(started: Future[dict[str, str]]) -> None:
+            if not server.should_exit:
+                said = facts | {"missing": started.result()}
+                say_json(said) if json else _show(said, predictor)
+                sys.stdout.flush()  # somebody may wait for the address
+
+        predictor.started.add_done_callback(tell)
+        server.run_until_stopped()
 
 
 def _token(run: Path, file: Path | None, none: bool) -> tuple[str | None, str | None]:
@@ -134,12 +138,6 @@ def _tls(cert: Path | None, key: Path | None) -> dict[str, Any]:
     except OSError as error:  # also if a file holds no certificate, or the key of another one
         raise SettingsError(f"{cert} and {key} cannot be used for TLS: {error}.") from None
     return {"ssl_certfile": str(cert), "ssl_keyfile": str(key)}
-
-
-def _wait(predictor: Predictor) -> dict[str, str]:
-    """Wait until the way to each helper is open or has failed once; return which helpers are missing, and why."""
-    whys = {name: way.wait(STARTING) for name, way in predictor.ways.items()}
-    return {name: why for name, why in whys.items() if why}
 
 
 def _show(facts: dict[str, Any], predictor: Predictor) -> None:

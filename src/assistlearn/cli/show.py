@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,14 +14,15 @@ from rich.table import Table
 from assistlearn.cli.holdout_report import show_report
 from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table, size
 from assistlearn.cli.worth_report import show_pilot
-from assistlearn.pages.figures_in_words import combination_in_words, figure
+from assistlearn.evaluation.figures_in_words import combination_in_words, figure
 from assistlearn.pages.going_on_words import changes_in_words
 
 if TYPE_CHECKING:
+    from assistlearn.evaluation.result import AgentRow
     from assistlearn.events import RunGoesOn
+    from assistlearn.pages.view import View
     from assistlearn.plan import Plan
     from assistlearn.runs.folder import RunFolder
-    from assistlearn.runs.round_prices import RoundPrice
 
 
 def show(
@@ -45,20 +48,30 @@ def outcome(folder: RunFolder) -> dict[str, Any]:
     """Return how a run went, as plain values: how far it is, its result, and its accuracy by round."""
     from assistlearn.runs.releases_of_run import log_is_whole
 
-    result = folder.result()
+    result, view = folder.result(), told(folder)
     return {
         "finished": result is not None,
         "turns": folder.n_turns,
         "log_is_whole": result is None or log_is_whole(folder),
-        "holdout_accuracy": accuracy_by_round(folder),
+        "holdout_accuracy": accuracy_by_round(view),
         "labels": labels_told(folder),
         "sat_out": sat_out(folder),
         "goes_on": None if (before := goes_on_of(folder)) is None else asdict(before),
         "combination": None if result is None else result.get("combination"),
         "evaluation": None if result is None else result.get("evaluation"),
-        "rounds": [] if result is None else [asdict(price) for price in _prices(folder, result)],
+        "answer": None if view.answer is None else asdict(view.answer),
+        "agents": [asdict(row) for row in view.agents],
+        "rounds": [asdict(row) for row in view.rounds],
+        "accuracy_of_own_votes": view.accuracy_of_own_votes,
         "result": result,
     }
+
+
+def told(folder: RunFolder) -> View:
+    """Return what a run says, by its events and its result, with a row for every round."""
+    from assistlearn.pages.run_story import state_of, story_of
+
+    return story_of(folder, ledger=False, most_rows=sys.maxsize).view(state_of(folder))
 
 
 def show_result(folder: RunFolder) -> None:
@@ -78,7 +91,8 @@ def show_result(folder: RunFolder) -> None:
     rounds, reason = counted(result["n_rounds"], "round"), StopReason[result["stop_reason"]]
     samples = counted(result["n_samples"], "sample")
     what = f"Run [bold]{plain(settings.run)}[/] ({plain(settings.plan.method)}) on {samples}"
-    made = _rounds_made(folder)
+    view = told(folder)
+    made = max((row.round for row in view.rounds), default=0)
     counting = f"{result['n_rounds']} of {made} rounds count" if made > result["n_rounds"] else rounds
     say(f"{what}: {counting}; it stopped because: {reason}.")
     if not log_is_whole(folder):
@@ -91,10 +105,10 @@ def show_result(folder: RunFolder) -> None:
         say(f"[yellow]{plain(agent)} sat {which}:[/] {plain(turns['why'])}")
     if settings.label_only:
         say(f"{plain(settings.initiator)} has labels but no columns: it took no turns, and the helpers' votes count.")
-    say_table(_contributions(settings.turn_takers, result))
-    best = dict(enumerate(accuracy_by_round(folder), start=1)).get(max(result["n_rounds"], 1))
-    if result.get("evaluation") is not None:
-        show_report(result["evaluation"], settings.classes, rounds)
+    say_table(_contributions([row for row in view.agents if row.agent in settings.turn_takers]))
+    best = next((row.accuracy for row in view.rounds if row.round == max(result["n_rounds"], 1)), None)
+    if view.answer is not None:
+        show_report(view, settings.classes, rounds)
     elif best is not None:  # a run of an older release
         say(f"Accuracy of all together on the hold-out samples, after {rounds}: [bold]{best:.1%}[/]")
     elif settings.plan.holdout is not None:
@@ -104,8 +118,8 @@ def show_result(folder: RunFolder) -> None:
         say(f"The accuracy was not measured, because no samples were held out ({plain(how)}).")
     _show_labels(folder)
     say(f"Probabilities: {_probabilities(settings.plan, result)}.")
-    _show_combination(folder, result)
-    say_table(_traffic(result))
+    _show_combination(view, result)
+    say_table(_traffic(view))
 
 
 def _show_goes_on(folder: RunFolder) -> None:
@@ -155,46 +169,30 @@ def labels_told(folder: RunFolder) -> dict[str, Any] | None:
     return asdict(told[-1]) if told else None
 
 
-def _show_combination(folder: RunFolder, result: dict[str, Any]) -> None:
+def _show_combination(view: View, result: dict[str, Any]) -> None:
     """Print how the votes are combined, and what each round gained and cost, if the combination was learned."""
     learned = result.get("combination")
     if learned is None:
         return
     losses = ", ".join(f"{plain(kind)} {loss:.3f}" for kind, loss in learned["losses"].items())
-    what = combination_in_words(learned["kind"], folder.settings().label_only)
+    what = combination_in_words(learned["kind"], view.subject.label_only)
     say(f"How the votes are combined: [bold]{what}[/]. Loss on unseen samples: {losses}.")
     if learned["skipped"]:
         say(f"Trees were not tried: {plain(learned['skipped'].removesuffix('.'))}.")
-    view = Table("round", title="What each round gained on unseen samples, and what it cost", title_justify="left")
+    table = Table("round", title="What each round gained on unseen samples, and what it cost", title_justify="left")
     for title in ("loss so far", "standard error", "bits per sample"):
-        view.add_column(title, justify="right")
-    for price in _prices(folder, result):
-        kept = "" if price.round <= result["n_rounds"] else " (not kept)"
-        view.add_row(f"{price.round}{kept}", f"{price.loss:.4f}", figure(price.error, 4), f"{price.bits:.1f}")
-    say_table(view)
+        table.add_column(title, justify="right")
+    for row in view.rounds:
+        if row.loss is not None:
+            kept = " (not kept)" if row.kept is False else ""
+            table.add_row(f"{row.round}{kept}", figure(row.loss, 4), figure(row.error, 4), figure(row.bits, 1))
+    say_table(table)
 
 
-def _prices(folder: RunFolder, result: dict[str, Any]) -> list[RoundPrice]:
-    from assistlearn.runs.round_prices import round_prices
-
-    return round_prices(folder, result["n_samples"])
-
-
-def accuracy_by_round(folder: RunFolder) -> list[float | None]:
+def accuracy_by_round(view: View) -> list[float | None]:
     """Return the accuracy on the hold-out samples after each round, if there are any; None where the log lacks it."""
-    from assistlearn.events import RoundFinished, read
-
-    rounds = [recorded.event for recorded in read(folder.events) if isinstance(recorded.event, RoundFinished)]
-    known = {event.round: event.holdout_accuracy for event in rounds if event.holdout_accuracy is not None}
+    known = {row.round: row.accuracy for row in view.rounds if row.accuracy is not None}
     return [known.get(round) for round in range(1, max(known, default=0) + 1)]
-
-
-def _rounds_made(folder: RunFolder) -> int:
-    """Return how many rounds were made; the result may be of fewer."""
-    from assistlearn.events import RoundFinished, read
-
-    events = (recorded.event for recorded in read(folder.events))
-    return max((event.round for event in events if isinstance(event, RoundFinished)), default=0)
 
 
 def sat_out(folder: RunFolder) -> dict[str, dict[str, Any]]:
@@ -209,35 +207,21 @@ def sat_out(folder: RunFolder) -> dict[str, dict[str, Any]]:
     return out
 
 
-def _contributions(agents: list[str], result: dict[str, Any]) -> Table:
+def _contributions(agents: Sequence[AgentRow]) -> Table:
     view = Table("agent", title="What each agent contributed", title_justify="left")
     for title in ("models", "sum of weights", "best model in training"):
         view.add_column(title, justify="right")
-    for agent in agents:
-        own = [c for c in result["contributions"] if c["agent"] == agent]
-        best = f"{max(c['accuracy'] for c in own):.1%}" if own else "-"
-        view.add_row(plain(agent), str(len(own)), f"{sum(c['model_weight'] for c in own):.3f}", best)
+    for row in agents:
+        best = "-" if row.best is None else f"{row.best:.1%}"
+        view.add_row(plain(row.agent), str(row.models), f"{row.weight:.3f}", best)
     return view
 
 
-def _traffic(result: dict[str, Any]) -> Table:
-    view = Table("with", title="What was exchanged in training", title_justify="left")
+def _traffic(view: View) -> Table:
+    table = Table("with", title="What was exchanged in training", title_justify="left")
     for title in ("sent", "received", "bits per sample: answer", "news of a turn"):
-        view.add_column(title, justify="right")
-    for agent, counts in result["traffic"].items():
-        sent = sum(counts["sent"].values())
-        received = sum(counts["received"].values())
-        view.add_row(plain(agent), size(sent), size(received), *_bits(result, counts))
-    return view
-
-
-def _bits(result: dict[str, Any], counts: dict[str, Any]) -> tuple[str, str]:
-    """Return the bits of an answer per sample, and those of the news of one other agent's turn per sample."""
-    turns, n = counts["turns"], result["n_samples"]
-    if not turns:
-        return "-", "-"
-    answers = 8 * counts["received"].get("turn-taken", 0) / (turns * n)
-    heard = counts["news"]
-    told = sum(counts["sent"].get(type_, 0) for type_ in ("take-turn", "take-again"))
-    news = f"{8 * told / (heard * n):.2f}" if heard else "-"
-    return f"{answers:.2f}", news
+        table.add_column(title, justify="right")
+    for row in view.trained_with:
+        bits = figure(row.answer_bits, 2), figure(row.news_bits, 2)
+        table.add_row(plain(row.helper), size(row.sent), size(row.received), *bits)
+    return table

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ from assistlearn.cli.overwriting import Force, check_picture
 from assistlearn.cli.run_name import new_name
 from assistlearn.cli.worth_report import show_worth
 from assistlearn.errors import InterruptedRunError, SettingsError
-from assistlearn.evaluation.terms import Terms
+from assistlearn.evaluation.terms import Terms, loss_for
 from assistlearn.reach import TIMEOUT
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ def worth(
     context: typer.Context,
     files: o.Files = None,
     at_least: o.AtLeast = Terms.at_least,
-    loss: o.Loss = o.LossOption.ZERO_ONE,
+    loss: o.Loss = None,
     alpha: o.Alpha = Terms.alpha,
     each_helper: o.EachHelper = Terms.each_helper,
     rounds: o.Rounds = 1,
@@ -62,7 +64,7 @@ def worth(
         folder = RunFolder(resume)
         check_command(folder, "worth")
     else:
-        terms = _terms(at_least, alpha, loss, block, train_share, each_helper)
+        terms = partial(_terms, at_least, alpha, loss, block, train_share, each_helper)
         given = {"seed": seed, "alignment": None if align is None else str(align), "purpose": purpose}
         name = run or new_name("pilot")
         changed = {"n_rounds": rounds} | {key: value for key, value in given.items() if value is not None}
@@ -83,17 +85,22 @@ def _refuse_terms(context: typer.Context) -> None:
             )
 
 
-def _terms(at_least: float, alpha: float, loss: str, block: int, share: float, each_helper: bool) -> Terms:
+def _terms(
+    at_least: float, alpha: float, loss: str | None, block: int, share: float, each_helper: bool, metric: str
+) -> Terms:
+    """Return the question; where no loss is named, it is the one that suits the metric."""
     if not 0.0 < share < 1.0:
         raise SettingsError(f"--train-share {share:g} must lie between 0 and 1. Use 0.5, say.")
-    which: Any = str(loss)
+    which: Any = loss_for(metric) if loss is None else str(loss)
     try:
         return Terms(at_least=at_least, alpha=alpha, loss=which, block=block, train_size=share, each_helper=each_helper)
     except SettingsError as error:
         raise SettingsError(f"--{str(error).replace('_', '-', 1)}") from None
 
 
-def _new_pilot(files: list[Path], name: str, folder: Path, terms: Terms, changed: dict[str, Any]) -> RunFolder:
+def _new_pilot(
+    files: list[Path], name: str, folder: Path, terms: Callable[[str], Terms], changed: dict[str, Any]
+) -> RunFolder:
     """Create a pilot: from agent files, on this machine; or from a task file, over a network."""
     from assistlearn.plan import Plan
     from assistlearn.runs.pilot_terms import asked
@@ -106,7 +113,8 @@ def _new_pilot(files: list[Path], name: str, folder: Path, terms: Terms, changed
     if len(files) > 1:
         from assistlearn.reach.processes import reach_processes
 
-        return reach_processes.create_run(folder, name, files, _plan(Plan(), changed), **asked(terms))
+        about = asked(terms(Plan.metric))
+        return reach_processes.create_run(folder, name, files, _plan(Plan(), changed), **about)
     from assistlearn.agent_files.toml_file import read_toml
     from assistlearn.reach.flare import reach_flare
     from assistlearn.reach.flare.task_file import load_task
@@ -117,7 +125,7 @@ def _new_pilot(files: list[Path], name: str, folder: Path, terms: Terms, changed
             "file, for one over a network."
         )
     plan = _plan(load_task(files[0]).plan, changed)
-    return reach_flare.create_run(folder, name, files[0], plan, **asked(terms))
+    return reach_flare.create_run(folder, name, files[0], plan, **asked(terms(plan.metric)))
 
 
 def _plan(plan: Plan, changed: dict[str, Any]) -> Plan:

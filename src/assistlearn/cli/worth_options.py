@@ -39,11 +39,12 @@ AtLeast = Annotated[
     float, _asked(metavar="GAIN", help="The smallest gain that is worth it to you; 0.02 is 2 points of accuracy.")
 ]
 Loss = Annotated[
-    LossOption,
+    LossOption | None,
     _asked(
         metavar="WHICH",
         help="How answers are scored. zero-one: right or wrong. log: log loss, if you need probabilities; none counts "
         "as less than 0.01.",
+        show_default="zero-one; or what suits the task's metric",
     ),
 ]
 Alpha = Annotated[float, _asked(metavar="CHANCE", help="The largest chance that any of the answers is wrong.")]

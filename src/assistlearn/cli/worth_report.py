@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from assistlearn.cli.output import counted, plain, say, say_table, size
-from assistlearn.pages.figures_in_words import alone_in_words
+from assistlearn.evaluation.figures_in_words import alone_in_words
 
 if TYPE_CHECKING:
     from assistlearn.evaluation.gains import Gain, Worth

@@ -8,7 +8,8 @@ import numpy as np
 
 from assistlearn.display import palette
 from assistlearn.estimators import AssistedClassifier, assistance_gain
-from assistlearn.evaluation.gains import LOSS_WORDS, Gain, Worth
+from assistlearn.evaluation.gains import Gain, Worth
+from assistlearn.evaluation.terms import LOSS_WORDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -424,7 +424,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         learned = Learned()
         log.listen(learned.hear)
         log.listen(lambda event: logger.debug("%s", event))
-        with VerboseBar(n_turns, enabled=self.verbose) as bar:
+        with VerboseBar(n_turns, enabled=self.verbose, metric=self.metric) as bar:
             log.listen(bar.show)
             for event in events:
                 log.append(event)
@@ -607,7 +607,9 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         """Return the HTML for a notebook: the answer, if there is one, and scikit-learn's drawing."""
         report: Report | None = getattr(self, "report_", None)
         drawing: str = super()._html_repr()
-        return drawing if report is None else answer_block(report) + drawing
+        if report is None:
+            return drawing
+        return answer_block(report, self.metric, check_agents(self.agents)[0][0]) + drawing
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

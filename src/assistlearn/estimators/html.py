@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from html import escape
 from typing import Any
 
 from assistlearn.estimators.columns import Positions
 from assistlearn.estimators.preparing import Prepared
-from assistlearn.evaluation.difference import Difference
+from assistlearn.evaluation.figures_in_words import (
+    SHARES,
+    alone_in_words,
+    answer_in_words,
+    gained,
+    measured,
+    percent,
+    points,
+    shares_in_words,
+)
 from assistlearn.evaluation.report import Report
+from assistlearn.evaluation.result import Headline, SharedIn, ShareRow, findings
 
 
 def agents_block(
@@ -47,27 +58,48 @@ def _shown(said: Any, found: Positions | None, names: Sequence[str] | None, prep
     return f"{len(shown)} columns: {', '.join(shown)}"
 
 
-def answer_block(report: Report) -> str:
-    """Return the accuracy on the hold-out samples as HTML: alone, with help, the difference, and who helped."""
-    found = report.differences["accuracy"]
-    words = [f"{_verdict(found)} On {report.n_samples:,} samples that no model was trained on:"]
-    alone = "alone: the most frequent class" if report.alone_by_labels else "alone"
-    figures = [(alone, report.alone["accuracy"]), ("with help", report.assisted["accuracy"])]
-    cells = [(title, "-" if value is None else f"{value:.1%}") for title, value in figures]
-    if found is not None:
-        ends = f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
-        cells.append(("difference (95 % interval)", f"{100 * found.value:+.1f} points ({ends})"))
-    if report.shares is not None:
-        cells += [
-            (f"due to {share.helper}", f"{100 * share.accuracy.value:+.1f} ± {200 * share.accuracy.error:.1f} points")
-            for share in report.shares.helpers
-        ]
-    words += [f"{name} made it worse." for name in report.worse]
+def answer_block(report: Report, metric: str, initiator: str) -> str:
+    """Return the answer of the hold-out samples as HTML: alone, with help, the difference, and who helped.
+
+    Parameters
+    ----------
+    report : Report
+        What the hold-out samples show.
+    metric : str
+        The name of the metric that leads.
+    initiator : str
+        The name of the first agent.
+    """
+    found = findings(asdict(report), metric)
+    answer, by_labels = found.answer, report.alone_by_labels
+    if answer is None:
+        return ""
+    words = [answer_in_words(answer, by_labels), *(f"{name} made it worse." for name in found.worse)]
+    words += [] if by_labels else [shares_in_words(found, initiator)]
+    cells = [] if answer.assisted is None else _leading(answer, by_labels)
+    accuracy = found.measured("accuracy")
+    if metric != "accuracy" and accuracy is not None:
+        cells.append(("accuracy: alone", percent(accuracy.alone)))
+        cells.append(("accuracy: with help", percent(accuracy.assisted)))
+    cells += [(f"due to {row.helper}", _due(row, found.shared_in)) for row in found.shares]
     rows = "".join(f"<tr><th>{escape(title)}</th><td>{escape(value)}</td></tr>" for title, value in cells)
-    return f"<p>{escape(' '.join(words))}</p><table><caption>Accuracy</caption>{rows}</table>"
+    said, caption = escape(" ".join(filter(None, words))), escape(f"{answer.what[0].upper()}{answer.what[1:]}")
+    return f"<p>{said}</p><table><caption>{caption}</caption>{rows}</table>"
 
 
-def _verdict(found: Difference | None) -> str:
-    if found is None or found.low <= 0.0 <= found.high:
-        return "It is not certain whether help was worth it."
-    return "Help was worth it." if found.low > 0.0 else "Help made it worse."
+def _leading(answer: Headline, by_labels: bool) -> list[tuple[str, str]]:
+    """Return the figures of the metric that leads."""
+    alone = f"alone: {alone_in_words(answer.what)}" if by_labels else "alone"
+    cells = [(alone, measured(answer, answer.alone)), ("with help", measured(answer, answer.assisted))]
+    between = answer.difference
+    if between is not None:
+        unit = " points" if answer.what in SHARES else ""
+        ends = f"{gained(answer, between.low)} to {gained(answer, between.high)}"
+        cells.append(("difference (95 % interval)", f"{gained(answer, between.value)}{unit} ({ends})"))
+    return cells
+
+
+def _due(row: ShareRow, of: SharedIn) -> str:
+    if of == "accuracy":
+        return f"{points(row.accuracy)} ± {200 * row.accuracy_error:.1f} points of accuracy"
+    return f"log loss lower by {row.loss:+.3f} ± {2 * row.loss_error:.3f}"

@@ -20,7 +20,7 @@ from assistlearn.estimators.repeats import who_is_who
 from assistlearn.evaluation.gains import Weighing, Worth
 from assistlearn.evaluation.pilot import drawn
 from assistlearn.evaluation.sample_loss import losses
-from assistlearn.evaluation.terms import SampleLoss, Terms
+from assistlearn.evaluation.terms import SampleLoss, Terms, loss_for
 from assistlearn.learners.seeding import MAX_SEED
 from assistlearn.learners.weighting import take_rows
 
@@ -33,7 +33,7 @@ def assistance_gain(
     groups: Any = None,
     at_least: float = 0.0,
     alpha: float = 0.05,
-    loss: SampleLoss = "zero-one",
+    loss: SampleLoss | None = None,
     block: int = 50,
     train_size: float = 0.5,
     each_helper: bool = False,
@@ -63,8 +63,9 @@ def assistance_gain(
     alpha : float, default=0.05
         The largest chance that any answer is wrong. With several helpers, half of it is for the answer about all
         together; the answers about each helper share the other half.
-    loss : {"zero-one", "log"}, default="zero-one"
+    loss : {"zero-one", "log"}, default=None
         How answers are scored: right or wrong; or by the log loss, in which no probability counts as less than 0.01.
+        None goes by the ``metric`` of ``clf``: zero-one for accuracy and balanced accuracy, log for the others.
     block : int, default=50
         How many samples are opened at a time.
     train_size : float or int, default=0.5
@@ -93,6 +94,7 @@ def assistance_gain(
     >>> worth.answer, worth.n_opened, [round(limit, 2) for limit in worth.interval]
     ('yes', 285, [0.03, 0.25])
     """
+    loss = loss_for(clf.metric) if loss is None else loss
     terms = Terms(
         at_least=at_least, alpha=alpha, loss=loss, block=block, train_size=train_size, each_helper=each_helper
     )

@@ -8,6 +8,7 @@ from typing import Self
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
+from assistlearn.evaluation.metrics import METRICS
 from assistlearn.events import AloneBegan, Event, RoundFinished, RunFinished, TurnFinished
 
 
@@ -20,9 +21,12 @@ class VerboseBar:
         The largest possible number of turns.
     enabled : bool
         Whether to show anything.
+    metric : str
+        The metric that is shown on hold-out samples.
     """
 
-    def __init__(self, n_turns: int, enabled: bool) -> None:
+    def __init__(self, n_turns: int, enabled: bool, metric: str) -> None:
+        self._what = METRICS[metric].title
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -46,8 +50,8 @@ class VerboseBar:
                     f"round {event.round}, {event.agent}: right on {event.mean_reward:.1%} of the ignorance, {weight}"
                 )
                 self._bar.update(self._task, advance=1, note=note)
-            case RoundFinished(holdout_accuracy=float(accuracy)):
-                self._bar.update(self._task, note=f"round {event.round}: hold-out accuracy {accuracy:.3f}")
+            case RoundFinished(metric=float(measured)):
+                self._bar.update(self._task, note=f"round {event.round}: hold-out {self._what} {measured:.3f}")
             case AloneBegan():
                 self._bar.update(self._task, note="the initiator alone, to compare")
             case RunFinished():

@@ -23,12 +23,9 @@ import numpy as np
 
 from assistlearn.core.ignorance import Floats
 from assistlearn.evaluation.betting import ConfidenceSequence
-from assistlearn.evaluation.terms import Terms, greatest
+from assistlearn.evaluation.terms import LOSS_WORDS, Terms, greatest
 
 WorthAnswer: TypeAlias = Literal["yes", "no", "undecided"]
-
-LOSS_WORDS = {"zero-one": "error rate", "log": "log loss"}
-"""The names of the losses in texts."""
 
 
 class Look(NamedTuple):

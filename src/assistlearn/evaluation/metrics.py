@@ -1,4 +1,7 @@
-"""Metrics that say how good answers are. scikit-learn computes them from class codes and class probabilities."""
+"""Metrics that say how good answers are. scikit-learn computes them from class codes and class probabilities.
+
+It is imported only when something is measured: ``show`` names metrics and must start fast.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import metrics
 
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes, winners
@@ -144,6 +146,8 @@ def confusion(codes: Codes, predicted: Codes, n_classes: int, weights: Floats | 
            [0., 1., 0.],
            [0., 0., 0.]])
     """
+    from sklearn import metrics
+
     if not len(codes):
         return np.zeros((n_classes, n_classes))
     counted: NDArray[Any] = metrics.confusion_matrix(
@@ -166,11 +170,15 @@ def recalls(table: Floats) -> list[float | None]:
 
 
 def _accuracy(answers: Answers) -> float:
+    from sklearn import metrics
+
     return float(metrics.accuracy_score(answers.codes, answers.predicted, sample_weight=answers.weights))
 
 
 def _balanced_accuracy(answers: Answers) -> float:
     """Return the mean recall of the classes that occur. ``balanced_accuracy_score`` warns if others are predicted."""
+    from sklearn import metrics
+
     return float(
         metrics.recall_score(
             answers.codes,
@@ -184,12 +192,16 @@ def _balanced_accuracy(answers: Answers) -> float:
 
 
 def _log_loss(answers: Answers) -> float:
+    from sklearn import metrics
+
     known = np.arange(answers.n_classes)
     return float(metrics.log_loss(answers.codes, answers.probabilities, labels=known, sample_weight=answers.weights))
 
 
 def _brier(answers: Answers) -> float:
     """Return the mean squared error of the probabilities: of class 1 for two classes, summed over more."""
+    from sklearn import metrics
+
     return float(
         metrics.brier_score_loss(
             answers.codes,
@@ -202,10 +214,14 @@ def _brier(answers: Answers) -> float:
 
 
 def _roc_auc(answers: Answers) -> float:
+    from sklearn import metrics
+
     return _each_against_the_rest(metrics.roc_auc_score, answers)
 
 
 def _average_precision(answers: Answers) -> float:
+    from sklearn import metrics
+
     return _each_against_the_rest(metrics.average_precision_score, answers)
 
 

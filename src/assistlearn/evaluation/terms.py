@@ -11,6 +11,9 @@ from assistlearn.errors import SettingsError
 
 SampleLoss: TypeAlias = Literal["zero-one", "log"]
 
+LOSS_WORDS = {"zero-one": "error rate", "log": "log loss"}
+"""The names of the losses in texts."""
+
 CLIP = 0.01
 """A smaller probability of the true class counts as this one, because bets need a bounded loss."""
 
@@ -24,6 +27,15 @@ def greatest(loss: SampleLoss) -> float:
     if loss not in get_args(SampleLoss):
         raise SettingsError(f"loss={loss!r} must be one of {list(get_args(SampleLoss))}.")
     return 1.0 if loss == "zero-one" else -math.log(CLIP)
+
+
+def loss_for(metric: str) -> SampleLoss:
+    """Return the loss of a pilot for those who want a metric to improve: the one of the two that is closer to it.
+
+    >>> loss_for("balanced_accuracy"), loss_for("roc_auc")
+    ('zero-one', 'log')
+    """
+    return "zero-one" if metric in ("accuracy", "balanced_accuracy") else "log"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from assistlearn.combination import Combination
 from assistlearn.core import Contribution
-from assistlearn.estimators.checks import has_labels_alone
+from assistlearn.estimators.checks import check_agents, has_labels_alone
 from assistlearn.evaluation.score_calibration import in_words
 from assistlearn.events import Event, Recorded, RoundFinished, RunFinished, SamplesSettled, TurnFinished
 from assistlearn.pages.chosen_settings import chosen
@@ -81,8 +82,9 @@ def view_of_estimator(model: AssistedClassifier) -> View:
     result = {
         "stop_reason": model.stop_reason_.name,
         "n_rounds": model.n_rounds_,
+        "contributions": [asdict(made) for made in model.contributions_],
         "evaluation": None if model.report_ is None else asdict(model.report_),
-        "combination": None if learned is None else {"kind": learned.kind},
+        "combination": None if learned is None else _combination(learned),
         "versions": versions(),
     }
     told = in_words(model.calibration_, wanted=plan.calibrates, learned=learned is not None)
@@ -90,9 +92,14 @@ def view_of_estimator(model: AssistedClassifier) -> View:
     return story.view("finished")
 
 
+def _combination(learned: Combination) -> dict[str, Any]:
+    return {"kind": learned.kind, "loss": learned.loss, "error": learned.error}
+
+
 def _subject(model: AssistedClassifier, plan: Plan) -> Subject:
     values: dict[str, Any] = {name: getattr(plan, name) for name, known in SETTINGS.items() if known.estimator}
-    names = tuple(model.agents_)
+    left_out = () if model.report_ is None else model.report_.left_out
+    names = tuple(name for name, *_ in check_agents(model.agents) if name in model.agents_ or name in left_out)
     return Subject(
         run="",
         initiator=names[0],

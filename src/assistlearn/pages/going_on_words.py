@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from assistlearn.pages.figures_in_words import counted
+from assistlearn.evaluation.figures_in_words import counted
 
 if TYPE_CHECKING:
     from assistlearn.events import RunGoesOn

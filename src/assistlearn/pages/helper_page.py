@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from assistlearn.pages.figures_in_words import counted, figure, listed, size
+from assistlearn.evaluation.figures_in_words import counted, figure, listed, size
 from assistlearn.pages.helper_view import HelpedRun, HelperView
 from assistlearn.pages.messages_in_words import WORDS
 from assistlearn.pages.pictures import drawn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from assistlearn.pages.figures_in_words import listed
+from assistlearn.evaluation.figures_in_words import listed
 from assistlearn.pages.rendering import Frame, fragment, page
 from assistlearn.pages.sections import MAKERS, sections_of
 from assistlearn.pages.sections.answer_section import question

@@ -10,6 +10,7 @@ from assistlearn.evaluation.score_calibration import ScoreCalibration, in_words
 from assistlearn.events import read
 from assistlearn.pages.chosen_settings import chosen
 from assistlearn.pages.story import Story
+from assistlearn.pages.thinned import MOST
 from assistlearn.pages.view import Released, State, Subject, View
 from assistlearn.protocol.ledger import verify
 from assistlearn.protocol.ledger_of_run import entries_of
@@ -38,31 +39,43 @@ def subject_of(settings: RunSettings) -> Subject:
     )
 
 
-def story_of(folder: RunFolder) -> Story:
+def story_of(folder: RunFolder, ledger: bool = True, most_rows: int = MOST) -> Story:
     """Return the story of a run so far: its events, its result, its ledger.
 
     Parameters
     ----------
     folder : RunFolder
         The folder of a run that has begun, goes on, was interrupted or is finished, by this release or an older one.
+    ledger : bool, default=True
+        Whether to read what the initiator's ledger says, too, and what was released.
+    most_rows : int
+        How many rounds are kept for tables, beside the last one.
 
     Raises
     ------
     LedgerError
         The initiator's ledger was changed, so it must not be counted.
     """
-    ledger = _ledger(folder.settings())
-    if ledger is not None:
-        verify(ledger)
-    story = Story(subject_of(folder.settings()))
+    at = _ledger(folder.settings()) if ledger else None
+    if at is not None:
+        verify(at)
+    story = Story(subject_of(folder.settings()), most_rows)
     for recorded in read(folder.events):
         story.feed(recorded)
-    take_folder(story, folder)
+    take_result(story, folder)
+    if ledger:
+        take_ledger(story, folder)
     return story
 
 
 def take_folder(story: Story, folder: RunFolder) -> None:
     """Add to a story what the folder holds besides the events: the result, and what the ledger says."""
+    take_result(story, folder)
+    take_ledger(story, folder)
+
+
+def take_result(story: Story, folder: RunFolder) -> None:
+    """Add to a story the result of its run, or what its pilot has found, if the run is finished."""
     settings, result, worth = folder.settings(), folder.result(), folder.worth()
     if result is not None:
         calibration = ScoreCalibration.from_json(result.get("calibration"))
@@ -70,6 +83,11 @@ def take_folder(story: Story, folder: RunFolder) -> None:
         story.take_result(result, in_words(calibration, wanted=settings.plan.calibrates, learned=learned))
     if worth is not None:
         story.take_worth(worth)
+
+
+def take_ledger(story: Story, folder: RunFolder) -> None:
+    """Add to a story what the initiator's ledger says, and what each agent has released about samples."""
+    settings = folder.settings()
     ledger = _ledger(settings)
     entries = [] if ledger is None else entries_of(ledger, settings.run)
     if entries:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from assistlearn.evaluation.result import AgentRow
 from assistlearn.events import (
     AgentLeft,
     Answered,
@@ -32,10 +33,10 @@ from assistlearn.events import (
 from assistlearn.pages.exchanged import Exchanged
 from assistlearn.pages.going_on_words import changes_in_words
 from assistlearn.pages.judged import Judged
-from assistlearn.pages.thinned import Thinned
+from assistlearn.pages.thinned import MOST, Thinned
 from assistlearn.pages.time_line import TimeLine
 from assistlearn.pages.view import (
-    AgentRow,
+    ONE_PROCESS,
     LabelsGiven,
     Matched,
     OpenedSoFar,
@@ -69,6 +70,8 @@ class Story:
     ----------
     subject : Subject
         What the run is about.
+    most_rows : int
+        How many rounds are kept for tables, beside the last one.
 
     Examples
     --------
@@ -80,12 +83,14 @@ class Story:
     """
 
     subject: Subject
+    most_rows: int = MOST
     _began: datetime | None = None
     _last: datetime | None = None
     _agents: dict[str, _OfAgent] = field(default_factory=dict)
-    _rounds: Thinned[RoundRow] = field(default_factory=Thinned)
-    _weights: Thinned[dict[str, float]] = field(default_factory=Thinned)
+    _rounds: Thinned[RoundRow] = field(init=False)
+    _weights: Thinned[dict[str, float]] = field(init=False)
     _n_rounds_done: int = 0
+    _spent: int = 0
     _matched: dict[str, Matched] = field(default_factory=dict)
     _opened: Thinned[OpenedSoFar] = field(default_factory=Thinned)
     _n_looks: int = 0
@@ -106,6 +111,7 @@ class Story:
     def __post_init__(self) -> None:
         self._line = TimeLine(self.subject.initiator, self.subject.is_pilot, self.subject.label_only)
         self._agents = {name: _OfAgent() for name in self.subject.agents}
+        self._rounds, self._weights = Thinned(self.most_rows), Thinned(self.most_rows)
 
     # -- what happens
 
@@ -117,9 +123,11 @@ class Story:
             self._began, self._last = self._began or time, time
         match event:
             case Asked():
+                self._spend(event)
                 self._told.count(event.agent, "sent", event.type, event.bytes)
                 self._asked = event.agent, time
             case Answered():
+                self._spend(event)
                 self._told.count(event.agent, "received", event.type, event.bytes)
                 self._asked = None
             case TurnFinished():
@@ -130,6 +138,10 @@ class Story:
                 self._goes_on = event
             case _:
                 self._feed_other(event)
+
+    def _spend(self, message: Asked | Answered) -> None:
+        """Count the bytes of a message for the bits of rounds. Those that match ids do not count."""
+        self._spent += 0 if message.type in ("align", "aligned") else message.bytes
 
     def _feed_turn(self, turn: TurnFinished) -> None:
         agent = self._agents.setdefault(turn.agent, _OfAgent())
@@ -145,7 +157,9 @@ class Story:
 
     def _feed_round(self, event: RoundFinished) -> None:
         self._n_rounds_done = event.round
-        row = RoundRow(event.round, event.holdout_accuracy, event.metric, event.loss, event.error)
+        n_training = None if self._settled is None else self._settled.n_samples
+        bits = 8 * self._spent / n_training if n_training and self.subject.reach != ONE_PROCESS else None
+        row = RoundRow(event.round, event.holdout_accuracy, event.metric, event.loss, event.error, bits=bits)
         self._rounds[event.round] = row
 
     def _feed_other(self, event: Event) -> None:
@@ -235,9 +249,11 @@ class Story:
 
     def _round_rows(self) -> tuple[RoundRow, ...]:
         kept = self._judged.kept_rounds(self._finished)
-        return tuple(
-            replace(row, kept=None if kept is None else number <= kept) for number, row in self._rounds.items()
-        )
+        if kept is None:
+            return tuple(row for _, row in self._rounds.items())
+        rows = [replace(row, kept=number <= kept) for number, row in self._rounds.items()]
+        last = max(kept, 1)  # if no round was any good, the result is still that of the first
+        return tuple(self._judged.of_the_result(row, self.subject.metric) if row.round == last else row for row in rows)
 
     def _weight_rows(self) -> tuple[WeightsOfRound, ...]:
         return tuple(
@@ -247,6 +263,15 @@ class Story:
 
     def _agent_rows(self) -> tuple[AgentRow, ...]:
         return tuple(
-            AgentRow(name, each.turns, each.models, each.turns - each.models, each.weight, each.best, each.left)
+            AgentRow(
+                name,
+                each.turns,
+                each.models,
+                each.turns - each.models,
+                each.models,
+                each.weight,
+                each.best,
+                each.left,
+            )
             for name, each in self._agents.items()
         )

@@ -5,20 +5,27 @@ Error texts and other free texts are left out, because they may hold ids, values
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from assistlearn.evaluation.reliability import Reliability
+from assistlearn.evaluation.result import (
+    AgentRow,
+    Compared,
+    Confusion,
+    Findings,
+    Headline,
+    SharedIn,
+    ShareRow,
+    TrainedWith,
+)
 
 State: TypeAlias = Literal["going on", "stopped", "finished"]
 """The state of a run: a process works on it; none does, and there is no result; or there is a result."""
 
 ONE_PROCESS = "one process"
 """The value of ``reach`` where all agents are in this process, so that nothing is sent."""
-
-Verdict: TypeAlias = Literal["yes", "no", "worse", "undecided"]
-"""Whether help was worth it. Only pilots say "no", and only other runs say "worse"."""
 
 
 @dataclass(frozen=True)
@@ -91,53 +98,26 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Between:
-    """A figure and the ends of its interval."""
+class RoundRow:
+    """How good all agents were together after a round.
 
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Headline:
-    """The answer, which a page shows first.
+    The last round that counts has the figures of the result itself: its combination was learned at the end, with trees
+    tried, too, and agents may have been left out.
 
     Attributes
     ----------
-    verdict : Verdict
-        Whether help was worth it.
-    what : str
-        The figure that is compared, such as accuracy.
-    n_samples : int
-        The number of samples that it was measured on. No model was fitted to them.
-    alone, assisted : float
-        The figure alone and with help.
-    difference : Between or None
-        Assisted minus alone; in pilots, by how much the loss is lower. None where there is no interval.
+    round : int
+        Counts from 1.
+    accuracy, metric : float or None
+        The accuracy and the chosen metric on the hold-out samples.
+    loss, error : float or None
+        The loss of the combination on samples that it has not seen, and its standard error.
+    kept : bool or None
+        Whether the result has the round; None while that is not decided.
+    bits : float or None
+        Bits per training sample that were sent to all helpers and received from them by then, without the matching of
+        ids; None where nothing had to be sent.
     """
-
-    verdict: Verdict
-    what: str
-    n_samples: int
-    alone: float
-    assisted: float
-    difference: Between | None
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One metric, with help and alone; None where it is not defined."""
-
-    name: str
-    assisted: float | None
-    alone: float | None
-    difference: Between | None
-
-
-@dataclass(frozen=True)
-class RoundRow:
-    """How good all agents were together after a round; ``kept``: whether the result has it, None while undecided."""
 
     round: int
     accuracy: float | None
@@ -145,18 +125,7 @@ class RoundRow:
     loss: float | None
     error: float | None
     kept: bool | None = None
-
-
-@dataclass(frozen=True)
-class ShareRow:
-    """A helper's share of the result, in accuracy and in log loss, with standard errors; ``lost_without`` has none."""
-
-    helper: str
-    accuracy: float
-    accuracy_error: float
-    loss: float
-    loss_error: float
-    lost_without: float | None
+    bits: float | None = None
 
 
 @dataclass(frozen=True)
@@ -165,42 +134,6 @@ class WeightsOfRound:
 
     round: int
     weights: tuple[float | None, ...]
-
-
-@dataclass(frozen=True)
-class AgentRow:
-    """What an agent contributed.
-
-    Attributes
-    ----------
-    agent : str
-        Its name.
-    turns, models, sat_out : int
-        Its turns, those that gave a model, and those that it sat out.
-    weight : float
-        The sum of its models' weights.
-    best : float or None
-        The largest share of training samples on which one of its models was right.
-    left : int or None
-        The turn from which the run went on without it.
-    """
-
-    agent: str
-    turns: int
-    models: int
-    sat_out: int
-    weight: float
-    best: float | None
-    left: int | None = None
-
-
-@dataclass(frozen=True)
-class Confusion:
-    """How often each true class (rows) was answered as each class; which share was right, with help and alone."""
-
-    counts: tuple[tuple[float, ...], ...]
-    found: tuple[float | None, ...]
-    found_alone: tuple[float | None, ...]
 
 
 @dataclass(frozen=True)
@@ -332,8 +265,10 @@ class View:
     worse: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     rounds: tuple[RoundRow, ...] = ()
+    shared_in: SharedIn = "accuracy"
     shares: tuple[ShareRow, ...] = ()
     together: ShareRow | None = None
+    accuracy_of_own_votes: float | None = None
     weights: tuple[WeightsOfRound, ...] = ()
     agents: tuple[AgentRow, ...] = ()
     calibration: str | None = None
@@ -341,6 +276,7 @@ class View:
     reliability_alone: tuple[Reliability, ...] = ()
     confusion: Confusion | None = None
     combination: str | None = None
+    trained_with: tuple[TrainedWith, ...] = ()
     exchanges: tuple[Traffic, ...] = ()
     counted_by: Literal["ledger", "events"] = "events"
     matched: tuple[Matched, ...] = ()
@@ -355,6 +291,11 @@ class View:
     predicted: int = 0
     troubles: int = 0
     versions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def findings(self) -> Findings:
+        """What the hold-out samples say about the result."""
+        return Findings(self.subject.metric, **{each.name: getattr(self, each.name) for each in fields(Findings)[1:]})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the view as plain values, with times as text."""

@@ -46,6 +46,11 @@ class StandingWay:
         Asks the helper something harmless over the way. The way is free once the helper has answered anything.
     soonest, latest : float
         Seconds before a broken way is opened again: at first, and at the most.
+
+    Attributes
+    ----------
+    reached : bool
+        Whether the way has been open; it may have broken since.
     """
 
     def __init__(
@@ -68,6 +73,7 @@ class StandingWay:
         self._since = time.monotonic()
         self._slowest: float | None = None
         self._transport: Transport | None = None
+        self.reached = False
         self._thread = threading.Thread(target=self._live, name=f"way to {agent}", daemon=True)
 
     def start(self) -> None:
@@ -159,6 +165,7 @@ class StandingWay:
             self._greet()
         with self._change:
             self._become("free")
+            self.reached = True
             self._why, self._slowest = "", None
             self._change.notify_all()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assistlearn.evaluation.figures_in_words import TITLES
 from assistlearn.events import (
     AgentLeft,
     AloneBegan,
@@ -27,10 +28,10 @@ from assistlearn.events import (
 from assistlearn.pages.going_on_words import people_in_words
 
 
-def fact_in_words(event: Event) -> str:
-    """Return what happened, in a few words.
+def fact_in_words(event: Event, metric: str) -> str:
+    """Return what happened, in a few words; ``metric`` is the one that leads in this run.
 
-    >>> fact_in_words(RoundFinished(round=3, holdout_accuracy=0.8125))
+    >>> fact_in_words(RoundFinished(round=3, holdout_accuracy=0.8125), "accuracy")
     'Round 3 is over: 81.2 % of the hold-out samples are right.'
     """
     match event:
@@ -39,7 +40,7 @@ def fact_in_words(event: Event) -> str:
         case SamplesMatched() | SamplesSettled() | SamplesDone() | SamplesOpened():
             return _of_samples(event)
         case TurnFinished() | AgentLeft() | RoundFinished():
-            return _in_a_round(event)
+            return _in_a_round(event, metric)
         case _:
             return _of_the_run(event)
 
@@ -67,7 +68,7 @@ def _of_samples(event: SamplesMatched | SamplesSettled | SamplesDone | SamplesOp
     return f"{event.n_opened:,} of {event.n_pool:,} samples are opened: {gain}."
 
 
-def _in_a_round(event: TurnFinished | AgentLeft | RoundFinished) -> str:
+def _in_a_round(event: TurnFinished | AgentLeft | RoundFinished, metric: str) -> str:
     match event:
         case TurnFinished(contribution=None):
             return f"Turn {event.turn}: {event.agent} sat out."
@@ -75,6 +76,8 @@ def _in_a_round(event: TurnFinished | AgentLeft | RoundFinished) -> str:
             return f"Turn {event.turn}: {event.agent} has made a model, with weight {event.model_weight:.3f}."
         case AgentLeft():
             return f"The run goes on without {event.agent} from turn {event.turn} on."
+    if metric != "accuracy" and event.metric is not None:
+        return f"Round {event.round} is over: on the hold-out samples, {TITLES[metric]} is {event.metric:.3f}."
     if event.holdout_accuracy is not None:
         return f"Round {event.round} is over: {100 * event.holdout_accuracy:.1f} % of the hold-out samples are right."
     loss = "" if event.loss is None else f": the loss of the combination is {event.loss:.3f}"

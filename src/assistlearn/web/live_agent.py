@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from assistlearn.agent_files import load_description
-from assistlearn.pages.figures_in_words import counted
+from assistlearn.evaluation.figures_in_words import counted
 from assistlearn.pages.rendering import Frame
 from assistlearn.pages.section import PageTable, Section
 from assistlearn.protocol.entries import entry_on

@@ -10,8 +10,8 @@ from pathlib import Path
 from time import monotonic
 
 from assistlearn.errors import AssistLearnError, RunError
+from assistlearn.evaluation.figures_in_words import counted
 from assistlearn.events import Recorded, recorded_on
-from assistlearn.pages.figures_in_words import counted
 from assistlearn.pages.rendering import Frame
 from assistlearn.pages.run_page import frame_of
 from assistlearn.pages.run_story import subject_of, take_folder
@@ -196,6 +196,6 @@ class LiveRun:
         return [*report, now] if self._condition == "ended" else [now, *report]
 
     def _now(self, view: View) -> Draft:
-        facts = [(each.time, fact_in_words(each.event)) for each in reversed(self._latest)]
+        facts = [(each.time, fact_in_words(each.event, view.subject.metric)) for each in reversed(self._latest)]
         over = self._condition == "ended"
         return draft("now", "run_now.html", progress=view.progress, n_facts=self._log.number, facts=facts, over=over)

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from assistlearn.evaluation.reliability import Reliability
+from assistlearn.evaluation.result import Confusion, SharedIn, ShareRow
 from assistlearn.pages import colours
 from assistlearn.pages.pictures.canvas import svg
 from assistlearn.pages.pictures.on_axes import (
@@ -19,7 +20,7 @@ from assistlearn.pages.pictures.on_axes import (
     signed_points,
     span,
 )
-from assistlearn.pages.view import Confusion, Matched, OpenedSoFar, RoundRow, ShareRow, Spent, WeightsOfRound
+from assistlearn.pages.view import Matched, OpenedSoFar, RoundRow, Spent, WeightsOfRound
 
 KEPT = 4
 """How many drawings of each kind are remembered."""
@@ -35,10 +36,9 @@ ERRORS = 2.0
 
 @lru_cache(maxsize=KEPT)
 def rounds(rows: tuple[RoundRow, ...], measure: str) -> str:
-    """Draw accuracy, metric and loss, round by round; a dotted line marks the last round that counts."""
-    curves = [("accuracy", "accuracy", colours.ASSISTED)]
-    if measure != "accuracy":
-        curves.append(("metric", measure, colours.AGENTS[2]))
+    """Draw metric, accuracy and loss, round by round; a dotted line marks the last round that counts."""
+    curves = [("metric", measure, colours.AGENTS[2])] if measure != "accuracy" else []
+    curves.append(("accuracy", "accuracy", colours.ASSISTED))
     curves.append(("loss", "loss of the combination", colours.AGENTS[1]))
     there = [curve for curve in curves if any(_of(row, curve[0]) is not None for row in rows)]
 
@@ -64,20 +64,22 @@ def rounds(rows: tuple[RoundRow, ...], measure: str) -> str:
 
 
 @lru_cache(maxsize=KEPT)
-def shares(rows: tuple[ShareRow, ...]) -> str:
-    """Draw each helper's share of the gain in accuracy with its interval."""
+def shares(rows: tuple[ShareRow, ...], of: SharedIn = "accuracy") -> str:
+    """Draw each helper's share of the gain in accuracy, or in log loss, with its interval."""
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         for place, row in enumerate(rows):
             colour = colours.of_agent(place + 1).light
-            axes.errorbar(
-                row.accuracy, place, xerr=ERRORS * row.accuracy_error, color=colour, marker="o", capsize=3, markersize=6
-            )
+            reach = ERRORS * row.error(of)
+            axes.errorbar(row.share(of), place, xerr=reach, color=colour, marker="o", capsize=3, markersize=6)
         axes.axvline(0.0, color=colours.FAINT.light, linewidth=0.9)
         name_rows(axes, [row.helper for row in rows])
-        axes.set_xlabel("accuracy that the result owes it, in percentage points")
-        signed_points(axes.xaxis)
+        if of == "accuracy":
+            axes.set_xlabel("accuracy that the result owes it, in percentage points")
+            signed_points(axes.xaxis)
+        else:
+            axes.set_xlabel("by how much the result owes it a lower log loss")
 
     return svg("shares", 0.9 + 0.32 * len(rows), draw)
 

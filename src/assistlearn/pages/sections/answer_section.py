@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from assistlearn.pages.figures_in_words import (
+from assistlearn.evaluation.figures_in_words import (
+    SHARES,
     TITLES,
     alone_in_words,
+    answer_in_words,
     compared_in_words,
     counted,
     figure,
+    gained,
     listed,
+    measured,
     percent,
-    points,
 )
+from assistlearn.evaluation.result import Between, Headline
 from assistlearn.pages.section import Card, PageTable, Section
-from assistlearn.pages.view import Between, Headline, View
-
-_VERDICTS = {
-    "yes": "Help was worth it.",
-    "no": "No: help is not worth it.",
-    "worse": "Help made it worse.",
-    "undecided": "It is not certain whether help is worth it.",
-}
+from assistlearn.pages.view import View
 
 
 def answer(view: View) -> Section:
@@ -31,7 +28,7 @@ def answer(view: View) -> Section:
     return Section(
         "answer",
         "The answer",
-        (sentence(view, found), *_doubts(view)),
+        (answer_in_words(found, view.subject.label_only), *_doubts(view)),
         cards=_cards(view, found),
         tables=_metrics(view),
     )
@@ -43,38 +40,6 @@ def question(view: View) -> str:
     return f"Does the help of {helpers} make the predictions of {view.subject.initiator} better?"
 
 
-def sentence(view: View, found: Headline) -> str:
-    """Return the answer in a sentence or two."""
-    value = percent if _is_share(found) else figure
-    where = counted(found.n_samples, "sample") + " that no model was trained on"
-    verdict = _VERDICTS[found.verdict]
-    if found.verdict == "yes" and view.subject.is_pilot:
-        verdict = "Yes: help is worth it."
-    by_labels = f", {alone_in_words(found.what)}" if view.subject.label_only else ""
-    figures = f"{value(found.assisted)} with help and {value(found.alone)} alone{by_labels}"
-    said = f"{verdict} On {where}, the {found.what} is {figures}."
-    return said if found.difference is None else f"{said} {_difference(found, found.difference)}"
-
-
-def _difference(found: Headline, between: Between) -> str:
-    value, low, high = (_gained(found, each) for each in (between.value, between.low, between.high))
-    unit = " percentage points" if _is_share(found) else ""
-    if found.what == "accuracy":
-        return f"The difference is {value}{unit}; its 95\N{NO-BREAK SPACE}% interval goes from {low} to {high}."
-    return (
-        f"For samples like these the gain, by which it is lower, is about {value}{unit}. It lies between {low} and "
-        f"{high}: these limits hold whenever you stop."
-    )
-
-
-def _is_share(found: Headline) -> bool:
-    return found.what in ("accuracy", "error rate")
-
-
-def _gained(found: Headline, value: float) -> str:
-    return points(value) if _is_share(found) else f"{value:+.3f}"
-
-
 def _without(view: View) -> str:
     """Return a text that says why there is no answer."""
     turns = counted(view.progress.turns, "turn")
@@ -82,11 +47,17 @@ def _without(view: View) -> str:
         return f"There is no answer yet: training goes on. Done so far: {turns}."
     if view.state == "stopped":
         return f"There is no answer: the run was stopped before it had a result, after {turns}. It can be resumed."
-    told = next((row.accuracy for row in reversed(view.rounds) if row.kept and row.accuracy is not None), None)
+    told = next((row for row in reversed(view.rounds) if row.kept and row.accuracy is not None), None)
     if told is not None:
+        own = view.subject.metric != "accuracy" and told.metric is not None
+        what = (
+            f"{TITLES[view.subject.metric]} is {figure(told.metric)}"
+            if own
+            else f"accuracy is {percent(told.accuracy)}"
+        )
         return (
-            f"With help the accuracy is {percent(told)} on the hold-out samples. How good {view.subject.initiator} is "
-            "alone was not measured in this run."
+            f"With help the {what} on the hold-out samples. How good {view.subject.initiator} is alone was not "
+            "measured in this run."
         )
     if len(view.subject.classes) == 1:
         return f"There is nothing to answer: {view.stop_reason}."
@@ -118,18 +89,20 @@ def _doubts(view: View) -> tuple[str, ...]:
 
 
 def _cards(view: View, found: Headline) -> tuple[Card, ...]:
-    value = percent if _is_share(found) else figure
+    if found.assisted is None:
+        return ()
     by_labels = f", {alone_in_words(found.what)}" if view.subject.label_only else ""
     cards = [
-        Card("alone", value(found.alone), f"{found.what}{by_labels}", "alone"),
-        Card("with help", value(found.assisted), found.what, "assisted"),
+        Card("alone", measured(found, found.alone), f"{found.what}{by_labels}", "alone"),
+        Card("with help", measured(found, found.assisted), found.what, "assisted"),
     ]
     between = found.difference
     if between is not None:
-        title = "difference" if found.what == "accuracy" else "gain"
-        ends = f"{_gained(found, between.low)} to {_gained(found, between.high)}"
-        note = f"points, {ends}" if _is_share(found) else ends
-        cards.append(Card(title, _gained(found, between.value), note))
+        ends = f"{gained(found, between.low)} to {gained(found, between.high)}"
+        note = f"points, {ends}" if found.what in SHARES else ends
+        if not found.larger_is_better and not found.is_gain:
+            note += "; lower is better"
+        cards.append(Card("gain" if found.is_gain else "difference", gained(found, between.value), note))
     return tuple(cards)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from assistlearn.pages.figures_in_words import percent
+from assistlearn.evaluation.figures_in_words import percent
 from assistlearn.pages.pictures import drawn
 from assistlearn.pages.section import PagePicture, PageTable, Section
 from assistlearn.pages.view import View

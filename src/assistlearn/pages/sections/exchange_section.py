@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from assistlearn.pages.figures_in_words import figure, size
+from assistlearn.evaluation.figures_in_words import figure, size
 from assistlearn.pages.messages_in_words import WORDS
 from assistlearn.pages.pictures import drawn
 from assistlearn.pages.section import PagePicture, PageTable, Section
@@ -32,8 +32,17 @@ def exchange(view: View) -> Section | None:
         "What was exchanged",
         words,
         picture=PagePicture(label, partial(drawn.exchanged, names, sent, received)),
-        tables=(_sums(there), _types(there)),
+        tables=(*_in_training(view), _sums(there), _types(there)),
     )
+
+
+def _in_training(view: View) -> tuple[PageTable, ...]:
+    columns = ("with", "sent", "received", "bits per sample: answer", "news of a turn")
+    rows = tuple(
+        (row.helper, size(row.sent), size(row.received), figure(row.answer_bits, 2), figure(row.news_bits, 2))
+        for row in view.trained_with
+    )
+    return (PageTable("In training", columns, rows),) if rows else ()
 
 
 def _sums(there: tuple[Traffic, ...]) -> PageTable:
@@ -51,7 +60,7 @@ def _sums(there: tuple[Traffic, ...]) -> PageTable:
         )
         for each in there
     )
-    return PageTable("Bytes and messages with each helper; bits per sample and turn", columns, rows)
+    return PageTable("Everything so far: bytes and messages with each helper; bits per sample and turn", columns, rows)
 
 
 def _types(there: tuple[Traffic, ...]) -> PageTable:

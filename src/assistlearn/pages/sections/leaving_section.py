@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assistlearn.pages.figures_in_words import counted, listed
+from assistlearn.evaluation.figures_in_words import counted, listed
 from assistlearn.pages.section import PageList, PageTable, Section
 from assistlearn.pages.view import Released, View
 

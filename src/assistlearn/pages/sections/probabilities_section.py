@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from assistlearn.evaluation.figures_in_words import percent
 from assistlearn.evaluation.reliability import Reliability
-from assistlearn.pages.figures_in_words import percent
 from assistlearn.pages.pictures import drawn
 from assistlearn.pages.section import PagePicture, PageTable, Section
 from assistlearn.pages.view import View

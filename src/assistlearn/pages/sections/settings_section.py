@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assistlearn.pages.figures_in_words import counted
+from assistlearn.evaluation.figures_in_words import counted
 from assistlearn.pages.section import PageTable, Section
 from assistlearn.pages.view import View
 

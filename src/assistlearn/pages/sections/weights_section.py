@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from assistlearn.pages.figures_in_words import figure, percent
+from assistlearn.evaluation.figures_in_words import figure, percent
 from assistlearn.pages.pictures import drawn
 from assistlearn.pages.section import PagePicture, PageTable, Section
 from assistlearn.pages.view import View
@@ -17,13 +17,19 @@ def weights(view: View) -> Section | None:
     agents = view.subject.agents
     words = (
         "In its turn an agent fits a model to its own columns. The model weight says how much the model's votes count. "
-        "An agent whose model is no better than chance sits the turn out.",
+        "An agent whose model is no better than chance sits the turn out. Models of rounds that do not count, and of "
+        "agents that were left out, are no part of the result.",
     )
     summed = PageTable(
         "What each agent contributed",
-        ("agent", "turns", "models", "sat out", "sum of weights", "best model in training"),
+        ("agent", "turns", "sat out", "models made", "models", "sum of weights", "best model in training"),
         tuple(
-            (row.agent, str(row.turns), str(row.models), str(row.sat_out), figure(row.weight), percent(row.best))
+            (
+                row.agent,
+                *map(str, (row.turns, row.sat_out, row.made, row.models)),
+                figure(row.weight),
+                percent(row.best),
+            )
             for row in view.agents
         ),
     )

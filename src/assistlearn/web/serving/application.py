@@ -100,6 +100,7 @@ class PredictionService:
     async def _answer(self, ids: list[Any]) -> ServedAnswer:
         """Return the answer to a request; raise an error if no agent can vote, or none knows any of the ids."""
         asked = AskedIds.of(ids, self.limits, self.predictor.run.holdings.ignores_case)
+        await asyncio.shield(asyncio.wrap_future(self.predictor.started))  # whoever gives up does not cancel it
         try:
             future = self.predictor.submit(asked.texts)
         except BusyError as error:
@@ -120,7 +121,7 @@ class PredictionService:
         return JSONResponse({"live": True})
 
     async def _ready(self, request: Request) -> Response:
-        return JSONResponse({"ready": True})
+        return self._readiness({})
 
     async def _model(self, request: Request) -> Response:
         settings = self.predictor.run.settings
@@ -134,7 +135,11 @@ class PredictionService:
         return JSONResponse(facts | {"inputs": inputs, "outputs": outputs})
 
     async def _model_ready(self, request: Request) -> Response:
-        return JSONResponse({"name": self._named(request), "ready": True})
+        return self._readiness({"name": self._named(request)})
+
+    def _readiness(self, facts: dict[str, Any]) -> Response:
+        ready = self.predictor.ready
+        return JSONResponse(facts | {"ready": ready}, 200 if ready else 503)
 
     async def _openapi(self, request: Request) -> Response:
         return JSONResponse(openapi_of(self.predictor.run.name, self.limits))

@@ -39,14 +39,14 @@ def openapi_of(model: str, limits: ServingLimits) -> dict[str, Any]:
         "/predict": {"post": _predict(limits), "get": _predict_one()},
         "/v2": {"get": _got("What serves here.", "server", "Server")},
         "/v2/health/live": {"get": _open(_got("Whether it lives.", "live", "Flag"))},
-        "/v2/health/ready": {"get": _open(_got("Whether it is ready.", "ready", "Flag"))},
+        "/v2/health/ready": {"get": _open(_readiness("ready"))},
         "/metrics": {"get": _metrics()},
         "/openapi.json": {"get": _got("This description.", "openapi", "Anything")},
     }
     for path, more, end in (("", [named], ""), ("/versions/{version}", [named, version], "Version")):
         base = f"/v2/models/{{model}}{path}"
         paths[base] = {"get": _got("The model's tensors.", f"model{end}", "Model"), "parameters": more}
-        paths[f"{base}/ready"] = {"get": _got("Whether it is ready.", f"modelReady{end}", "Flag"), "parameters": more}
+        paths[f"{base}/ready"] = {"get": _readiness(f"modelReady{end}"), "parameters": more}
         paths[f"{base}/infer"] = {"post": _infer(end), "parameters": more}
     return {
         "openapi": "3.1.0",
@@ -58,6 +58,12 @@ def openapi_of(model: str, limits: ServingLimits) -> dict[str, Any]:
         },
         "security": [{"token": []}],
     }
+
+
+def _readiness(operation: str) -> dict[str, Any]:
+    got = _got("Whether models are loaded and helpers reached.", operation, "Flag")
+    got["responses"]["503"] = {"description": "It is not ready yet.", "content": _in_json("Flag")}
+    return got
 
 
 def _ref(schema: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from assistlearn.errors import AssistLearnError, BusyError, RunError, Unreachabl
 from assistlearn.reach.standing_way import StandingWay
 from assistlearn.runs.joint_prediction import Outcome, looked_up, votes_of_ours, votes_on_each
 from assistlearn.runs.open_run import OpenRun
-from assistlearn.runs.prediction import AgentVotes, Prediction, asked_agents, predict, result_of
+from assistlearn.runs.prediction import AgentVotes, Prediction, asked_agents, load_models, predict, result_of
 
 logger = logging.getLogger("assistlearn.web")
 
@@ -36,6 +36,10 @@ MOST_WAITING = 1_000
 
 SECONDS_PER_ID = 0.01
 """Seconds to wait longer for a helper, for every id that it is asked about."""
+
+STARTING = 90.0
+"""Seconds from the start in which every helper should have been reached. Then the service is ready without the others.
+"""
 
 IDLE = 0.5
 """Seconds without a request after which the ledger is settled: all entries would outlast a power cut."""
@@ -61,6 +65,12 @@ class Predictor:
         The largest number of requests that may wait.
     joined : callable, optional
         Called whenever helpers are asked, with the number of requests that were joined.
+
+    Attributes
+    ----------
+    started : Future of dict
+        Done when the models are loaded, and each helper was reached or could not be. Its result has the agents that
+        are missing, and why.
     """
 
     def __init__(
@@ -82,10 +92,27 @@ class Predictor:
         self._settled = True
         self._deciding = ThreadPoolExecutor(1, "deciding")
         self._asking = threading.Thread(target=self._work, name="asking", daemon=True)
+        self.started: Future[dict[str, str]] = Future()
+        self._starting = threading.Thread(target=self._start, name="starting", daemon=True)
+        self._began = time.monotonic()
 
     def start(self) -> None:
-        """Begin to answer."""
+        """Begin to load the models and to answer, and return at once."""
+        self._began = time.monotonic()
         self._asking.start()
+        self._starting.start()
+
+    @property
+    def ready(self) -> bool:
+        """Whether the models are loaded, and every helper that votes has been reached.
+
+        A helper that is not there within ``STARTING`` seconds is no longer waited for. One that is gone later changes
+        nothing: the others answer, and each answer names it.
+        """
+        if not self.started.done() or self.run.settings.initiator in self.started.result():
+            return False
+        late = time.monotonic() - self._began > STARTING
+        return late or all(self.ways[name].reached for name in self.voters if name in self.ways)
 
     def submit(self, texts: Sequence[str]) -> Future[Prediction]:
         """Return a future for the prediction of samples. Their ids must be normalised and all different.
@@ -117,6 +144,19 @@ class Predictor:
         if self._asking.is_alive():
             self._asking.join()
         self._deciding.shutdown(wait=True)
+
+    def _start(self) -> None:
+        """Load the models while the ways open, then wait until each is open or has failed once."""
+        missing = {}
+        try:
+            load_models(self.run)
+        except Exception as error:  # as in a prediction: it is told, and the others vote
+            missing[self.run.settings.initiator] = str(error)
+        until = self._began + STARTING
+        for name, way in self.ways.items():
+            if why := way.wait(max(until - time.monotonic(), 0.0)):
+                missing[name] = why
+        self.started.set_result(missing)
 
     def _work(self) -> None:
         while (batch := self._next()) is not None:

@@ -1,8 +1,12 @@
-"""Write figures as people read them, and name them, for pages and for the command line."""
+"""Write figures as people read them, and name them, for pages, notebooks and the command line."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assistlearn.evaluation.result import Findings, Headline
 
 TITLES = {
     "accuracy": "accuracy",
@@ -13,6 +17,17 @@ TITLES = {
     "average_precision": "average precision",
 }
 """What the metrics are called."""
+
+VERDICTS = {
+    "yes": "Help was worth it.",
+    "no": "No: help is not worth it.",
+    "worse": "Help made it worse.",
+    "undecided": "It is not certain whether help was worth it.",
+}
+"""Whether help was worth it, in words."""
+
+SHARES = ("accuracy", "balanced accuracy", "error rate")
+"""Figures that people read as percentages."""
 
 COMBINATIONS = {
     "sum": "they are added up",
@@ -55,13 +70,66 @@ def compared_in_words(label_only: bool) -> str:
     return f"With help, and the initiator alone{alone}"
 
 
+def difference_in_words(found: Headline) -> str:
+    """Return the difference with help, or the gain of a pilot, and its interval; or why there is none."""
+    if found.assisted is None:
+        return f"The {found.what} is not defined on these samples: it needs samples of every class."
+    if found.difference is None:
+        return ""
+    value, low, high = (
+        gained(found, each) for each in (found.difference.value, found.difference.low, found.difference.high)
+    )
+    unit = " percentage points" if found.what in SHARES else ""
+    if found.is_gain:
+        return (
+            f"For samples like these the gain, by which it is lower, is about {value}{unit}. It lies between {low} and "
+            f"{high}: these limits hold whenever you stop."
+        )
+    lower = "" if found.larger_is_better else " (lower is better)"
+    return f"The difference is {value}{unit}{lower}; its 95\N{NO-BREAK SPACE}% interval goes from {low} to {high}."
+
+
+def answer_in_words(found: Headline, label_only: bool = False) -> str:
+    """Return the answer of a result in a few sentences."""
+    verdict = "Yes: help is worth it." if found.is_gain and found.verdict == "yes" else VERDICTS[found.verdict]
+    where = f"{counted(found.n_samples, 'sample')} that no model was trained on"
+    if found.assisted is None:
+        return f"{verdict} {where[0].upper()}{where[1:]} were held out. {difference_in_words(found)}"
+    by_labels = f", {alone_in_words(found.what)}" if label_only else ""
+    figures = f"{measured(found, found.assisted)} with help and {measured(found, found.alone)} alone{by_labels}"
+    return f"{verdict} On {where}, the {found.what} is {figures}. {difference_in_words(found)}".rstrip()
+
+
+def shares_in_words(found: Findings, initiator: str) -> str:
+    """Return what the helpers' shares are compared with, if the initiator has votes of its own."""
+    own, alone = found.accuracy_of_own_votes, found.measured("accuracy")
+    if own is None or alone is None or found.together is None:
+        return ""
+    return (
+        f"The shares say what the helpers' votes add to those that {initiator} has in this result. With its own votes "
+        f"only, the accuracy is {percent(own)}; the helpers' votes add {points(found.together.accuracy)} points, which "
+        f"makes {percent(alone.assisted)}. For the comparison above {initiator} was trained alone, with as many models "
+        f"as all agents have together: {percent(alone.alone)}."
+    )
+
+
+def measured(found: Headline, value: float | None) -> str:
+    """Return a figure of the kind that an answer is about."""
+    return percent(value) if found.what in SHARES else figure(value)
+
+
+def gained(found: Headline, value: float) -> str:
+    """Return a difference of figures of the kind that an answer is about."""
+    return points(value) if found.what in SHARES else f"{value:+.3f}"
+
+
 def alone_in_words(what: str) -> str:
     """Return what a figure of an initiator with labels alone is based on, without help.
 
     >>> alone_in_words("error rate"), alone_in_words("log loss")
     ('the most frequent class', 'the shares of the labels')
     """
-    return MOST_FREQUENT if what in ("accuracy", "error rate") else LABEL_SHARES
+    return MOST_FREQUENT if what in SHARES else LABEL_SHARES
 
 
 def size(n_bytes: float) -> str:

@@ -1,0 +1,312 @@
+"""What a result says. It is worked out here once; the command line, pages, JSON and notebooks show these records.
+
+The chosen metric leads: the verdict, the first figures and the order of the others follow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from assistlearn.evaluation.metrics import METRICS
+from assistlearn.evaluation.reliability import Reliability
+
+Verdict: TypeAlias = Literal["yes", "no", "worse", "undecided"]
+"""Whether help was worth it. Only pilots say "no", and only other runs say "worse"."""
+
+SharedIn: TypeAlias = Literal["accuracy", "loss"]
+"""Helpers have shares in the accuracy and in the log loss. These are the two names."""
+
+
+@dataclass(frozen=True)
+class Between:
+    """A figure and the ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The answer, which every view shows first.
+
+    Attributes
+    ----------
+    verdict : Verdict
+        Whether help was worth it.
+    what : str
+        The figure that is compared, such as accuracy.
+    n_samples : int
+        The number of samples that it was measured on. No model was fitted to them.
+    alone, assisted : float or None
+        The figure alone and with help; None where it is not defined on these samples.
+    difference : Between or None
+        Assisted minus alone; in pilots the gain, by which the loss is lower. None where there is no interval.
+    larger_is_better : bool
+        Whether a larger figure is better.
+    is_gain : bool
+        Whether the difference is the gain of a pilot.
+    """
+
+    verdict: Verdict
+    what: str
+    n_samples: int
+    alone: float | None
+    assisted: float | None
+    difference: Between | None
+    larger_is_better: bool = True
+    is_gain: bool = False
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One metric, with help and alone; None where it is not defined."""
+
+    name: str
+    assisted: float | None
+    alone: float | None
+    difference: Between | None
+
+
+@dataclass(frozen=True)
+class ShareRow:
+    """A helper's share of the result, in accuracy and in log loss, with standard errors; ``lost_without`` has none."""
+
+    helper: str
+    accuracy: float
+    accuracy_error: float
+    loss: float
+    loss_error: float
+    lost_without: float | None
+    loss_without: float | None = None
+
+    def share(self, of: SharedIn) -> float:
+        """Return the share in the accuracy or in the log loss."""
+        return self.accuracy if of == "accuracy" else self.loss
+
+    def error(self, of: SharedIn) -> float:
+        """Return the standard error of that share."""
+        return self.accuracy_error if of == "accuracy" else self.loss_error
+
+
+@dataclass(frozen=True)
+class AgentRow:
+    """What an agent contributed.
+
+    Attributes
+    ----------
+    agent : str
+        Its name.
+    turns, made, sat_out : int
+        Its turns, those that gave a model, and those that it sat out.
+    models : int
+        Its models in the result. A model counts if its round does, and its agent was not left out. As long as there is
+        no result, all models count.
+    weight : float
+        The sum of these models' weights.
+    best : float or None
+        The largest share of training samples on which one of these models was right.
+    left : int or None
+        The turn from which the run went on without it.
+    """
+
+    agent: str
+    turns: int
+    made: int
+    sat_out: int
+    models: int
+    weight: float
+    best: float | None
+    left: int | None = None
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """How often each true class (rows) was answered as each class; which share was right, with help and alone."""
+
+    counts: tuple[tuple[float, ...], ...]
+    found: tuple[float | None, ...]
+    found_alone: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class TrainedWith:
+    """What was exchanged with a helper in training.
+
+    Attributes
+    ----------
+    helper : str
+        Its name.
+    sent, received : int
+        The bytes of all messages to it and from it.
+    answer_bits : float or None
+        The bits of its answer to a turn, per training sample.
+    news_bits : float or None
+        The bits that told it of one turn of another agent, per training sample.
+    """
+
+    helper: str
+    sent: int
+    received: int
+    answer_bits: float | None
+    news_bits: float | None
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the hold-out samples say about a result. What is not known is None or empty.
+
+    Attributes
+    ----------
+    metric : str
+        The name of the metric that leads.
+    answer : Headline or None
+        Whether help was worth it, by that metric.
+    metrics : tuple of Compared
+        All metrics: the one that leads, then accuracy, then the others.
+    shared_in : {"accuracy", "loss"}
+        Which shares of the helpers lead: those in the accuracy, or those in the log loss.
+    shares : tuple of ShareRow
+        How much of the result is due to each helper's votes.
+    together : ShareRow or None
+        The same for all helpers together. It is what they add to :attr:`accuracy_of_own_votes`, and not to *alone*.
+    accuracy_of_own_votes : float or None
+        The accuracy of the result without the helpers' votes: only with the votes that the initiator has in it.
+    worse, left_out : tuple of str
+        Helpers that make the result worse; agents whose votes do not count.
+    """
+
+    metric: str
+    answer: Headline | None = None
+    metrics: tuple[Compared, ...] = ()
+    shared_in: SharedIn = "accuracy"
+    shares: tuple[ShareRow, ...] = ()
+    together: ShareRow | None = None
+    accuracy_of_own_votes: float | None = None
+    worse: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    reliability: tuple[Reliability, ...] = ()
+    reliability_alone: tuple[Reliability, ...] = ()
+    confusion: Confusion | None = None
+
+    def measured(self, name: str) -> Compared | None:
+        """Return one of the metrics; None where none was measured."""
+        return next((each for each in self.metrics if each.name == name), None)
+
+
+def findings(report: Mapping[str, Any] | None, metric: str) -> Findings:
+    """Return what a report says.
+
+    Parameters
+    ----------
+    report : mapping or None
+        The fields of a :class:`~assistlearn.evaluation.report.Report`, as plain values. While a run is judged, some of
+        them may be missing.
+    metric : str
+        The metric that leads: a name in :data:`~assistlearn.evaluation.metrics.METRICS`.
+
+    Examples
+    --------
+    >>> figures = {"accuracy": 0.99, "log_loss": 0.2}, {"accuracy": 0.99, "log_loss": 0.5}
+    >>> between = {"accuracy": None, "log_loss": {"value": -0.3, "low": -0.4, "high": -0.2}}
+    >>> report = {"n_samples": 90, "assisted": figures[0], "alone": figures[1], "differences": between}
+    >>> findings(report, "accuracy").answer.verdict, findings(report, "log_loss").answer.verdict
+    ('undecided', 'yes')
+    """
+    shared_in: SharedIn = "accuracy" if metric in ("accuracy", "balanced_accuracy") else "loss"
+    if not report or report["assisted"].get("accuracy") is None:
+        return Findings(metric, shared_in=shared_in)
+    shares = report.get("shares") or {}
+    together = _share("together", shares) if shares else None
+    leading = dict.fromkeys((metric, "accuracy"))
+    names = [*leading, *(name for name in report["assisted"] if name not in leading)]
+    compared = tuple(
+        Compared(name, report["assisted"].get(name), report["alone"].get(name), _between(report, name))
+        for name in names
+    )
+    return Findings(
+        metric,
+        _headline(compared[0], report["n_samples"]),
+        compared,
+        shared_in,
+        tuple(_share(each["helper"], each) for each in shares.get("helpers", ())),
+        together,
+        None if together is None else report["assisted"]["accuracy"] - together.accuracy,
+        tuple(report.get("worse", ())),
+        tuple(report.get("left_out", ())),
+        _bins(report.get("reliability")),
+        _bins(report.get("reliability_alone")),
+        _confusion(report),
+    )
+
+
+def _headline(leading: Compared, n_samples: int) -> Headline:
+    known, between = METRICS[leading.name], leading.difference
+    verdict: Verdict = "undecided"
+    if between is not None and not between.low <= 0.0 <= between.high:
+        verdict = "yes" if (between.low > 0.0) == known.larger_is_better else "worse"
+    figures = leading.alone, leading.assisted
+    return Headline(verdict, known.title, n_samples, *figures, between, known.larger_is_better)
+
+
+def _between(report: Mapping[str, Any], name: str) -> Between | None:
+    found = report["differences"].get(name)
+    return None if found is None else Between(found["value"], found["low"], found["high"])
+
+
+def _share(name: str, share: Mapping[str, Any]) -> ShareRow:
+    without = (share.get(f"{what}_if_dropped") for what in ("accuracy", "loss"))
+    return ShareRow(
+        name,
+        share["accuracy"]["value"],
+        share["accuracy"]["error"],
+        share["loss"]["value"],
+        share["loss"]["error"],
+        *(None if lost is None else lost["value"] for lost in without),
+    )
+
+
+def _bins(found: Sequence[Mapping[str, Any]] | None) -> tuple[Reliability, ...]:
+    return tuple(Reliability(each["n_samples"], each["said"], each["right"]) for each in found or ())
+
+
+def _confusion(report: Mapping[str, Any]) -> Confusion | None:
+    if not report.get("confusion"):
+        return None
+    counts = tuple(tuple(row) for row in report["confusion"])
+    return Confusion(counts, tuple(report["recalls"]), tuple(report["recalls_alone"]))
+
+
+def in_the_result(
+    agent: str, contributions: Iterable[Mapping[str, Any]], left_out: Sequence[str]
+) -> tuple[int, float, float | None]:
+    """Return how many models of an agent the result has, the sum of their weights, and the best in training.
+
+    Parameters
+    ----------
+    agent : str
+        Its name.
+    contributions : iterable of mapping
+        All models of the rounds that count, of all agents.
+    left_out : sequence of str
+        Agents whose votes do not count.
+    """
+    own = [each for each in contributions if each["agent"] == agent and agent not in left_out]
+    best = max((each["accuracy"] for each in own), default=None)
+    return len(own), sum(each["model_weight"] for each in own), best
+
+
+def trained_with(result: Mapping[str, Any]) -> tuple[TrainedWith, ...]:
+    """Return what was exchanged with each helper in training, as the result of a run has it."""
+    return tuple(_trained_with(name, counts, result["n_samples"]) for name, counts in result["traffic"].items())
+
+
+def _trained_with(helper: str, counts: Mapping[str, Any], n_samples: int) -> TrainedWith:
+    sent, received = (sum(counts[way].values()) for way in ("sent", "received"))
+    turns, heard = counts["turns"] * n_samples, counts["news"] * n_samples
+    answers = counts["received"].get("turn-taken", 0)
+    told = sum(counts["sent"].get(type_, 0) for type_ in ("take-turn", "take-again"))
+    news = 8 * told / heard if turns and heard else None
+    return TrainedWith(helper, sent, received, 8 * answers / turns if turns else None, news)
