@@ -194,7 +194,8 @@ class Agent:
         samples, n_classes = self._training(), state.n_classes
         assert self.own is not None
         assert self.own.told is not None
-        beside, told = self.own.taken_out_of(state), self.own.told
+        beside: RunState = self.own.taken_out_of(state)
+        told = self.own.told
         if samples.held is not None:
             beside, told = beside.part(samples.held), told[samples.held]
         model, said = self._learner.fit_boosted(Private(beside, method, turn.seed, str(turn)))
