@@ -277,6 +277,8 @@ class Plan:
         0.5,
         "The factor that every model weight is multiplied by. A smaller factor needs more rounds and is more robust.",
         positive_up_to_one,
+        more="With ``models_per_turn`` above 1 it holds in the first round alone: in later ones agents correct what "
+        "they have said, and that counts in full.",
         told=True,
         panel=SOFT,
         metavar="FACTOR",
@@ -305,7 +307,8 @@ class Plan:
         more='All but "sum" need ``method="soft"`` or ``"label-private"``, and rewards of unseen samples: '
         '``reward="auto"`` then stands for "out-of-fold". With soft and ``reward="in-sample"`` it is "sum". '
         "Nothing is sent for a combination. Training stops at the first round that lowers the loss of the "
-        'combination on unseen samples by less than 1 %; that round is not kept. With ``"label-private"`` '
+        "combination on unseen samples by less than 1 %; that round is not kept. From the third round on, it is broken "
+        'off where half of the agents have brought less than half of that. With ``"label-private"`` '
         'the initiator always learns: "sum" stands for "auto", which takes "stack" for two classes and '
         '"offset" for more, or stays alone.',
         panel=SOFT,

@@ -58,3 +58,15 @@ def test_nobody_has_told_anything():
     run = combining()
     assert run.finish_round() is None
     assert (run.finish(1), run.best_round, dict(run.rounds)) == (None, 0, {})
+
+
+def test_half_a_round_must_bring_half_of_what_pays():
+    run = combining()
+    assert run.promising  # nobody knows yet
+    run.add(Told(1, "clinic", reward(0.6), 1.0))
+    run.finish_round()
+    assert not run.promising
+    run.add(Told(2, "lab", SOFT.silence(len(CODES), 2), 1.0))
+    assert not run.promising
+    run.add(Told(2, "lab", reward(0.95, seed=2), 1.0))
+    assert run.promising

@@ -10,18 +10,21 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from assistlearn.agents.own_votes import OwnVotes
 from assistlearn.agents.retelling import Retelling
 from assistlearn.agents.training_samples import TrainingSamples
 from assistlearn.agents.turns import Answer, Turn
-from assistlearn.core import Reward, RunState, Verdict
+from assistlearn.core import Reward, RunState, SoftState, VectorState, Verdict
 from assistlearn.core.blocks import blocks
-from assistlearn.core.confidence import Said, add_answers
+from assistlearn.core.confidence import Said, add_answers, confidences
 from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import probabilities
 from assistlearn.errors import LearnerError
 from assistlearn.learners import Honesty, Learner, Model, Panel
 from assistlearn.learners.bagged import Bagged
 from assistlearn.learners.boosted import Boosted
 from assistlearn.learners.boosting import Private
+from assistlearn.learners.correction import corrected
 from assistlearn.learners.noisy_labels import fit_to_noisy_labels
 from assistlearn.learners.residual_trees import ResidualTrees
 from assistlearn.learners.weighting import take_rows
@@ -58,6 +61,13 @@ class Agent:
         How it finds out where its model is right; on the training samples by default.
     retelling : Retelling, optional
         What it tells in place of its models' answers; by default it tells the answers themselves.
+
+    Attributes
+    ----------
+    models : list of KeptModel
+        The models that it keeps.
+    own : OwnVotes or None
+        What those of them that it has fitted in this run say about the training samples; None outside of training.
     """
 
     def __init__(
@@ -65,6 +75,7 @@ class Agent:
     ) -> None:
         self.name = name
         self.models: list[KeptModel] = []
+        self.own: OwnVotes | None = None
         self._takes_turns = estimator is not None
         self._learner = Learner(estimator, name, honesty)
         self._retelling = retelling
@@ -74,6 +85,7 @@ class Agent:
     def begin(self, samples: TrainingSamples, seed: int) -> None:
         """Prepare for a task: forget earlier models, and let the learner prepare the samples with a seed."""
         self.models = []
+        self.own = OwnVotes()
         self._candidate = None
         if self._takes_turns and samples.can_be_told_apart:
             self._learner.prepare(samples.table, samples.own_codes, seed, samples.own_folds)
@@ -136,7 +148,9 @@ class Agent:
             when = turn.seed, str(turn), state.n_classes
             model, said = fit_to_noisy_labels(self._learner, method.label_epsilon, *when, method=method)
             return model, method.reward(said, samples.own_codes, samples.held, state.n_classes)
-        if method.wants_probabilities and self._boosts:
+        if isinstance(state, SoftState | VectorState) and self._corrects:
+            model, said = self._correction(turn, state, method)
+        elif method.wants_probabilities and self._boosts:
             own = state if samples.held is None else state.part(samples.held)
             model, said = self._learner.fit_boosted(Private(own, method, turn.seed, str(turn)))
         else:
@@ -147,6 +161,30 @@ class Agent:
             model, said = self._learner.fit(samples.own(ignorance), turn.seed, str(turn), n_classes, beginning)
         reward = method.reward(said, samples.own_codes, samples.held, state.n_classes)
         return model, reward if self._retelling is None else self._retelling.reward(turn, reward, samples.held)
+
+    @property
+    def _corrects(self) -> bool:
+        """Whether the agent corrects what its models have said before, in place of adding to it."""
+        return self._learner.honest and self._learner.boosts and self.own is not None and self.own.told is not None
+
+    def _correction(self, turn: Turn, state: SoftState | VectorState, method: Method) -> tuple[Model, Said]:
+        """Return a model that was fitted beside the others' votes, less what the agent's own models have said.
+
+        See :mod:`assistlearn.learners.correction`.
+        """
+        samples, n_classes = self._training(), state.n_classes
+        assert self.own is not None
+        assert self.own.told is not None
+        beside: RunState = self.own.taken_out_of(state)
+        told = self.own.told
+        if samples.held is not None:
+            beside, told = beside.part(samples.held), told[samples.held]
+        model, said = self._learner.fit_boosted(Private(beside, method, turn.seed, str(turn)))
+        fine = method.in_private()
+        weight = beside.judge(fine.reward(said, samples.own_codes, None, n_classes)).model_weight
+        earlier = [(kept.model, kept.model_weight) for kept in self.models if not kept.origin]
+        found = probabilities(weight * confidences(said, n_classes) - told)
+        return corrected(model, weight, earlier, n_classes), found
 
     @property
     def _boosts(self) -> bool:
@@ -160,6 +198,11 @@ class Agent:
             for kept in self.models
         )
         return self._learner.boosts and not chosen
+
+    def hear_own(self, reward: Reward, model_weight: float, step: float, method: Method) -> None:
+        """Note that a model that was fitted in this run is kept, and with which weight it counts in the state."""
+        assert self.own is not None, "begin comes before any turn"
+        self.own.add(reward, self._training().codes, model_weight, step, method)
 
     def keep_candidate(self) -> None:
         """Keep the model of the last turn, if it was useful and is not kept yet."""
@@ -180,7 +223,7 @@ class Agent:
         """Keep only the models of the first ``n_rounds`` rounds, and free the training rows."""
         self.models = [kept for kept in self.models if kept.round <= n_rounds]
         self._learner.release()
-        self._samples = self._candidate = None
+        self._samples = self._candidate = self.own = None
 
     def _training(self) -> TrainingSamples:
         assert self._samples is not None, "begin comes before any turn"

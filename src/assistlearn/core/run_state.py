@@ -22,7 +22,7 @@ class RunState(Protocol):
     logarithms: ClassVar[tuple[int, ...]]
     """Which of its :meth:`vectors` are logarithms. These may hold minus infinity, for samples that never count."""
 
-    def begin_round(self) -> None:
+    def begin_round(self, number: int = 1) -> None:
         """Prepare the state for a new round."""
         ...
 

@@ -34,7 +34,11 @@ class SoftState:
     loss : {"logistic", "exponential"}
         The loss to lower (see :mod:`assistlearn.core.loss`).
     shrinkage : float
-        The share of the best model weight that a model gets; at most one.
+        The share of the best model weight that a model gets in the first round; at most one.
+    later_shrinkage : float or None
+        The same share in later rounds; None if it does not change.
+    round : int
+        The number of the round.
 
     Examples
     --------
@@ -55,6 +59,8 @@ class SoftState:
     log_start: Floats | None
     loss: str
     shrinkage: float
+    later_shrinkage: float | None = None
+    round: int = 1
 
     @classmethod
     def start(
@@ -65,10 +71,11 @@ class SoftState:
         *,
         loss: str,
         shrinkage: float,
+        later_shrinkage: float | None = None,
     ) -> SoftState:
         """Return the state before the first turn."""
         log_start = None if sample_weight is None else start(n_samples, sample_weight)
-        return cls(np.zeros(n_samples), n_classes, log_start, loss, shrinkage)
+        return cls(np.zeros(n_samples), n_classes, log_start, loss, shrinkage, later_shrinkage)
 
     def beginning(self) -> SoftState:
         """Return a copy of this state as it was before the first turn."""
@@ -84,8 +91,19 @@ class SoftState:
         log_start = None if self.log_start is None else self.log_start[rows].copy()
         return replace(self, scores=self.scores[rows].copy(), log_start=log_start)
 
-    def begin_round(self) -> None:
-        """Do nothing: rounds make no difference to the soft methods."""
+    def begin_round(self, number: int = 1) -> None:
+        """Note the number of the round: it decides which share of its best weight a model gets."""
+        self.round = number
+
+    @property
+    def step(self) -> float:
+        """The share of its best weight that a model gets in this round."""
+        later = self.shrinkage if self.later_shrinkage is None else self.later_shrinkage
+        return self.shrinkage if self.round == 1 else later
+
+    def without(self, said: Floats) -> SoftState:
+        """Return a copy of this state from which a part of its scores is taken out."""
+        return replace(self, scores=self.scores - said)
 
     def ignorance(self) -> Floats:
         """Return the ignorance of the samples, which sums to one (a new array)."""
@@ -125,7 +143,7 @@ class SoftState:
         right = reward.levels > 0
         known = 1.0 if held is None else sum_where(present, held)
         share = sum_where(present, right if held is None else right & held) / known
-        model_weight = self.shrinkage * best
+        model_weight = self.step * best
         same = bool(levels[0] > 0 and (levels == levels[0]).all())
         return Verdict(model_weight, min(share, 1.0), same, self._gain(values, model_weight))
 

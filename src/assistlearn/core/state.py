@@ -114,7 +114,7 @@ class State:
         out.earlier = None if self.earlier is None else self.earlier[rows].copy()
         return out
 
-    def begin_round(self) -> None:
+    def begin_round(self, number: int = 1) -> None:
         """Forget the errors of the last round: ``u`` is zero for the first agent of a round."""
         self.earlier = None
 

@@ -37,7 +37,12 @@ class VectorState:
     loss : {"logistic", "exponential"}
         The loss to lower (see :mod:`assistlearn.core.vector_loss`).
     shrinkage : float
-        The share of the best model weight that a model gets; at most one, so that no turn raises the loss.
+        The share of the best model weight that a model gets in the first round; at most one, so that no turn raises
+        the loss.
+    later_shrinkage : float or None
+        The same share in later rounds; None if it does not change.
+    round : int
+        The number of the round.
 
     Examples
     --------
@@ -58,14 +63,23 @@ class VectorState:
     log_start: Floats | None
     loss: str
     shrinkage: float
+    later_shrinkage: float | None = None
+    round: int = 1
 
     @classmethod
     def start(
-        cls, n_samples: int, n_classes: int, sample_weight: Floats | None = None, *, loss: str, shrinkage: float
+        cls,
+        n_samples: int,
+        n_classes: int,
+        sample_weight: Floats | None = None,
+        *,
+        loss: str,
+        shrinkage: float,
+        later_shrinkage: float | None = None,
     ) -> VectorState:
         """Return the state before the first turn."""
         log_start = None if sample_weight is None else start(n_samples, sample_weight)
-        return cls(np.zeros((n_samples, n_classes)), n_classes, log_start, loss, shrinkage)
+        return cls(np.zeros((n_samples, n_classes)), n_classes, log_start, loss, shrinkage, later_shrinkage)
 
     def beginning(self) -> VectorState:
         """Return a copy of this state as it was before the first turn."""
@@ -81,8 +95,19 @@ class VectorState:
         log_start = None if self.log_start is None else self.log_start[rows].copy()
         return replace(self, votes=self.votes[rows].copy(), log_start=log_start)
 
-    def begin_round(self) -> None:
-        """Do nothing: rounds make no difference to the soft methods."""
+    def begin_round(self, number: int = 1) -> None:
+        """Note the number of the round: it decides which share of its best weight a model gets."""
+        self.round = number
+
+    @property
+    def step(self) -> float:
+        """The share of its best weight that a model gets in this round."""
+        later = self.shrinkage if self.later_shrinkage is None else self.later_shrinkage
+        return self.shrinkage if self.round == 1 else later
+
+    def without(self, said: Floats) -> VectorState:
+        """Return a copy of this state from which a part of its votes is taken out."""
+        return replace(self, votes=self.votes - said)
 
     def ignorance(self) -> Floats:
         """Return the ignorance of the samples, which sums to one (a new array)."""
@@ -124,7 +149,7 @@ class VectorState:
         found = right(reward)
         known = 1.0 if held is None else sum_where(present, held)
         share = sum_where(present, found if held is None else found & held) / known
-        model_weight = self.shrinkage * best
+        model_weight = self.step * best
         same = bool(found[counting].all() and (levels == levels[0]).all())
         return Verdict(model_weight, min(share, 1.0), same, self._gain(values, model_weight))
 

@@ -21,6 +21,7 @@ MODEL_TYPES = (
     "assistlearn.learners.bagged.Bagged",
     "assistlearn.learners.best_of.BestOf",
     "assistlearn.learners.boosted.Boosted",
+    "assistlearn.learners.correction.Correction",
     "assistlearn.learners.residual_trees.ResidualTrees",
 )
 HARMLESS_TYPES = (  # plain numbers and settings, which skops does not list

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,9 +34,12 @@ class Soft(Method):
     loss : str
         The loss that is minimised (see :mod:`assistlearn.core.loss`).
     shrinkage : float
-        The share of its best model weight that a model gets.
+        The share of its best model weight that a model gets. Where agents make several models in a turn, it is that of
+        the first round alone: later, an agent corrects what it has said before, and does so in full.
     score_bits : int
         The bits in which an agent says a score; zero for :data:`BITS_OF_TWO` or :data:`BITS_OF_MORE`.
+    models_per_turn : int, default=1
+        The largest number of models that an agent may make in a turn.
     """
 
     summary: ClassVar[str] = (
@@ -48,11 +51,15 @@ class Soft(Method):
     loss: str
     shrinkage: float
     score_bits: int
+    models_per_turn: int = field(default=1, kw_only=True, repr=False)
 
     def start(self, n_samples: int, n_classes: int, weights: Floats | None = None) -> RunState:
         """Return the state before the first turn."""
         kind = SoftState if n_classes == 2 else VectorState
-        return kind.start(n_samples, n_classes, weights, loss=self.loss, shrinkage=self.shrinkage)
+        later = 1.0 if self.models_per_turn > 1 else self.shrinkage
+        return kind.start(
+            n_samples, n_classes, weights, loss=self.loss, shrinkage=self.shrinkage, later_shrinkage=later
+        )
 
     def reward(self, said: Said, codes: Codes, held: Bools | None, n_classes: int) -> Reward:
         """Return how sure a model is of the true class, or of every class, the true one first; zero: it abstains."""

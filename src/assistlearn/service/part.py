@@ -190,7 +190,8 @@ class Part:
         model = None if kept is None else kept.model
         self._store.keep_turn(message.turn, request, encoded.content, model, self.agent.honest, again)
         self._replies[message.turn] = encoded
-        replica.remember(OwnTurn(message.turn, message.round, whole.reward, whole.model_weight))
+        fitted = not isinstance(message, m.TakeAgain)
+        replica.remember(OwnTurn(message.turn, message.round, whole.reward, whole.model_weight, fitted))
         if kept is not None:
             self._keep(message)
         return encoded
@@ -262,10 +263,17 @@ class Part:
             task.check_provable()
         if prepare:
             self._seeds = None if message.turn_seeds == UNSAID else TurnSeeds(message.turn_seeds)
-            self._replica = Replica(task.start(), task.training_codes, task.method, self._others(task), task.apart)
             self._retelling = None if self._privacy is None else self._privacy.randomiser(task)
-            self.agent = Agent(self._own.name, self._own.estimator, task.honesty, self._retelling)
-            self.agent.begin(task.samples(self.features(), self._own.groups), message.seed)
+            self.agent = agent = Agent(self._own.name, self._own.estimator, task.honesty, self._retelling)
+            agent.begin(task.samples(self.features(), self._own.groups), message.seed)
+            self._replica = Replica(
+                task.start(),
+                task.training_codes,
+                task.method,
+                self._others(task),
+                task.apart,
+                lambda reward, model_weight, step: agent.hear_own(reward, model_weight, step, task.method),
+            )
         self._task = task
 
     def _recall(self, past: PastTurn, replay: bool) -> None:
@@ -280,7 +288,8 @@ class Part:
             whole = reply if past.whole is past.reply else kept_now(past.whole)
             assert isinstance(whole, m.TurnTaken)
             self._replica.replay(request, snapshot)
-            self._replica.remember(OwnTurn(past.number, request.round, whole.reward, reply.model_weight))
+            fitted = not isinstance(request, m.TakeAgain)
+            self._replica.remember(OwnTurn(past.number, request.round, whole.reward, reply.model_weight, fitted))
             if past.honest:
                 self.agent.become_honest()
         if past.model is not None:

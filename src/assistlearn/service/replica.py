@@ -24,12 +24,13 @@ LAST_TURN = 1_000_000
 
 @dataclass(frozen=True)
 class OwnTurn:
-    """What an agent has answered in its last turn."""
+    """What an agent has answered in its last turn, and whether it has fitted a model for it or taken it again."""
 
     number: int
     round: int
     reward: PackedReward
     model_weight: float
+    fitted: bool = True
 
     @property
     def counts(self) -> bool:
@@ -55,12 +56,24 @@ class Replica:
         What is known of the other agents.
     apart : bool, default=False
         Whether agents take the first round as if nobody had spoken before.
+    hear_own : callable, optional
+        Called with the reward of a model that this agent has fitted and that is kept, with its weight, and with what
+        it counts for in the state.
     """
 
-    def __init__(self, state: RunState, codes: Codes, method: Method, others: Standpoint, apart: bool = False) -> None:
+    def __init__(
+        self,
+        state: RunState,
+        codes: Codes,
+        method: Method,
+        others: Standpoint,
+        apart: bool = False,
+        hear_own: Callable[[Reward, float, float], None] = lambda reward, model_weight, step: None,
+    ) -> None:
         self.state = state
         self.known = 0
         self._apart = apart
+        self._hear_own = hear_own
         self._method = method
         self._codes = codes
         self._others = others
@@ -104,6 +117,10 @@ class Replica:
 
     def _heard(self, message: m.TakeTurn) -> None:
         """Note up to which turn the run is known. A turn that is taken apart tells the agent nothing new."""
+        own = self._own
+        for news in message.news:
+            if own is not None and own.fitted and news.turn == own.number:
+                self._hear_own(self._reward(news), own.model_weight, news.model_weight)
         self._own = None
         if not self.takes_apart(message.round):
             self.known = message.turn
@@ -122,7 +139,7 @@ class Replica:
 
     def _enter(self, round: int) -> None:
         if round != self._round:
-            self.state.begin_round()
+            self.state.begin_round(round)
             self._round = round
 
     @contextmanager
@@ -132,6 +149,7 @@ class Replica:
         try:
             yield
         except BaseException:
+            self.state.begin_round(round)
             self.state.restore(vectors)
             self._round = round
             raise

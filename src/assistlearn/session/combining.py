@@ -20,6 +20,10 @@ from assistlearn.methods.method import Method
 WORTH, LEAST_WORTH = 0.01, 0.002
 """A round pays if it lowers the honest loss of the combination by more than this share, and more than this amount."""
 
+HALF = 0.5
+"""From the third round on, half of the agents must bring at least this share of what pays; else the others are spared.
+"""
+
 
 class Told(NamedTuple):
     """What a kept model has told: its honest reward, with its round, its agent and its weight."""
@@ -108,9 +112,19 @@ class Combining:
             return None
         learned = self.rounds[self._round] = self._learned(self._round, quick=True)
         best = self.rounds[self.best_round].loss if self.best_round else sys.float_info.max
-        if learned.loss < best - max(WORTH * best, LEAST_WORTH):
+        if learned.loss < best - _worth(best):
             self.best_round = self._round
         return learned
+
+    @property
+    def promising(self) -> bool:
+        """Whether what half of the agents have told in the round that has begun has brought half of what pays."""
+        if not self.best_round:
+            return True
+        if all(told.round <= self._round for told in self._told):
+            return False
+        best = self.rounds[self.best_round].loss
+        return self._learned(self._round + 1, quick=True).loss < best - HALF * _worth(best)
 
     @property
     def exhausted(self) -> bool:
@@ -141,3 +155,8 @@ class Combining:
             seed=lesson.seed,
             quick=quick,
         )
+
+
+def _worth(best: float) -> float:
+    """Return by how much a round must lower the loss to pay."""
+    return max(WORTH * best, LEAST_WORTH)

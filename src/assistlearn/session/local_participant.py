@@ -51,3 +51,4 @@ class LocalParticipant:
         """Keep the agent's model if the contribution is its own. The session has already updated the shared state."""
         if contribution.agent == self.name:
             self.agent.keep_candidate()
+            self.agent.hear_own(answer.reward, contribution.model_weight, step, self.method)

@@ -40,6 +40,8 @@ class Round:
     ----------
     made : list of Contribution
         The models that were kept in it.
+    hopeless : bool
+        Whether the turns of half of the agents have shown that the round will not pay, so that no others were asked.
     """
 
     def __init__(self, session: Session, number: int) -> None:
@@ -47,13 +49,15 @@ class Round:
         self._number = number
         self._order = order_of(session.plan.order)
         self.made: list[Contribution] = []
+        self.hopeless = False
 
     def run(self) -> Generator[Event, None, bool]:
         """Let the agents take their turns; return whether a weak one ends the run."""
         session = self._session
         for state in session.states.values():
-            state.begin_round()
+            state.begin_round(self._number)
         planned, ahead = self._planned()
+        n_taken = 0
         for candidates in planned:
             taken = next(ahead, None) or (yield from self._take(candidates))
             if taken is None:
@@ -66,6 +70,10 @@ class Round:
                 return True
             if finished.contribution is None and len(candidates) > 1:
                 break  # everybody tried, nobody can help: another turn would be the same
+            n_taken += 1
+            if self._shows_no_gain(n_taken):
+                self.hopeless = True
+                break  # asking the others would cost them something, and bring nothing
         return False
 
     def _planned(self) -> tuple[Iterator[Sequence[str]], Iterator[Taken]]:
@@ -148,6 +156,18 @@ class Round:
         finished = TurnFinished(turn, self._number, name, *worth, contribution, answer.why)
         session.history.append(finished)
         return finished
+
+    def _shows_no_gain(self, n_taken: int) -> bool:
+        """Whether half of the agents have taken their turns in a later round, and have gained too little.
+
+        The others are then spared. The second round is always finished: it is the first in which the first agents hear
+        of the last ones, and what the first ones gain by that says little of the others. So is a round that is taken
+        again.
+        """
+        session = self._session
+        if session.combining is None or self._number <= max(len(session.again), 2):
+            return False
+        return n_taken == len(session.present) // 2 and not session.combining.promising
 
     def _step(self, name: str, answer: Answer) -> float:
         """Return what a reward counts for in the state.

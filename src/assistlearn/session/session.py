@@ -9,7 +9,7 @@ from dataclasses import asdict, fields
 import numpy as np
 
 from assistlearn.agents import Turn
-from assistlearn.core import Contribution, RunState
+from assistlearn.core import RunState
 from assistlearn.evaluation.report import Report
 from assistlearn.events import (
     AloneBegan,
@@ -123,20 +123,22 @@ class Session:
             yield self._round_finished(number)
             if number <= len(self.again):
                 continue
-            reason = self._stop_reason(round.made)
+            reason = self._stop_reason(round)
             if reason is not None:
                 return (yield from self._finish(reason, number if round.made else number - 1))
         return (yield from self._finish(StopReason.ALL_ROUNDS_DONE, self._most_rounds))
 
-    def _stop_reason(self, made: Sequence[Contribution]) -> StopReason | None:
-        """Return why to stop after a round with these contributions, if there is a reason.
+    def _stop_reason(self, round: Round) -> StopReason | None:
+        """Return why to stop after a round, if there is a reason.
 
         If nobody contributed, or all contributions were perfect, the ignorance did not change: the next round would be
         the same.
         """
-        if not made:
+        if round.hopeless:
+            return StopReason.ROUNDS_NO_LONGER_PAY
+        if not round.made:
             return StopReason.NO_AGENT_CONTRIBUTED
-        if all(contribution.perfect for contribution in made):
+        if all(contribution.perfect for contribution in round.made):
             return StopReason.ALL_AGENTS_PERFECT
         if self.holdout is not None and self.holdout.exhausted:
             return StopReason.HOLDOUT_STOPPED_IMPROVING

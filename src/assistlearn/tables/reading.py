@@ -162,7 +162,7 @@ class _Reading:
         return Table(self._name, ids, made, schema, digest, labels, left_out, weights, persons, repeated=repeated)
 
     def _read_notation(self, schema: Schema | None, as_they_are: Sequence[str | None]) -> None:
-        """Read dates and numbers in text as the file says they are written; labels, persons and codes are left alone."""
+        """Read dates and numbers in text as the file says they are written; not labels, persons and codes."""
         before = {} if schema is None else {column.name: column.kind for column in schema.columns}
         as_read, self._read = self._read, {}
         for name, values in as_read.items():
