@@ -197,7 +197,7 @@ def set_up(
     told_codes = {name: true if name == initiator else heard for name in agents}
     seeds = {name: int(rng.randint(MAX_SEED)) for name in agents}
     kept = at(groups, training)
-    if kept is not None and kept.max() + 1 < N_FOLDS:
+    if kept is not None and kept.max() + 1 < N_FOLDS and plan.honest_reward != "in-sample":
         raise SettingsError(
             f"The {len(kept)} samples to train on are about {kept.max() + 1} persons only, by their groups. At least "
             f"{N_FOLDS} persons are needed, so that models can be asked about persons whom they have not seen."
