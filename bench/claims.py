@@ -32,9 +32,9 @@ from bench.accuracy.bytes import Counted
 from bench.accuracy.measure import agents_of
 from bench.accuracy.problems import PROBLEMS
 from bench.accuracy.problems.ruled import RULED
-from bench.accuracy.ways import MOST_ROUNDS, ROUNDS
+from bench.accuracy.problems.tic_tac_toe import TIC_TAC_TOE
 
-ALL = {problem.name: problem for problem in (*PROBLEMS, *RULED)}
+ALL = {problem.name: problem for problem in (*TIC_TAC_TOE, *RULED, *PROBLEMS)}
 SLOW = {("fashion", "forest"), ("letter x 4", "svm"), ("letter x 4", "boosted")}
 FIELDS = ("problem", "learner", "seed", "classes", "kind", "claimed", "claimed_error", "test", "test_error")
 FIELDS += ("accuracy", "rounds", "bytes", "seconds")
@@ -43,8 +43,7 @@ FIELDS += ("accuracy", "rounds", "bytes", "seconds")
 def measured(problem: str, learner: str, seed: int) -> dict[str, Any]:
     """Return what one run claims and costs."""
     cut = ALL[problem].cut(seed)
-    rounds = ROUNDS.get(learner, MOST_ROUNDS)
-    model = Counted(agents_of(cut, learner), n_rounds=rounds, random_state=seed)
+    model = Counted(agents_of(cut, learner), random_state=seed)
     begun = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -43,8 +43,8 @@ class Counted(AssistedClassifier):
     It takes the settings of :class:`AssistedClassifier`, and learns the same.
     """
 
-    def _train(self, plan: Plan, X: Any, codes: np.ndarray, weight: Any) -> None:
-        made = set_up(plan, list(self.agents_), codes, codes, len(self.classes_), weight)
+    def _train(self, plan: Plan, X: Any, codes: np.ndarray, weight: Any, groups: Any) -> None:
+        made = set_up(plan, list(self.agents_), codes, codes, len(self.classes_), weight, groups=groups)
         self.taken_: list[Taken] = []
         self._begin = {
             name: m.Begin(
@@ -64,7 +64,7 @@ class Counted(AssistedClassifier):
         for agent in self.agents_.values():
             self._listen(agent, silence, codes)
         try:
-            super()._train(plan, X, codes, weight)
+            super()._train(plan, X, codes, weight, groups)
         finally:
             for agent in self.agents_.values():
                 del agent.take_turn

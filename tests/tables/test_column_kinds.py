@@ -54,7 +54,7 @@ def test_a_csv_column_is_of_a_kind_if_every_value_is(values, kind, becomes):
         (["1", "2", "1\x002"], r"is not a number \('1\\x002', row 3\)"),
         (["2020-01-01", "2020-02-30", "2020-01-02"], r"1 of 3 values is not a date \('2020-02-30', row 2\)"),
         (["true", "false", "ja"], r"1 of 3 values is not a truth value \('ja', row 3\)"),
-        (["1,5", "2,0", None], r"numbers with commas \('1,5', row 1\)\. Write plain numbers"),
+        (["1,5", "2,0", None], r"numbers with commas \('1,5', row 1\)\. .*Else write plain numbers"),
         (["1,234", "1,234,567.5"], "numbers with commas"),
         ([f"1.234.{n:03d}" for n in range(30)], "numbers with thousands set apart"),
         ([f"1'{n:03d}" for n in range(30)], "numbers with thousands set apart"),
