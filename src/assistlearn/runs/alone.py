@@ -35,7 +35,7 @@ class Alone:
         As in :func:`~assistlearn.runs.setup.set_up`, of all samples.
     own : ndarray or None
         The initiator's columns as numbers, where a combination may use them.
-    holdout_words, roles
+    holdout_words, roles, order
         As in :func:`~assistlearn.runs.setup.set_up`: the same samples are held out.
     """
 
@@ -49,12 +49,14 @@ class Alone:
     own: Floats | None
     holdout_words: Sequence[int] = ()
     roles: Codes | None = None
+    order: Codes | None = None
 
     def __call__(self, n_models: int) -> HoldoutVotes:
         """Train at most ``n_models`` models, and return the votes on the hold-out samples."""
         plan, name = replace(self.plan.at_home(), n_rounds=n_models, order="chain"), self.agent.name
         task = self.labels, self.codes, self.n_classes, self.weights
-        made = set_up(plan, [name], *task, own=self.own, holdout_words=self.holdout_words, roles=self.roles)
+        drawn = {"holdout_words": self.holdout_words, "roles": self.roles, "order": self.order}
+        made = set_up(plan, [name], *task, own=self.own, **drawn)
         assert made.holdout is not None, "there is nothing to compare on"
         self.agent.begin(self.samples(), made.seeds[name])
         combining = made.combining(plan, [name], self.codes, self.n_classes, self.own)
@@ -83,4 +85,4 @@ class LabelsAlone:
 
 def alone_of(made: SetUp, own: Alone) -> Alone | LabelsAlone:
     """Return the baseline of a run: the initiator's own models, or the shares of the classes if it has labels alone."""
-    return own if made.prior is None or made.holdout is None else LabelsAlone(made.holdout)
+    return LabelsAlone(made.holdout) if made.label_only and made.holdout is not None else own

@@ -57,9 +57,13 @@ class SetUp:
         The seed for chance in each agent's preparation.
     weights : ndarray or None
         The initial weights of the samples to train on; None where all are equal.
-    prior : ndarray of shape (n_classes,) or None
-        The share of each class code among the labels of the samples to train on, by their own weights, where the
-        initiator has labels alone; None where it takes turns.
+    class_shares : ndarray of shape (n_classes,)
+        The share of each class among the labels of the samples to train on, by their own weights, in the open order of
+        the classes.
+    label_only : bool
+        Whether the initiator has labels alone.
+    order : ndarray of int, or None
+        The class code of each class, where codes are in a secret order.
     """
 
     methods: Mapping[str, Method]
@@ -70,8 +74,10 @@ class SetUp:
     states: Mapping[str, RunState]
     holdout: HoldOut | None
     seeds: Mapping[str, int]
-    weights: Floats | None = None
-    prior: Floats | None = None
+    weights: Floats | None
+    class_shares: Floats
+    label_only: bool
+    order: Codes | None
 
     def combining(self, plan: Plan, agents: Sequence[str], codes: Codes, n_classes: int, own: Any) -> Combining | None:
         """Return the object that learns the combination; None where the plan adds votes up.
@@ -96,9 +102,7 @@ class SetUp:
         lesson = Lesson(plan.combination, agents, codes[kept], self.codes, n_classes, self.weights, mine, plan.seed)
         return Combining(lesson, plan.make_method())
 
-    def evaluating(
-        self, plan: Plan, agents: Sequence[str], alone: Callable[[int], HoldoutVotes], order: Codes | None = None
-    ) -> Evaluating | None:
+    def evaluating(self, plan: Plan, agents: Sequence[str], alone: Callable[[int], HoldoutVotes]) -> Evaluating | None:
         """Return the object that judges the result; None where there are no hold-out samples.
 
         Parameters
@@ -109,13 +113,11 @@ class SetUp:
             Their names, the initiator first.
         alone : callable
             Trains the initiator alone.
-        order : ndarray of int, optional
-            The class code of each class, where codes are secret.
         """
         if self.holdout is None:
             return None
         leave_out = plan.worse_agent == "leave out"
-        return Evaluating(self.holdout, agents, alone, plan.seed, order, leave_out, plan.calibrates)
+        return Evaluating(self.holdout, agents, alone, plan.seed, leave_out, plan.calibrates)
 
     def calibrating(self, plan: Plan, codes: Codes, n_classes: int) -> Calibrating | None:
         """Return the object that calibrates probabilities; None where none is needed. ``codes`` are of all samples."""
@@ -126,8 +128,7 @@ class SetUp:
         method = plan.make_method()
         if plan.honest_reward != "out-of-fold" or not method.wants_probabilities:
             return None
-        label_only = self.prior is not None
-        return ByOutOfFold(method, _at(codes, self.training), n_classes, self.weights, label_only)
+        return ByOutOfFold(method, _at(codes, self.training), n_classes, self.weights, self.order)
 
 
 def set_up(
@@ -142,6 +143,7 @@ def set_up(
     holdout_words: Sequence[int] = (),
     label_only: bool = False,
     roles: Codes | None = None,
+    order: Codes | None = None,
 ) -> SetUp:
     """Return what a session begins with.
 
@@ -170,15 +172,18 @@ def set_up(
         Whether the initiator has labels alone, and takes no turns.
     roles : ndarray of shape (n_samples,), optional
         What each sample was in an earlier run that this one goes on from; see :func:`split_of`.
+    order : ndarray of int, optional
+        The class code of each class, where codes are in a secret order.
     """
     training, aside = split_of(plan, labels, holdout_words, roles)
     own_weights = _starting_weights(plan, _at(labels, training), n_classes, _at(weights, training))
     initiator = agents[0]
-    methods = {name: (plan.at_home() if name == initiator else plan).make_method() for name in agents}
+    methods = {name: plan.make_method() for name in agents}
+    methods[initiator] = plan.at_home().make_method().of_initiator()
     n_training = len(labels) if training is None else len(training)
     true = _at(codes, training)
     heard = true if told is None else _at(told, training)
-    prior = _prior(labels, codes, n_classes, training, weights) if label_only else None
+    shares = class_shares(_at(labels, training), n_classes, _at(weights, training))
     rng = np.random.RandomState([plan.seed, 3])
     return SetUp(
         methods=methods,
@@ -187,30 +192,27 @@ def set_up(
         aside=aside,
         n_training=n_training,
         states=_states(methods, n_training, n_classes, own_weights),
-        holdout=None if aside is None else _holdout(plan, codes, n_classes, aside, weights, own, prior),
+        holdout=None
+        if aside is None
+        else _holdout(plan, agents, codes, aside, weights, own, shares, label_only, order),
         seeds={name: int(rng.randint(MAX_SEED)) for name in agents},
         weights=own_weights,
-        prior=prior,
+        class_shares=shares,
+        label_only=label_only,
+        order=order,
     )
-
-
-def _prior(labels: Codes, codes: Codes, n_classes: int, training: Positions | None, weights: Floats | None) -> Floats:
-    """Return the share of each class code among the samples to train on; the order of the codes changes no share."""
-    out = np.zeros(n_classes)
-    code_of = np.zeros(n_classes, dtype=np.intp)
-    code_of[labels] = codes
-    out[code_of] = class_shares(_at(labels, training), n_classes, _at(weights, training))
-    return out
 
 
 def _holdout(
     plan: Plan,
+    agents: Sequence[str],
     codes: Codes,
-    n_classes: int,
     aside: Positions,
     weights: Floats | None,
     own: Floats | None,
-    prior: Floats | None,
+    shares: Floats,
+    label_only: bool,
+    order: Codes | None,
 ) -> HoldOut:
     """Return the hold-out samples. They count by their own weights, not by the plan's weights of classes."""
     theirs = None if weights is None else weights[aside]
@@ -221,14 +223,17 @@ def _holdout(
         )
     return HoldOut(
         codes[aside],
-        n_classes,
+        len(shares),
         plan.patience,
         plan.make_method(),
         plan.metric,
         theirs,
         None if own is None else own[aside],
         plan.calibrates,
-        prior,
+        agents,
+        shares,
+        order,
+        label_only,
     )
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from assistlearn.agents import Agent, TrainingSamples
 from assistlearn.alignment.matching import Rows
 from assistlearn.combination import to_bytes
-from assistlearn.core.class_shares import class_shares
 from assistlearn.errors import RefusedError, RunError, UnreachableError
 from assistlearn.events import (
     AgentLeft,
@@ -66,14 +65,15 @@ def train(run: OpenRun) -> Iterator[Event]:
     """Train from where the run was interrupted, and yield its events; each is in the run's log before it is yielded."""
     rows = align(run)
     labels = run.table.labels[rows]
-    codes = np.asarray(run.folder.permutation())[labels]
+    order = np.asarray(run.folder.permutation())
+    codes = order[labels]
     n_classes = len(run.settings.classes)
     weights = None if run.table.weights is None else run.table.weights[rows]
     plan, agents = run.settings.plan, run.settings.agents
     own = OwnNumbers.of(run).at(rows)
     words, roles = run.folder.holdout_words(), roles_of(run)
     told, label_only = told_labels(run, rows), run.settings.label_only
-    made = set_up(plan, agents, labels, codes, n_classes, weights, told, own, words, label_only, roles)
+    made = set_up(plan, agents, labels, codes, n_classes, weights, told, own, words, label_only, roles, order)
     _check_release(run, n_classes)
     n_holdout = 0 if made.aside is None else len(made.aside)
     logged = [recorded.event for recorded in read(run.folder.events, strict=False)]
@@ -84,19 +84,19 @@ def train(run: OpenRun) -> Iterator[Event]:
     participants = _participants(run, made, n_classes, len(rows), schedule)
     combining = made.combining(plan, agents, codes, n_classes, own)
     samples = partial(_own_samples, run, rows, made)
-    alone = Alone(plan, _own_agent(run), samples, labels, codes, n_classes, weights, own, words, roles)
+    alone = Alone(plan, _own_agent(run), samples, labels, codes, n_classes, weights, own, words, roles, order)
     session = Session(
         plan,
         participants,
         made.states,
         made.holdout,
         combining=combining,
-        evaluating=made.evaluating(plan, agents, alone_of(made, alone), np.asarray(run.folder.permutation())),
+        evaluating=made.evaluating(plan, agents, alone_of(made, alone)),
         calibrating=made.calibrating(plan, codes, n_classes),
         again=schedule.rounds,
         afresh=not run.settings.places.get(KEPT_ONLY),
     )
-    yield from _follow(run, session, made.n_training, logged)
+    yield from _follow(run, session, made, logged)
 
 
 def _participants(
@@ -191,7 +191,7 @@ def _begin(run: OpenRun, n_samples: int, n_classes: int, made: SetUp) -> None:
         run.reach(name, begin, m.Ready)
 
 
-def _follow(run: OpenRun, session: Session, n_training: int, logged: Sequence[Event]) -> Iterator[Event]:
+def _follow(run: OpenRun, session: Session, made: SetUp, logged: Sequence[Event]) -> Iterator[Event]:
     """Write events to the log and yield them; at the end, tell the agents and write the result.
 
     Events that are in the log already, from before an interruption, are not written again.
@@ -204,9 +204,9 @@ def _follow(run: OpenRun, session: Session, n_training: int, logged: Sequence[Ev
         if isinstance(event, RunFinished):
             report = None if session.report is None else asdict(session.report)
             honest = session.honest_scores(event.n_rounds)
-            calibration = None if honest is None else asdict(honest.calibration(run.folder.permutation()))
-            result = _result(run, seen, event, n_training) | {"evaluation": report, "calibration": calibration}
-            result |= {"class_shares": _class_shares(run)} if run.settings.label_only else {}
+            calibration = None if honest is None else asdict(honest.calibration())
+            result = _result(run, seen, event, made.n_training) | {"evaluation": report, "calibration": calibration}
+            result["class_shares"] = made.class_shares.tolist()
             _end(run, event.n_rounds, [contribution["agent"] for contribution in result["contributions"]])
             if combining is not None and combining.final is not None:
                 run.folder.write_combination(to_bytes(combining.final))
@@ -216,15 +216,6 @@ def _follow(run: OpenRun, session: Session, n_training: int, logged: Sequence[Ev
         else:
             run.log.append(event)
         yield event
-
-
-def _class_shares(run: OpenRun) -> list[float]:
-    """Return the share of each class among the labels of the run, by weight: all that an initiator knows by itself."""
-    rows, table = run.folder.samples(), run.table
-    assert rows is not None
-    weights = None if table.weights is None else table.weights[rows]
-    shares: list[float] = class_shares(table.labels[rows], len(run.settings.classes), weights).tolist()
-    return shares
 
 
 def _end(run: OpenRun, n_rounds: int, contributors: Sequence[str]) -> None:

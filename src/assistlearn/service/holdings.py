@@ -57,6 +57,8 @@ class Holdings:
         Returns how the columns are distributed, as plain values: kept with the models.
     accepts_moved_columns : bool, default=False
         Whether it votes although columns have moved far since training.
+    at_home : bool, default=False
+        Whether this is the initiator's own agent in a run that it leads: nothing that it says leaves.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Holdings:
     read_as: Callable[[Mapping[str, Any]], Any] | None = None
     columns: Callable[[], Mapping[str, Any]] | None = None
     accepts_moved_columns: bool = False
+    at_home: bool = False
 
     def features_as(self, schema: Mapping[str, Any] | None) -> Any:
         """Return the features with the columns of this schema, for models that were trained with it."""
