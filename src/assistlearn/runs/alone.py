@@ -54,9 +54,18 @@ class Alone:
     def __call__(self, n_models: int) -> HoldoutVotes:
         """Train at most ``n_models`` models, and return the votes on the hold-out samples."""
         plan, name = replace(self.plan.at_home(), n_rounds=n_models, order="chain"), self.agent.name
-        task = self.labels, self.codes, self.n_classes, self.weights
-        drawn = {"holdout_words": self.holdout_words, "roles": self.roles, "order": self.order}
-        made = set_up(plan, [name], *task, own=self.own, **drawn)
+        made = set_up(
+            plan,
+            [name],
+            self.labels,
+            self.codes,
+            self.n_classes,
+            self.weights,
+            own=self.own,
+            holdout_words=self.holdout_words,
+            roles=self.roles,
+            order=self.order,
+        )
         assert made.holdout is not None, "there is nothing to compare on"
         self.agent.begin(self.samples(), made.seeds[name])
         combining = made.combining(plan, [name], self.codes, self.n_classes, self.own)

@@ -128,8 +128,8 @@ def predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking | None = None) -> Pr
         return _predict(run, ids, rows, ask)
     said, back = _predict(run, Ids(ids.take(order), ids.owner), rows[order], ask), np.argsort(order)
     known = {name: held[back] for name, held in said.known.items()}
-    tables = {"scores": said.scores[back], "probabilities": said.probabilities[back]}
-    return replace(said, **tables, by_shares=said.by_shares[back], known=known)
+    arranged = replace(said, scores=said.scores[back], probabilities=said.probabilities[back])
+    return replace(arranged, by_shares=said.by_shares[back], known=known)
 
 
 def order_of_asking(run: OpenRun, ids: Ids) -> Rows | None:
@@ -213,9 +213,10 @@ def _decided(
     found: Mapping[str, AgentVotes],
 ) -> Prediction:
     settings = run.settings
-    method, shares, order = settings.plan.make_method(), np.asarray(result["class_shares"]), run.folder.permutation()
+    equal = [1.0 / len(settings.classes)] * len(settings.classes)  # a run of an earlier checkout has not kept them
+    shares, order = np.asarray(result.get("class_shares", equal)), run.folder.permutation()
     calibration = ScoreCalibration.from_json(result.get("calibration"))
-    deciding = Deciding(method, shares, learned, calibration, np.asarray(order))
+    deciding = Deciding(settings.plan.make_method(), shares, learned, calibration, np.asarray(order))
     said = {name: Votes(each.scores, each.weight) for name, each in found.items()}
     if settings.label_only:  # a combination has a share for the initiator
         said = {settings.initiator: Votes(np.zeros((len(rows), len(shares))), 0.0)} | said
