@@ -43,7 +43,6 @@ def written(folder: Path, seed: int, helps: float) -> tuple[list[Path], np.ndarr
     [
         (0, 0.0, ["--class-weight", "balanced"]),
         (1, 1.0, ["--combine", "sum"]),
-        (2, 0.0, ["--method", "ascii", "--combine", "sum", "--reward", "in-sample"]),
     ],
 )
 def test_the_figures_of_a_run_are_those_of_its_predictions(tmp_path, seed, helps, options):

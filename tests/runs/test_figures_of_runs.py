@@ -26,7 +26,7 @@ from assistlearn.session.holdout import split
 from tests.papers_settings import PAPERS
 from tests.runs.parties import Parties
 
-CONFIGURATIONS = int(os.environ.get("ASSISTLEARN_FIGURES", 30)) // 10
+CONFIGURATIONS = max(int(os.environ.get("ASSISTLEARN_FIGURES", 8)) // 10, 2)
 SETTINGS = {
     "method": ["soft", "soft", "ascii", "simple", "ensemble"],
     "n_rounds": [1, 2, 3],
