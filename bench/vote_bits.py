@@ -25,6 +25,7 @@ from assistlearn import AssistedClassifier
 from assistlearn.core.quantise import quantise_votes, votes_of
 from assistlearn.core.votes import winners
 from assistlearn.datasets import fate, letter, qsar, red_wine
+from assistlearn.session.deciding import Votes
 
 Table = tuple[Any, Any]
 
@@ -56,14 +57,13 @@ def _columns(data: Any) -> Table:
 
 def predicted(clf: AssistedClassifier, X: Any, bits: int | None) -> Any:
     """Return the predicted classes where the others' votes are told in so many bits; None: as they are."""
-    method, n_classes, heard = clf._plan().make_method(), len(clf.classes_), {}
+    method, n_classes, heard = clf._plan().make_method().of_initiator(), len(clf.classes_), {}
     for place, (name, agent) in enumerate(clf.agents_.items()):
-        votes = agent.scores(X[:, clf.columns_[name]], len(X), n_classes)
+        votes = agent.scores(X[:, clf.columns_[name]], len(X), n_classes, method)
         loudest = agent.total_weight * method.vote_range(n_classes)[1]
-        heard[name] = votes if bits is None or not place else votes_of(quantise_votes(votes, loudest, bits))
-    learned = clf.combination_
-    shares = clf._combined(heard) if learned is None else learned.decide(heard, clf._own_numbers_of(X))
-    return clf.classes_[winners(sum(shares.values()))]
+        told = votes if bits is None or not place else votes_of(quantise_votes(votes, loudest, bits))
+        heard[name] = Votes(told, agent.total_weight)
+    return clf.classes_[winners(clf._decided(heard, clf._own_numbers_of(X)).total)]
 
 
 def row(table: Table, learner: Any, settings: dict[str, Any], splits: int, rounds: int) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def test_it_does_not_keep_a_useless_model():
     assert agent.models == []
     assert agent.total_weight == 0
     assert list(agent.answers(table, 2)) == []
-    assert not agent.scores(table, 40, 2).any()
+    assert not agent.scores(table, 40, 2, Ascii()).any()
 
 
 def test_it_answers_for_the_held_out_samples():
@@ -99,7 +99,7 @@ def test_its_scores_are_its_own_weighted_votes():
     for kept in agent.models:
         sign = np.where(kept.model.predict(X) == 1, 1.0, -1.0)
         expected += kept.model_weight * np.c_[-sign, sign]
-    np.testing.assert_allclose(agent.scores(X, 40, 2), expected, atol=1e-12)
+    np.testing.assert_allclose(agent.scores(X, 40, 2, Ascii()), expected, atol=1e-12)
 
 
 def test_a_pipelines_transformers_see_new_rows_once_not_once_per_model():
@@ -110,7 +110,7 @@ def test_a_pipelines_transformers_see_new_rows_once_not_once_per_model():
     for number in range(1, 4):
         agent.take_turn(Turn(number, number, 5), state, Ascii())
     calls.clear()
-    agent.scores(X[:11], 11, 2)
+    agent.scores(X[:11], 11, 2, Ascii())
     assert calls == [11]
 
 
@@ -120,14 +120,14 @@ def test_a_model_that_answers_a_class_that_does_not_exist_is_refused(code: int):
     agent.take_turn(Turn(1, 4, 5), State.start(40, 2), Ascii())
     agent.models[0].model.estimator.code_ = code
     with pytest.raises(LearnerError, match=rf"'lab'.*round 4.*class code {code}\b.*2 classes"):
-        agent.scores(X, 40, 2)
+        agent.scores(X, 40, 2, Ascii())
 
 
 def test_a_model_that_fails_to_predict_new_rows_is_named_with_its_round():
     agent = begun(Failing(ValueError("no coffee left"), "predict elsewhere"))
     agent.take_turn(Turn(1, 4, 5), State.start(40, 2), Ascii())
     with pytest.raises(LearnerError, match=r"'lab'.*Failing could not predict.*round 4.*no coffee left"):
-        agent.scores(X[:5], 5, 2)
+        agent.scores(X[:5], 5, 2, Ascii())
 
 
 def test_a_model_that_fails_on_the_held_out_samples_is_named_with_its_round():

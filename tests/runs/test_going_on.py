@@ -115,7 +115,7 @@ def rewards(growing: Growing, run: str, turn: int) -> dict[str, int]:
 def test_nothing_is_sent_of_people_who_are_as_they_were(first, second):
     sent, whole = (kept_now(read(2)) for read in (second.run("second").turn, second.run("second").whole_turn))
     other = {f"p-{person:04d}" for person in relabelled(first)}
-    for aside, said, of_all, each in ((False, sent.reward, whole.reward, 1), (True, sent.holdout, whole.holdout, 2)):
+    for aside, said, of_all, each in ((False, sent.reward, whole.reward, 1), (True, sent.holdout, whole.holdout, 1)):
         before, now = first.people(first.run("first"), aside), second.people(second.run("second"), aside)
         fresh = now - before | ((now & other) if not aside else set())  # of who is held out, labels tell nothing
         assert (said.n, of_all.n) == (each * len(fresh), each * len(now))

@@ -56,7 +56,7 @@ def test_a_finished_run_predicts_as_it_did(kept, classes):
     prediction = made.leader().predict(ids, np.arange(len(made.X)))
     assert list(prediction.absent) == []
     before = np.load(kept / classes / "scores.npy")
-    assert np.array_equal(prediction.scores.argmax(axis=1), before.argmax(axis=1))
+    assert np.mean(prediction.scores.argmax(axis=1) == before.argmax(axis=1)) > 0.98
     near = np.isclose(prediction.scores, before, atol=0.03 * np.abs(before).max()).all(axis=1)
     assert near.mean() > 0.98  # votes are rounded since version 5; trees that are learned over them may jump
 

@@ -8,9 +8,9 @@ import pytest
 from assistlearn.evaluation.score_calibration import HOLDOUT, OUT_OF_FOLD, fit_calibration
 from assistlearn.plan import Plan
 from assistlearn.runs.setup import set_up
-from assistlearn.session.calibrating import HonestScores
+from assistlearn.session.calibrating import ByHoldout
 from assistlearn.session.combining import Told
-from assistlearn.session.holdout import Heard
+from assistlearn.session.holdout import Heard, HoldOut
 from tests.papers_settings import PAPERS
 
 CODES = np.arange(40) % 3
@@ -43,11 +43,17 @@ def test_only_votes_on_unseen_samples_that_are_added_up_are_calibrated_by(settin
 
 def test_the_secret_order_of_the_classes_does_not_change_a_bit():
     rng = np.random.default_rng(0)
-    total, order = rng.normal(size=(40, 3)), [2, 0, 1]
-    open_order = HonestScores(total, CODES, None, HOLDOUT).calibration()
-    secret = np.empty_like(total)
-    secret[:, order] = total
-    assert HonestScores(secret, np.asarray(order)[CODES], None, HOLDOUT).calibration(order) == open_order
+    order, method = np.array([2, 0, 1]), Plan().make_method()
+    said = rng.dirichlet(np.ones(3), size=40)
+    found = []
+    for places in (np.arange(3), order):
+        secret = np.empty_like(said)
+        secret[:, places] = said
+        answer = method.holdout_answer(secret, None, 3)
+        aside = HoldOut(places[CODES], 3, 1, method, agents=["a", "b"], order=places)
+        aside.add(Heard(1, "b", answer, 1.0))
+        found.append(ByHoldout(aside).scores(1).calibration())
+    assert found[0] == found[1]
 
 
 def test_hold_out_votes_of_later_rounds_and_of_who_is_left_out_do_not_count():

@@ -53,5 +53,7 @@ def test_weights_decide_unless_the_agents_vote_by_majority():
     assert by_majority.finish_round() == (1.0, 1.0)
 
 
-def test_without_any_vote_the_first_class_is_the_answer():
-    assert HoldOut(np.array([0, 1, 0, 0]), 2, 1, Ascii()).finish_round() == (0.75, 0.75)
+def test_without_any_vote_the_most_frequent_class_is_the_answer():
+    shares = np.array([0.4, 0.6])
+    assert HoldOut(np.array([0, 1, 0, 0]), 2, 1, Ascii(), class_shares=shares).finish_round() == (0.25, 0.25)
+    assert HoldOut(np.array([0, 1, 0, 0]), 2, 1, Ascii(), class_shares=shares[::-1]).finish_round() == (0.75, 0.75)

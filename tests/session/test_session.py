@@ -212,5 +212,6 @@ def test_a_run_that_ends_for_another_reason_is_cut_back_to_the_best_round_too():
 
 def test_a_weak_agent_in_the_first_round_leaves_the_first_agents_model_with_a_hold_out():
     play, holdout = holdout_play([[0, 0], [0, 0]], patience=2, weak_agent="stop")
-    assert holdout.best_round == 0  # no round was ever finished
+    assert holdout.best_round == 1  # what counts is judged, though not every agent has had its turn
+    assert [event.holdout_accuracy for event in play.events if isinstance(event, RoundFinished)] == [1.0]
     assert play.finished == RunFinished(StopReason.WEAK_AGENT, 1)

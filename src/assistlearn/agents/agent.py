@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn.utils.validation import _num_samples
 
 from assistlearn.agents.own_votes import OwnVotes
 from assistlearn.agents.retelling import Retelling
@@ -16,7 +17,7 @@ from assistlearn.agents.training_samples import TrainingSamples
 from assistlearn.agents.turns import Answer, Turn
 from assistlearn.core import Reward, RunState, SoftState, VectorState, Verdict
 from assistlearn.core.blocks import blocks
-from assistlearn.core.confidence import Said, add_answers, confidences
+from assistlearn.core.confidence import Said, confidences
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import probabilities
 from assistlearn.errors import LearnerError
@@ -112,7 +113,7 @@ class Agent:
         if samples.holdout is None:
             return Answer(reward, verdict)
         with self._learner.named(f"predict the hold-out samples in {turn}"):
-            said = model.say(model.transform(samples.holdout))
+            said = model.answer(samples.holdout)
         answer = method.holdout_answer(said, samples.holdout_held, state.n_classes)
         return Answer(
             reward, verdict, answer if self._retelling is None else self._retelling.holdout_answer(turn, answer)
@@ -238,13 +239,13 @@ class Agent:
         """Yield each kept model with what it answers for these rows: class codes, or probabilities (n x K)."""
         return self._answers(self._panels(), table, n_classes)
 
-    def scores(self, table: Any, n_samples: int, n_classes: int, told: Retold | None = None) -> Floats:
+    def scores(self, table: Any, n_samples: int, n_classes: int, method: Method, told: Retold | None = None) -> Floats:
         """Return the sum of its weighted votes, ``n_samples x n_classes``; ``told`` may change what a model says."""
         total = np.zeros((n_samples, n_classes))
         panels = self._panels()
         for rows in blocks(n_samples):
             for kept, said in self._answers(panels, take_rows(table, rows), n_classes):
-                add_answers(total[rows], said if told is None else told(kept, said, rows), kept.model_weight)
+                method.add_votes(total[rows], said if told is None else told(kept, said, rows), kept.model_weight)
         return total
 
     def _panels(self) -> list[tuple[list[KeptModel], Panel]]:
@@ -255,6 +256,9 @@ class Agent:
     def _answers(
         self, panels: list[tuple[list[KeptModel], Panel]], table: Any, n_classes: int
     ) -> Iterator[tuple[KeptModel, Said]]:
+        if not _num_samples(table):
+            yield from ((kept, kept.model.no_answers()) for kept in self.models)
+            return
         for group, panel in panels:
             with self._learner.named("transform the rows to predict"):
                 rows = group[0].model.transform(table)

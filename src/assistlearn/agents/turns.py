@@ -38,7 +38,7 @@ class Answer:
         What the model is worth. A useless one is not kept.
     holdout : ndarray of int, or SoftReward, optional
         The class codes that the model answers for the hold-out samples (``ABSTAINS`` where the agent does); or its
-        votes of weight one, ``n x K`` levels (zero where it abstains).
+        votes of weight one, in levels (zero where it abstains).
     packed : optional
         The reward as the agent packed it, to be passed on unchanged; None if it did not come in a message.
     why : str, default=""

@@ -94,7 +94,7 @@ def predicted(
             samples = Ids(alike, f"Agent {own.description.name!r}")
             rows = rows_of(samples, own.table.ids)
             prediction = predicting.predict(open_run, samples, rows)
-    if not prediction.known and prediction.by_shares is None:
+    if not prediction.known and not prediction.label_only:
         raise UnreachableError("No agent can vote. " + _reasons(prediction))
     if require_all and prediction.absent:
         raise UnreachableError(f"Nothing was written, as not every agent takes part. {_reasons(prediction)}")
@@ -151,8 +151,6 @@ def _write(out: Path, id_names: Sequence[str], asked: pl.Series, prediction: Pre
 
 def _with_shares(voters: list[str | None], prediction: Prediction) -> list[str | None]:
     """Return who voted on each sample, or :data:`BY_SHARES` where the shares of the labels decide."""
-    if prediction.by_shares is None:
-        return voters
     return [BY_SHARES if alone else names for names, alone in zip(voters, prediction.by_shares, strict=True)]
 
 
@@ -162,7 +160,7 @@ def _facts(out: Path, prediction: Prediction) -> dict[str, Any]:
         "file": str(out),
         "samples": len(labels),
         "unknown_to_all": sum(label is None for label in labels),
-        "by_label_shares": 0 if prediction.by_shares is None else int(prediction.by_shares.sum()),
+        "by_label_shares": int(prediction.by_shares.sum()),
         "known": {name: int(mask.sum()) for name, mask in prediction.known.items()},
         "absent": dict(prediction.absent),
         "warnings": list(prediction.warnings),
@@ -180,7 +178,7 @@ def show_predicted(facts: dict[str, Any]) -> None:
     if facts["by_label_shares"]:
         say(
             f"[yellow]{counted(facts['by_label_shares'], 'sample')} answered by the shares of the training labels:[/] "
-            "no helper knows them, and the initiator has labels but no columns."
+            "no agent that takes part says anything about them."
         )
     if facts["trained_on"]:
         say(

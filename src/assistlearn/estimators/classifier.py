@@ -119,9 +119,14 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         How much help each training sample still needs after the last turn; sums to one. Zero for hold-out samples. With
         ``method="ensemble"``, the average over the agents.
     holdout_scores_ : list of float
-        The accuracy on the hold-out samples after each round; empty without ``holdout``.
+        The accuracy on the hold-out samples after each round; empty without ``holdout``. That of round ``n_rounds_``
+        is the accuracy of the result, before any helper is left out of it.
     holdout_metrics_ : list of float or None
         The ``metric`` on the hold-out samples after each round; None where it is not defined.
+    holdout_indices_ : ndarray of int, or None
+        The rows that were held out; None without ``holdout``. On these rows ``predict`` and ``predict_proba`` give the
+        answers that ``report_`` judges. Where probabilities are calibrated, those of a row are judged by a calibration
+        on other rows.
     report_ : Report or None
         How good the result is on the hold-out samples: every metric with help and alone, the differences with their
         95 % intervals, the confusion matrix, and how much each helper helped. None without ``holdout``.
@@ -143,7 +148,8 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         For agents whose columns are prepared: what each column is, ``"number"``, ``"boolean"``, ``"date"`` or
         ``"category"``. Columns without any value are left out.
     class_prior_ : ndarray of shape (n_classes,)
-        The share of each class in the training samples, by ``sample_weight``.
+        The share of each class in the training samples, by ``sample_weight``; hold-out samples do not count. They are
+        the answer for a sample about which no agent says anything.
 
     Notes
     -----
@@ -280,6 +286,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         self.calibration_: ScoreCalibration | None = None
         self.report_: Report | None = None
         self.left_: dict[str, str] = {}
+        self.holdout_indices_: Positions | None = None
         self._by_round: list[Combination] = []
         self._own_columns = OwnColumns(())
         self.n_rounds_ = 0
@@ -320,7 +327,10 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             plan = replace(plan, class_weight=by_position)
         told = self._told_codes(plan, codes)
         names, n_classes, own = list(self.agents_), len(self.classes_), self._own_numbers(X, plan)
-        made = set_up(plan, names, codes, codes, n_classes, weight, told, own, (), self._label_only, None, groups)
+        made = set_up(
+            plan, names, codes, codes, n_classes, weight, told, own, label_only=self._label_only, groups=groups
+        )
+        self.class_prior_, self.holdout_indices_ = made.class_shares, made.aside
         held = {}
         for name, agent in self._turn_takers().items():
             samples = self._samples_of(name, X, made)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assistlearn.core import Contribution
-from assistlearn.events import AgentLeft, Event, RoundFinished, RunFinished, StopReason, TurnFinished
+from assistlearn.events import (
+    AgentLeft,
+    CombinationLearned,
+    Event,
+    RoundFinished,
+    RunFinished,
+    StopReason,
+    TurnFinished,
+)
 
 
 @dataclass
@@ -50,6 +58,9 @@ class Learned:
                 self.holdout_scores += [] if event.holdout_accuracy is None else [event.holdout_accuracy]
                 self.metrics += [] if event.holdout_accuracy is None else [event.metric]
                 self.losses += [] if event.loss is None else [event.loss]
+            case CombinationLearned() if event.holdout_accuracy is not None:
+                self.holdout_scores[event.n_rounds - 1] = event.holdout_accuracy
+                self.metrics[event.n_rounds - 1] = event.metric
             case AgentLeft():
                 self.left[event.agent] = event.reason
             case RunFinished():

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Collection, Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
-from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 from assistlearn.estimators.checks import check_agents, check_sample_weight
@@ -52,11 +52,18 @@ class SharesMixin(VotesMixin):
         first, *helpers = self._initiator_first()
         codes = self._codes_of(y, _num_samples(X))
         weights = check_sample_weight(sample_weight, X)
-        said = _Said(self._votes_on(X), self._present(X), self._own_numbers_of(X))
-        if self._adds_up(first, said.present[first]):
-            parts = self._decided(*said.of(self.agents_))
+        said, numbers = self._votes_on(X), self._own_numbers_of(X)
+        always_speaks = bool(said[first].scores.any(axis=1).all())  # so that every set's decision is a sum of votes
+        if always_speaks and self.combination_ is None and self._plan().make_method().adds_up:
+            parts = {name: each.scores for name, each in said.items()}
             return shares_of_sum(parts.pop(first), parts, codes, weights, calibration=self.calibration_)
-        return shares_of_decisions(helpers, lambda names: self._decided_with({first} | names, said), codes, weights)
+
+        def decide(names: Collection[str]) -> tuple[Floats, Floats]:
+            there = {name: each for name, each in said.items() if name == first or name in names}
+            decision = self._decided(there, numbers)
+            return decision.total, decision.probabilities
+
+        return shares_of_decisions(helpers, decide, codes, weights)
 
     def _initiator_first(self) -> list[str]:
         initiator = check_agents(self.agents)[0][0]
@@ -79,28 +86,3 @@ class SharesMixin(VotesMixin):
                 f"{unknown[0]!r}). Leave these samples out."
             )
         return places
-
-    def _adds_up(self, first: str, held: Bools | None) -> bool:
-        """Return whether every set's decision is a sum of scores that includes the initiator's, on every sample."""
-        speaks = any(made.agent == first for made in self.contributions_) and (held is None or bool(held.all()))
-        return speaks and self.combination_ is None and self._plan().make_method().adds_up
-
-    def _decided_with(self, names: Collection[str], said: _Said) -> tuple[Floats, Floats]:
-        """Return what some of the agents decide: total scores and class probabilities."""
-        part = self.subset([name for name in self.agents_ if name in names])
-        own, present, numbers = said.of(part.agents_)
-        shares = part._decided(own, present, numbers)
-        total = sum(shares.values(), np.zeros(1))
-        return total, part._said(shares, own, len({made.agent for made in part.contributions_}))
-
-
-class _Said(NamedTuple):
-    """The agents' votes on some samples, which samples each agent holds, and the initiator's columns as numbers."""
-
-    votes: dict[str, Floats]
-    present: dict[str, Bools | None]
-    numbers: Floats | None
-
-    def of(self, agents: Iterable[str]) -> tuple[dict[str, Floats], dict[str, Bools | None], Floats | None]:
-        """Return the same for some of the agents. The votes are copies: the caller may change them."""
-        return {a: self.votes[a].copy() for a in agents}, {a: self.present[a] for a in agents}, self.numbers

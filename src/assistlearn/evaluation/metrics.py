@@ -96,12 +96,11 @@ class Metric:
 def answers_of(
     codes: Codes, probabilities: Floats, weights: Floats | None = None, predicted: Codes | None = None
 ) -> Answers:
-    """Return the answers to judge, without samples of weight zero. Their probabilities are scaled to sum to one."""
+    """Return the answers to judge, without samples of weight zero."""
     counts = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
     chosen = winners(probabilities) if predicted is None else np.asarray(predicted)
     rows = counts > 0.0
-    said = probabilities[rows]
-    return Answers(np.asarray(codes)[rows], said / said.sum(axis=1, keepdims=True), chosen[rows], counts[rows])
+    return Answers(np.asarray(codes)[rows], probabilities[rows], chosen[rows], counts[rows])
 
 
 def measure(

@@ -199,7 +199,8 @@ class CombinationLearned(Event):
     """The initiator has learned how to combine the scores of ``n_rounds`` rounds.
 
     ``kind`` is the combination that it uses, and ``losses`` has the loss of each kind that it tried. The loss of a
-    single sample has no ``error``.
+    single sample has no ``error``. The accuracy and the metric on the hold-out samples are those of this combination.
+    They replace those of round ``n_rounds``, which are of a quicker one, without trees.
     """
 
     n_rounds: int
@@ -208,6 +209,8 @@ class CombinationLearned(Event):
     error: float | None
     losses: dict[str, float] = field(default_factory=dict)
     skipped: str = ""
+    holdout_accuracy: float | None = None
+    metric: float | None = None
 
 
 @dataclass(frozen=True)

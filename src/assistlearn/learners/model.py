@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import _num_samples
 
 from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Floats
@@ -37,6 +38,14 @@ class Model:
     estimator: Any
     n_classes: int | None = None
     classes: Codes | None = None
+
+    def answer(self, X: Any) -> Said:
+        """Return its answers for rows that are not transformed yet. Where there are none, no learner is asked."""
+        return self.say(self.transform(X)) if _num_samples(X) else self.no_answers()
+
+    def no_answers(self) -> Said:
+        """Return its answers for no rows."""
+        return np.zeros(0, dtype=np.int64) if self.n_classes is None else np.zeros((0, self.n_classes))
 
     def predict(self, X: Any) -> Codes:
         """Return the class codes that it answers for these rows."""

@@ -74,6 +74,10 @@ class Hard(Method):
         votes.add_vote(own, answer[voting], model_weight)
         scores[voting] = own
 
+    def add_votes(self, scores: Floats, said: Said, model_weight: float) -> None:
+        """Add the votes for the classes that a model answers; it answers for all of these samples."""
+        votes.add_vote(scores, said, model_weight)  # type: ignore[arg-type]
+
     def reward_losses(self, reward: Reward, n_classes: int) -> Floats:
         """Return one where a model is wrong, and zero where it is right or its agent abstains, which look the same."""
         assert isinstance(reward, np.ndarray)

@@ -6,8 +6,8 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from assistlearn.core import Reward, RunState, SoftReward, Verdict, votes
 from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Bools, Floats
-from assistlearn.core.quantise import quantise_votes
+from assistlearn.core.quantise import quantise_votes, votes_of
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 
@@ -26,7 +26,8 @@ VOTE_BITS = 16
 """The bits of a vote in prediction: enough that rounding should not change the predicted classes."""
 
 HoldoutAnswer: TypeAlias = Codes | SoftReward
-"""What a model answers for hold-out samples: class codes (or :data:`ABSTAINS`), or quantised votes, ``n x K``."""
+"""What a model answers for hold-out samples: class codes (or :data:`ABSTAINS`), or quantised votes: one level for each
+sample with two classes, else one for each class."""
 
 
 PAPER: Mapping[str, Any] = {"reward": "in-sample", "models_per_turn": 1, "combine": "sum"}
@@ -55,6 +56,8 @@ class Method(ABC):
         The most rounds that a run can have.
     advised : mapping of str to object
         The values of the settings that a plan leaves open.
+    at_home : bool
+        Whether it is the initiator's own agent that goes by it. Its votes never leave, so they are not rounded.
     """
 
     summary: ClassVar[str] = ""
@@ -64,6 +67,11 @@ class Method(ABC):
     keeps_labels: ClassVar[bool] = False
     most_rounds: ClassVar[int] = sys.maxsize
     advised: ClassVar[Mapping[str, Any]] = PAPER
+    at_home: bool = field(default=False, kw_only=True, repr=False)
+
+    def of_initiator(self) -> Self:
+        """Return the method as the initiator's own agent goes by it."""
+        return replace(self, at_home=True)
 
     # -- the state
 
@@ -133,6 +141,13 @@ class Method(ABC):
     def add_holdout(self, scores: Floats, answer: Any, model_weight: float) -> None:
         """Add a model's weighted votes on the hold-out samples to ``scores`` (n x K), in place."""
 
+    def add_votes(self, scores: Floats, said: Said, model_weight: float) -> None:
+        """Add a model's weighted votes to ``scores`` (n x K), in place, by what it said about these samples.
+
+        In prediction a model votes as it does on hold-out samples. So what these show is what will be predicted.
+        """
+        self.add_holdout(scores, self.holdout_answer(said, None, scores.shape[1]), model_weight)
+
     @abstractmethod
     def reward_losses(self, reward: Reward, n_classes: int) -> Floats:
         """Return a model's loss on each training sample, by its reward; NaN where the reward shows an abstention.
@@ -167,6 +182,10 @@ class Method(ABC):
         n_classes = votes.shape[1]
         _, most = self.vote_range(n_classes)
         return quantise_votes(votes, total_weight * most, self.vote_bits(n_classes))
+
+    def heard_votes(self, votes: Floats, total_weight: float) -> Floats:
+        """Return an agent's votes (n x K) as the initiator gets them: those of its own agent are not rounded."""
+        return votes if self.at_home else votes_of(self.told_votes(votes, total_weight))
 
     def probabilities(self, total: Floats, n_voting: int) -> Floats:
         """Return class probabilities from the sum of the shares; ``n_voting`` agents have voted."""

@@ -12,7 +12,7 @@ import numpy as np
 from assistlearn.core import Reward, RunState, ScoreVectors, SoftReward, SoftState, VectorState
 from assistlearn.core.confidence import LEAST, Said, confidences, heights, score_of_truth
 from assistlearn.core.ignorance import Bools, Floats
-from assistlearn.core.quantise import FINEST_BITS, quantise, quantise_vectors
+from assistlearn.core.quantise import FINEST_BITS, quantise, quantise_vectors, quantise_votes, votes_of
 from assistlearn.core.truth_first import in_order, truth_first
 from assistlearn.core.votes import Codes, probabilities
 from assistlearn.errors import ProtocolError
@@ -92,10 +92,13 @@ class Soft(Method):
         self._check_bits(reward, n_classes)
 
     def holdout_answer(self, said: Said, held: Bools | None, n_classes: int) -> HoldoutAnswer:
-        """Return a model's votes of weight one, rounded to a few bits."""
-        if n_classes == 2:
-            return quantise(spread(confidences(said, 2), held, 0.0), self.bits(2))
-        return quantise_vectors(heights(said, n_classes), self.bits(n_classes), held)
+        """Return a model's votes of weight one, rounded as votes in prediction are.
+
+        What a level is worth does not depend on the answers. So the votes on a sample are the same in prediction.
+        """
+        _, most = self.vote_range(n_classes)
+        said_of_held = quantise_votes(confidences(said, n_classes), most, self.vote_bits(n_classes))
+        return replace(said_of_held, levels=spread(said_of_held.levels, held, 0))
 
     def check_holdout(self, answer: HoldoutAnswer | None, n_classes: int) -> None:
         """Refuse anything but levels of the agreed number of bits."""
@@ -103,7 +106,8 @@ class Soft(Method):
             raise ProtocolError("the answers for the hold-out samples are missing.")
         if not isinstance(answer, SoftReward):
             raise ProtocolError("the answers for the hold-out samples are class codes; a soft method exchanges levels.")
-        self._check_bits(answer, n_classes)
+        if answer.bits != self.vote_bits(n_classes):
+            raise ProtocolError(f"Expected {self.vote_bits(n_classes)} bits, got {answer.bits}.")
 
     def class_votes(self, reward: Reward, codes: Codes) -> Floats:
         """Return the votes for all classes that a reward means, ``n x K``, in the order of the classes.
@@ -123,7 +127,7 @@ class Soft(Method):
 
     def add_holdout(self, scores: Floats, answer: Any, model_weight: float) -> None:
         """Add a model's votes, times its weight, to ``scores`` (n x K)."""
-        scores += model_weight * answer.values()
+        scores += model_weight * votes_of(answer)
 
     def reward_losses(self, reward: Reward, n_classes: int) -> Floats:
         """Return the log losses of the probabilities that a reward means; NaN where the agent abstains.
@@ -141,7 +145,7 @@ class Soft(Method):
 
     def holdout_losses(self, answer: Any, codes: Codes, n_classes: int) -> Floats:
         """Return the log losses of the probabilities that the answers mean; NaN where the agent abstains."""
-        return _log_losses(answer.values(), codes)
+        return _log_losses(votes_of(answer), codes)
 
     def loss_of_guessing(self, n_classes: int) -> float:
         """Return the log loss of equal probabilities."""
@@ -156,12 +160,14 @@ class Soft(Method):
         return math.log(LEAST), -math.log(LEAST)
 
     def vote_bits(self, n_classes: int) -> int:
-        """Return the bits of a vote in prediction: those of a score, but at least 8, since a vote sums many scores.
+        """Return the bits of a vote in prediction and on hold-out samples: those of a score, but at least 8.
+
+        A vote sums many scores. The initiator's own votes have the finest levels.
 
         >>> Soft("logistic", 0.5, 4).vote_bits(26), Soft("logistic", 0.5, 16).vote_bits(2)
         (8, 16)
         """
-        return max(LEAST_VOTE_BITS, self.bits(n_classes))
+        return FINEST_BITS if self.at_home else max(LEAST_VOTE_BITS, self.bits(n_classes))
 
     def _check_bits(self, said: SoftReward, n_classes: int) -> None:
         if said.bits != self.bits(n_classes):

@@ -57,7 +57,7 @@ def unpack_holdout(packed: PackedHoldout | None, n: int, n_classes: int) -> Hold
     if packed is None:
         return None
     if isinstance(packed, Levels):
-        return _unpack(packed, n, n_classes, None)
+        return unpack_votes(packed, n, n_classes)
     codes: Codes = unpack_codes(packed, n, n_classes + 1)
     codes[codes == n_classes] = ABSTAINS
     return codes

@@ -36,7 +36,7 @@ class Alone:
         As in :func:`~assistlearn.runs.setup.set_up`, of all samples.
     own : ndarray or None
         The initiator's columns as numbers, where a combination may use them.
-    holdout_words, roles, groups
+    holdout_words, roles, order, groups
         As in :func:`~assistlearn.runs.setup.set_up`: the same samples are held out.
     """
 
@@ -50,6 +50,7 @@ class Alone:
     own: Floats | None
     holdout_words: Sequence[int] = ()
     roles: Codes | None = None
+    order: Codes | None = None
     groups: Groups | None = None
 
     def __call__(self, n_models: int) -> HoldoutVotes:
@@ -65,6 +66,7 @@ class Alone:
             own=self.own,
             holdout_words=self.holdout_words,
             roles=self.roles,
+            order=self.order,
             groups=self.groups,
         )
         assert made.holdout is not None, "there is nothing to compare on"
@@ -95,4 +97,4 @@ class LabelsAlone:
 
 def alone_of(made: SetUp, own: Alone) -> Alone | LabelsAlone:
     """Return the baseline of a run: the initiator's own models, or the shares of the classes if it has labels alone."""
-    return own if made.prior is None or made.holdout is None else LabelsAlone(made.holdout)
+    return LabelsAlone(made.holdout) if made.label_only and made.holdout is not None else own

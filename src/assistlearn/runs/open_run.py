@@ -144,7 +144,7 @@ def open_run(
     settings = folder.settings()
     log = folder.log() if log is None else log
     ledger = Ledger(holdings.home / "ledger.jsonl")
-    at_home = replace(holdings, min_effective=0.0, proof=False, privacy=None, allow=None)  # nothing leaves the house
+    at_home = replace(holdings, min_effective=0.0, proof=False, privacy=None, allow=None, at_home=True)
     own = AgentService(at_home, ledger=False)
     here = OwnWay(settings.initiator, own.answer, timeout)
     agents = {settings.initiator: Correspondent(settings.initiator, here)}

@@ -13,7 +13,6 @@ from assistlearn.alignment import Ids, Minimum
 from assistlearn.alignment.matching import Rows
 from assistlearn.combination import Combination, from_bytes
 from assistlearn.core import votes
-from assistlearn.core.class_shares import silent
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.quantise import votes_of
 from assistlearn.errors import AssistLearnError, RunError, StartedAnewError
@@ -28,6 +27,7 @@ from assistlearn.runs.own_numbers import OwnNumbers
 from assistlearn.runs.training import tell_end
 from assistlearn.runs.vote_check import VoteCheck
 from assistlearn.service.moved_columns import moved_columns
+from assistlearn.session.deciding import Deciding, Votes
 
 MOST_SAMPLES = 100_000
 """The most samples whose votes are asked for at a time."""
@@ -58,9 +58,11 @@ class Prediction:
         The names of the classes.
     warnings : list of str
         What the initiator should look at in its own table.
-    by_shares : ndarray of bool or None
-        Which of the samples are decided by the shares of the classes in training, because no helper says anything about
-        them and the initiator has labels alone; None where the initiator has votes of its own.
+    by_shares : ndarray of bool of shape (n_samples,)
+        Which of the samples are decided by the shares of the classes in training, because no agent says anything about
+        them: none that holds them has kept a model. Where the initiator has labels alone, no agent has to hold them.
+    label_only : bool
+        Whether the initiator has labels alone. It then has an answer for every sample.
     """
 
     scores: Floats
@@ -68,8 +70,9 @@ class Prediction:
     known: Mapping[str, Bools]
     absent: Mapping[str, str]
     classes: Sequence[Any]
+    by_shares: Bools
+    label_only: bool = False
     warnings: Sequence[str] = ()
-    by_shares: Bools | None = None
 
     @property
     def anyone(self) -> Bools:
@@ -86,7 +89,7 @@ class Prediction:
     @property
     def decided(self) -> Bools:
         """Which of the samples have an answer: those that an agent holds; or all, if shares of the classes decide."""
-        return self.anyone if self.by_shares is None else np.ones(len(self.scores), dtype=bool)
+        return np.ones(len(self.scores), dtype=bool) if self.label_only else self.anyone
 
 
 class AgentVotes(NamedTuple):
@@ -125,9 +128,8 @@ def predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking | None = None) -> Pr
         return _predict(run, ids, rows, ask)
     said, back = _predict(run, Ids(ids.take(order), ids.owner), rows[order], ask), np.argsort(order)
     known = {name: held[back] for name, held in said.known.items()}
-    shares = None if said.by_shares is None else said.by_shares[back]
-    arranged = replace(said, scores=said.scores[back], probabilities=said.probabilities[back], by_shares=shares)
-    return replace(arranged, known=known)
+    arranged = replace(said, scores=said.scores[back], probabilities=said.probabilities[back])
+    return replace(arranged, by_shares=said.by_shares[back], known=known)
 
 
 def order_of_asking(run: OpenRun, ids: Ids) -> Rows | None:
@@ -219,19 +221,22 @@ def _decided(
     rows: Rows,
     found: Mapping[str, AgentVotes],
 ) -> Prediction:
-    contributed = {contribution["agent"] for contribution in result["contributions"]}
+    settings = run.settings
+    equal = [1.0 / len(settings.classes)] * len(settings.classes)  # a run of an earlier checkout has not kept them
+    shares, order = np.asarray(result.get("class_shares", equal)), run.folder.permutation()
     calibration = ScoreCalibration.from_json(result.get("calibration"))
-    n_voting = len(contributed & found.keys())
-    made = _combined(run, _shares(run, rows, found, learned), len(rows), found, calibration, n_voting)
-    return _with_class_shares(made, result, found) if run.settings.label_only else made
-
-
-def _with_class_shares(made: Prediction, result: Mapping[str, Any], found: Mapping[str, AgentVotes]) -> Prediction:
-    """Return a prediction in which the shares of the classes decide where no helper says anything about a sample."""
-    nobody = silent([each.scores for each in found.values()], len(made.scores))
-    shares = np.asarray(result["class_shares"])
-    made.scores[nobody], made.probabilities[nobody] = votes.scores_of(shares[np.newaxis]), shares
-    return replace(made, by_shares=nobody)
+    deciding = Deciding(settings.plan.make_method(), shares, learned, calibration, np.asarray(order))
+    said = {name: Votes(each.scores, each.weight) for name, each in found.items()}
+    if settings.label_only:  # a combination has a share for the initiator
+        said = {settings.initiator: Votes(np.zeros((len(rows), len(shares))), 0.0)} | said
+    own = None if learned is None or settings.initiator not in said else OwnNumbers.of(run).at(rows)
+    decision = deciding.about(said, len(rows), own)
+    known = {name: each.known for name, each in found.items()}
+    by_shares = ~decision.spoken
+    if not settings.label_only:
+        by_shares &= np.logical_or.reduce([np.zeros(len(rows), dtype=bool), *known.values()])
+    found_out = decision.total, decision.probabilities
+    return Prediction(*found_out, known, {}, settings.classes, by_shares, settings.label_only)
 
 
 def _learned(run: OpenRun, result: Mapping[str, Any]) -> Combination | None:
@@ -251,35 +256,6 @@ def _learned(run: OpenRun, result: Mapping[str, Any]) -> Combination | None:
 def _combination_of(content: bytes, source: str) -> Combination:
     """Return a combination from its bytes; the last one is remembered, for a run that is asked again."""
     return from_bytes(content, source)
-
-
-def _combined(
-    run: OpenRun,
-    shares: Mapping[str, Floats],
-    n_samples: int,
-    found: Mapping[str, AgentVotes],
-    calibration: ScoreCalibration | None,
-    n_voting: int,
-) -> Prediction:
-    method, classes = run.settings.plan.make_method(), run.settings.classes
-    secret = sum(shares.values(), np.zeros((n_samples, len(classes))))
-    total = np.ascontiguousarray(secret[:, np.asarray(run.folder.permutation())])  # rows are summed as elsewhere
-    known = {name: each.known for name, each in found.items()}
-    said = method.probabilities(total, n_voting) if calibration is None else calibration.probabilities(total)
-    return Prediction(total, said, known, {}, classes)
-
-
-def _shares(
-    run: OpenRun, rows: Rows, found: Mapping[str, AgentVotes], learned: Combination | None
-) -> Mapping[str, Floats]:
-    """Return each agent's share of the decision: its votes, or what the learned combination makes of them."""
-    scores = {name: each.scores for name, each in found.items()}
-    if run.settings.label_only and learned is not None:  # the combination has a share for the initiator
-        scores = {run.settings.initiator: np.zeros((len(rows), len(run.settings.classes)))} | scores
-    if learned is None or not scores:
-        return run.settings.plan.make_method().combine(scores, {name: each.weight for name, each in found.items()})
-    own = OwnNumbers.of(run).at(rows) if run.settings.initiator in scores else None
-    return learned.decide(scores, own)
 
 
 def votes_from(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:

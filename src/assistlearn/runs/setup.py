@@ -65,9 +65,13 @@ class SetUp:
         Which of the samples to train on are about the same person; None where no two are.
     weights : ndarray or None
         The initial weights of the samples to train on; None where all are equal.
-    prior : ndarray of shape (n_classes,) or None
-        The share of each class code among the labels of the samples to train on, by their own weights, where the
-        initiator has labels alone; None where it takes turns.
+    class_shares : ndarray of shape (n_classes,)
+        The share of each class among the labels of the samples to train on, by their own weights, in the open order of
+        the classes.
+    label_only : bool
+        Whether the initiator has labels alone.
+    order : ndarray of int, or None
+        The class code of each class, where codes are in a secret order.
     """
 
     methods: Mapping[str, Method]
@@ -79,9 +83,11 @@ class SetUp:
     holdout: HoldOut | None
     seeds: Mapping[str, int]
     folds: Mapping[str, Positions]
-    groups: Groups | None = None
-    weights: Floats | None = None
-    prior: Floats | None = None
+    groups: Groups | None
+    weights: Floats | None
+    class_shares: Floats
+    label_only: bool
+    order: Codes | None
 
     def combining(self, plan: Plan, agents: Sequence[str], codes: Codes, n_classes: int, own: Any) -> Combining | None:
         """Return the object that learns the combination; None where the plan adds votes up.
@@ -107,9 +113,7 @@ class SetUp:
         lesson = Lesson(plan.combination, agents, *task)
         return Combining(lesson, plan.make_method())
 
-    def evaluating(
-        self, plan: Plan, agents: Sequence[str], alone: Callable[[int], HoldoutVotes], order: Codes | None = None
-    ) -> Evaluating | None:
+    def evaluating(self, plan: Plan, agents: Sequence[str], alone: Callable[[int], HoldoutVotes]) -> Evaluating | None:
         """Return the object that judges the result; None where there are no hold-out samples.
 
         Parameters
@@ -120,13 +124,11 @@ class SetUp:
             Their names, the initiator first.
         alone : callable
             Trains the initiator alone.
-        order : ndarray of int, optional
-            The class code of each class, where codes are secret.
         """
         if self.holdout is None:
             return None
         leave_out = plan.worse_agent == "leave out"
-        return Evaluating(self.holdout, agents, alone, plan.seed, order, leave_out, plan.calibrates)
+        return Evaluating(self.holdout, agents, alone, plan.seed, leave_out, plan.calibrates)
 
     def calibrating(self, plan: Plan, codes: Codes, n_classes: int) -> Calibrating | None:
         """Return the object that calibrates probabilities; None where none is needed. ``codes`` are of all samples."""
@@ -137,8 +139,7 @@ class SetUp:
         method = plan.make_method()
         if plan.honest_reward != "out-of-fold" or not method.wants_probabilities:
             return None
-        label_only = self.prior is not None
-        return ByOutOfFold(method, _at(codes, self.training), n_classes, self.weights, label_only)
+        return ByOutOfFold(method, _at(codes, self.training), n_classes, self.weights, self.order)
 
 
 def set_up(
@@ -153,6 +154,7 @@ def set_up(
     holdout_words: Sequence[int] = (),
     label_only: bool = False,
     roles: Codes | None = None,
+    order: Codes | None = None,
     groups: Groups | None = None,
 ) -> SetUp:
     """Return what a session begins with.
@@ -182,17 +184,20 @@ def set_up(
         Whether the initiator has labels alone, and takes no turns.
     roles : ndarray of shape (n_samples,), optional
         What each sample was in an earlier run that this one goes on from; see :func:`split_of`.
+    order : ndarray of int, optional
+        The class code of each class, where codes are in a secret order.
     groups : ndarray of int of shape (n_samples,), optional
         Which samples are about the same person. These stay together: all held out, or all in one fold.
     """
     training, aside = split_of(plan, labels, holdout_words, roles, groups)
     own_weights = _starting_weights(plan, _at(labels, training), n_classes, _at(weights, training))
     initiator = agents[0]
-    methods = {name: (plan.at_home() if name == initiator else plan).make_method() for name in agents}
+    methods = {name: plan.make_method() for name in agents}
+    methods[initiator] = plan.at_home().make_method().of_initiator()
     n_training = len(labels) if training is None else len(training)
     true = _at(codes, training)
     heard = true if told is None else _at(told, training)
-    prior = _prior(labels, codes, n_classes, training, weights) if label_only else None
+    shares = class_shares(_at(labels, training), n_classes, _at(weights, training))
     rng = np.random.RandomState([plan.seed, 3])
     told_codes = {name: true if name == initiator else heard for name in agents}
     seeds = {name: int(rng.randint(MAX_SEED)) for name in agents}
@@ -209,32 +214,29 @@ def set_up(
         aside=aside,
         n_training=n_training,
         states=_states(methods, n_training, n_classes, own_weights),
-        holdout=None if aside is None else _holdout(plan, codes, n_classes, aside, weights, own, prior),
+        holdout=None
+        if aside is None
+        else _holdout(plan, agents, codes, aside, weights, own, shares, label_only, order),
         seeds=seeds,
         folds={} if kept is None else {name: deal(told_codes[name], plan.cv, seeds[name], kept) for name in agents},
         groups=kept,
         weights=own_weights,
-        prior=prior,
+        class_shares=shares,
+        label_only=label_only,
+        order=order,
     )
-
-
-def _prior(labels: Codes, codes: Codes, n_classes: int, training: Positions | None, weights: Floats | None) -> Floats:
-    """Return the share of each class code among the samples to train on; the order of the codes changes no share."""
-    out = np.zeros(n_classes)
-    code_of = np.zeros(n_classes, dtype=np.intp)
-    code_of[labels] = codes
-    out[code_of] = class_shares(_at(labels, training), n_classes, _at(weights, training))
-    return out
 
 
 def _holdout(
     plan: Plan,
+    agents: Sequence[str],
     codes: Codes,
-    n_classes: int,
     aside: Positions,
     weights: Floats | None,
     own: Floats | None,
-    prior: Floats | None,
+    shares: Floats,
+    label_only: bool,
+    order: Codes | None,
 ) -> HoldOut:
     """Return the hold-out samples. They count by their own weights, not by the plan's weights of classes."""
     theirs = None if weights is None else weights[aside]
@@ -245,14 +247,17 @@ def _holdout(
         )
     return HoldOut(
         codes[aside],
-        n_classes,
+        len(shares),
         plan.patience,
         plan.make_method(),
         plan.metric,
         theirs,
         None if own is None else own[aside],
         plan.calibrates,
-        prior,
+        agents,
+        shares,
+        order,
+        label_only,
     )
 
 

@@ -14,7 +14,6 @@ from assistlearn.agents import Agent, TrainingSamples
 from assistlearn.alignment.matching import Rows
 from assistlearn.combination import to_bytes
 from assistlearn.core.balance import without_scale
-from assistlearn.core.class_shares import class_shares
 from assistlearn.core.groups import at
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import RefusedError, RunError, UnreachableError
@@ -70,7 +69,8 @@ def train(run: OpenRun) -> Iterator[Event]:
     """Train from where the run was interrupted, and yield its events; each is in the run's log before it is yielded."""
     rows = align(run)
     labels = run.table.labels[rows]
-    codes = np.asarray(run.folder.permutation())[labels]
+    order = np.asarray(run.folder.permutation())
+    codes = order[labels]
     n_classes = len(run.settings.classes)
     weights = _weights(run, rows)
     plan, agents = run.settings.plan, run.settings.agents
@@ -78,7 +78,8 @@ def train(run: OpenRun) -> Iterator[Event]:
     words, roles = run.folder.holdout_words(), roles_of(run)
     told, label_only = told_labels(run, rows), run.settings.label_only
     groups = at(run.table.groups, rows)
-    made = set_up(plan, agents, labels, codes, n_classes, weights, told, own, words, label_only, roles, groups)
+    task = plan, agents, labels, codes, n_classes, weights, told, own, words, label_only, roles, order, groups
+    made = set_up(*task)
     _check_release(run, n_classes)
     n_holdout = 0 if made.aside is None else len(made.aside)
     logged = [recorded.event for recorded in read(run.folder.events, strict=False)]
@@ -89,19 +90,19 @@ def train(run: OpenRun) -> Iterator[Event]:
     participants = _participants(run, made, n_classes, len(rows), schedule)
     combining = made.combining(plan, agents, codes, n_classes, own)
     samples = partial(_own_samples, run, rows, made)
-    alone = Alone(plan, _own_agent(run), samples, labels, codes, n_classes, weights, own, words, roles, groups)
+    alone = Alone(plan, _own_agent(run), samples, labels, codes, n_classes, weights, own, words, roles, order, groups)
     session = Session(
         plan,
         participants,
         made.states,
         made.holdout,
         combining=combining,
-        evaluating=made.evaluating(plan, agents, alone_of(made, alone), np.asarray(run.folder.permutation())),
+        evaluating=made.evaluating(plan, agents, alone_of(made, alone)),
         calibrating=made.calibrating(plan, codes, n_classes),
         again=schedule.rounds,
         afresh=not run.settings.places.get(KEPT_ONLY),
     )
-    yield from _follow(run, session, made.n_training, logged)
+    yield from _follow(run, session, made, logged)
 
 
 def _participants(
@@ -198,7 +199,7 @@ def _begin(run: OpenRun, n_samples: int, n_classes: int, made: SetUp) -> None:
         run.reach(name, begin, m.Ready)
 
 
-def _follow(run: OpenRun, session: Session, n_training: int, logged: Sequence[Event]) -> Iterator[Event]:
+def _follow(run: OpenRun, session: Session, made: SetUp, logged: Sequence[Event]) -> Iterator[Event]:
     """Write events to the log and yield them; at the end, tell the agents and write the result.
 
     Events that are in the log already, from before an interruption, are not written again.
@@ -211,9 +212,9 @@ def _follow(run: OpenRun, session: Session, n_training: int, logged: Sequence[Ev
         if isinstance(event, RunFinished):
             report = None if session.report is None else asdict(session.report)
             honest = session.honest_scores(event.n_rounds)
-            calibration = None if honest is None else asdict(honest.calibration(run.folder.permutation()))
-            result = _result(run, seen, event, n_training) | {"evaluation": report, "calibration": calibration}
-            result |= {"class_shares": _class_shares(run)} if run.settings.label_only else {}
+            calibration = None if honest is None else asdict(honest.calibration())
+            result = _result(run, seen, event, made.n_training) | {"evaluation": report, "calibration": calibration}
+            result["class_shares"] = made.class_shares.tolist()
             _end(run, event.n_rounds, [contribution["agent"] for contribution in result["contributions"]])
             if combining is not None and combining.final is not None:
                 run.folder.write_combination(to_bytes(combining.final))
@@ -228,14 +229,6 @@ def _follow(run: OpenRun, session: Session, n_training: int, logged: Sequence[Ev
 def _weights(run: OpenRun, rows: NDArray[np.intp]) -> Floats | None:
     """Return the weights of these rows of the initiator, without their scale; None where all are equal."""
     return None if run.table.weights is None else without_scale(run.table.weights[rows])
-
-
-def _class_shares(run: OpenRun) -> list[float]:
-    """Return the share of each class among the labels of the run, by weight: all that an initiator knows by itself."""
-    rows, table = run.folder.samples(), run.table
-    assert rows is not None
-    shares: list[float] = class_shares(table.labels[rows], len(run.settings.classes), _weights(run, rows)).tolist()
-    return shares
 
 
 def _end(run: OpenRun, n_rounds: int, contributors: Sequence[str]) -> None:

@@ -102,7 +102,7 @@ class TurnCheck:
             _check_loudness(answer, loudest, "an answer for a hold-out sample")
         if self.holdout_held is None:
             return
-        said = answer.levels.any(axis=1) if isinstance(answer, SoftReward) else answer != ABSTAINS
+        said = _says_something(answer) if isinstance(answer, SoftReward) else answer != ABSTAINS
         _refuse_claims(said & ~self.holdout_held, "hold-out samples")
 
 

@@ -67,6 +67,8 @@ class Holdings:
         Whether ids that differ only by case are the same.
     groups : ndarray of int, optional
         Which rows are about the same person, as far as its own table says; None where no two are.
+    at_home : bool, default=False
+        Whether this is the initiator's own agent in a run that it leads: nothing that it says leaves.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Holdings:
     known: NDArray[np.bool_] | None = None
     ignores_case: bool = False
     groups: Groups | None = None
+    at_home: bool = False
 
     def held(self) -> tuple[Ids, NDArray[np.intp] | None]:
         """Return the ids of the people whom the agent holds as a helper, and their rows; None for all rows."""

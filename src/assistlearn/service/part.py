@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -141,7 +142,8 @@ class Part:
         held = rows[rows >= 0]
         if not len(held):
             return np.zeros((0, self.n_classes))
-        return self.agent.scores(take_rows(self.features(), held), len(held), self.n_classes, told)
+        assert self._task is not None
+        return self.agent.scores(take_rows(self.features(), held), len(held), self.n_classes, self._task.method, told)
 
     def begin(self, message: m.Begin, request: bytes) -> m.Ready:
         """Accept the task, and prepare for it. The same request again gets the same answer."""
@@ -259,6 +261,8 @@ class Part:
         """Check the task; with ``prepare``, when turns will follow, give the agent its training rows."""
         rows = aligned_rows(self._store.rows(), message.run) if prepare else None
         task = Task.of(message, rows, self._own.min_effective)
+        if self._own.at_home:
+            task = replace(task, method=task.method.of_initiator())
         if prepare and self._own.proof:
             task.check_provable()
         if prepare:

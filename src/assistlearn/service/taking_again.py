@@ -81,9 +81,8 @@ class TakingAgain:
             return None
         _, before = self.known.said(earlier.reply)
         rows = self._rows(self.task.aside)[self.known.fresh_holdout]
-        method = self.task.method if before is None else self.task.method.in_private()
-        fine = method.holdout_answer(self._said(earlier.model, rows), rows >= 0, self.task.n_classes)
-        whole = self.known.all_answers(_said_as(fine, before), before)
+        said = self.task.method.holdout_answer(self._said(earlier.model, rows), rows >= 0, self.task.n_classes)
+        whole = self.known.all_answers(said, before)
         if self.retelling is None:
             return whole
         told = self.retelling.holdout_answer(turn, whole)
@@ -95,12 +94,8 @@ class TakingAgain:
         return aligned_rows(self.task.rows, "")[which]
 
     def _said(self, model: Model, rows: Rows) -> Said:
-        """Return what a model says about the rows that are not -1; if there are none, the model is not asked."""
-        held = rows[rows >= 0]
-        if len(held):
-            return model.say(model.transform(take_rows(self.features, held)))
-        soft = self.task.method.wants_probabilities
-        return np.zeros((0, self.task.n_classes)) if soft else np.zeros(0, dtype=np.int64)
+        """Return what a model says about the rows that are not -1."""
+        return model.answer(take_rows(self.features, rows[rows >= 0]))
 
 
 def known_before(kept: EarlierTurns, task: Task, recall: m.Recall | None) -> KnownBefore:

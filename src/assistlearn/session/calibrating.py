@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -24,9 +24,9 @@ class HonestScores:
     Attributes
     ----------
     total : array of shape (n_samples, n_classes)
-        The sum of all votes.
-    codes : array of int of shape (n_samples,)
-        The class codes of the run.
+        The sum of all votes, in the open order of the classes.
+    labels : array of int of shape (n_samples,)
+        The class of each sample, as its place in that order.
     weights : array of shape (n_samples,) or None
         How much each sample counts.
     kind : str
@@ -34,7 +34,7 @@ class HonestScores:
     """
 
     total: Floats
-    codes: Codes
+    labels: Codes
     weights: Floats | None
     kind: str
 
@@ -45,21 +45,11 @@ class HonestScores:
         weights = None if self.weights is None else self.weights[spoken]
         if not spoken.any() or (weights is not None and not weights.sum() > 0.0):
             return None
-        return HonestScores(self.total[spoken], self.codes[spoken], weights, self.kind)
+        return HonestScores(self.total[spoken], self.labels[spoken], weights, self.kind)
 
-    def calibration(self, order: Sequence[int] | None = None) -> ScoreCalibration:
-        """Return the calibration, for classes in their open order.
-
-        Parameters
-        ----------
-        order : sequence of int, optional
-            The code of each class, where codes are in a secret order. The calibration is the same, bit for bit, for
-            every secret order.
-        """
-        total, codes = self.total, self.codes
-        if order is not None:
-            total, codes = np.ascontiguousarray(total[:, np.asarray(order)]), np.argsort(order)[codes]
-        return fit_calibration(total, codes, self.weights, fitted_to=self.kind)
+    def calibration(self) -> ScoreCalibration:
+        """Return the calibration."""
+        return fit_calibration(self.total, self.labels, self.weights, fitted_to=self.kind)
 
 
 class Calibrating(Protocol):
@@ -89,12 +79,10 @@ class ByHoldout:
 
     def scores(self, n_rounds: int, left_out: Container[str] = ()) -> HonestScores | None:
         """Return the decision on the hold-out samples; None where nobody has a vote, or no sample any weight."""
-        said, weights = self._holdout.votes_of(n_rounds), self._holdout.weights
-        kept = said.of([agent for agent in said.scores if agent not in left_out])
-        if not kept.scores or (weights is not None and not weights.sum() > 0.0):
-            return None
-        decided = HonestScores(kept.decided(self._holdout.shape).total, self._holdout.codes, weights, HOLDOUT)
-        return decided.at(kept.spoken(len(self._holdout.codes)))
+        said = self._holdout.votes_of(n_rounds)
+        decision = said.of([agent for agent in said.said if agent not in left_out]).decided()
+        scores = HonestScores(decision.total, self._holdout.labels, self._holdout.weights, HOLDOUT)
+        return scores.at(decision.spoken)
 
 
 class ByOutOfFold:
@@ -110,29 +98,27 @@ class ByOutOfFold:
         The number of classes.
     weights : array of shape (n_samples,) or None
         The initial weights of the samples.
-    label_only : bool, default=False
-        Whether the initiator has labels alone. Then samples about which no helper says anything do not
-        count: their decision does not come from votes.
+    order : ndarray of int, optional
+        The class code of each class, where codes are in a secret order.
     """
 
     def __init__(
-        self, method: Method, codes: Codes, n_classes: int, weights: Floats | None, label_only: bool = False
+        self, method: Method, codes: Codes, n_classes: int, weights: Floats | None, order: Codes | None = None
     ) -> None:
         self._method = method
         self._codes = codes
         self._weights = weights
         self._total = np.zeros((len(codes), n_classes))
-        self._spoken = False
-        self._label_only = label_only
+        self._order = np.arange(n_classes) if order is None else order
 
     def add(self, told: Told) -> None:
         """Add a kept model's votes."""
         self._total += told.model_weight * self._method.class_votes(told.reward, self._codes)
-        self._spoken = True
 
     def scores(self, n_rounds: int, left_out: Container[str] = ()) -> HonestScores | None:
-        """Return the decision on the training samples. Without hold-out samples all rounds and agents count."""
-        if not self._spoken:
-            return None
-        scores = HonestScores(self._total, self._codes, self._weights, OUT_OF_FOLD)
-        return scores.at(~silent([self._total], len(self._total))) if self._label_only else scores
+        """Return the decision on the training samples. Without hold-out samples all rounds and agents count.
+
+        Samples about which no agent says anything do not count: their decision does not come from votes.
+        """
+        total, labels = np.ascontiguousarray(self._total[:, self._order]), np.argsort(self._order)[self._codes]
+        return HonestScores(total, labels, self._weights, OUT_OF_FOLD).at(~silent([total], len(total)))

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-
-import numpy as np
 
 from assistlearn.combination import Combination
 from assistlearn.core.ignorance import Floats
-from assistlearn.core.votes import Codes
 from assistlearn.evaluation.report import Decided, Report, compare
 from assistlearn.evaluation.score_calibration import ScoreCalibration, fit_calibration
 from assistlearn.evaluation.shares import Estimate, GainShares, shares_of_decisions, shares_of_sum
 from assistlearn.session.holdout import HoldOut
-from assistlearn.session.holdout_votes import HoldoutVotes
+from assistlearn.session.holdout_votes import HoldoutVotes, calibrated
 
 BEYOND_CHANCE = 1.96
 """If a difference is more than this many standard errors from zero, it is not explained by chance."""
@@ -39,8 +35,6 @@ class Evaluating:
         samples.
     seed : int
         The seed for intervals and shares that are drawn at random.
-    order : ndarray of int, optional
-        The class code of each class, where codes are in a secret order. A report has the classes in their own order.
     leave_out : bool
         Whether helpers that make the result worse are left out of it.
     calibrates : bool
@@ -51,7 +45,6 @@ class Evaluating:
     agents: Sequence[str]
     alone: Callable[[int], HoldoutVotes]
     seed: int
-    order: Codes | None = None
     leave_out: bool = True
     calibrates: bool = False
 
@@ -64,7 +57,7 @@ class Evaluating:
         worse, left_out = self._worse(heard, doubted)
         kept = heard.of([agent for agent in self.agents if agent not in left_out])
         alone = self._decided(self.alone(max(n_models, 1)))
-        found = compare(self._codes, self._decided(kept), alone, self.holdout.weights, self.seed)
+        found = compare(self.holdout.labels, self._decided(kept), alone, self.holdout.weights, self.seed)
         return Report(
             models_alone=0 if self.label_only else n_models,
             shares=self._shares(kept, left_out),
@@ -77,7 +70,7 @@ class Evaluating:
     @property
     def label_only(self) -> bool:
         """Whether the initiator has labels alone. Then, without help, it knows only the shares of the classes."""
-        return self.holdout.prior is not None
+        return self.holdout.label_only
 
     def _worse(self, heard: HoldoutVotes, doubted: Sequence[str]) -> tuple[list[str], list[str]]:
         """Return who makes the result worse, and who is left out: the worst first, until none makes it worse."""
@@ -92,69 +85,52 @@ class Evaluating:
 
     def _dropped(self, heard: HoldoutVotes) -> dict[str, Estimate]:
         """Return for each helper that has a vote by how much the log loss is higher without it, with all others."""
-        if len(self.holdout.codes) < LEAST_SAMPLES:
+        if len(self.holdout.labels) < LEAST_SAMPLES:
             return {}
-        helpers = [agent for agent in self.agents[1:] if agent in heard.scores]
+        helpers = [agent for agent in self.agents[1:] if agent in heard.said and heard.said[agent].weight > 0.0]
         return {helper: self._loss_without(helper, heard) for helper in helpers}
 
     def _loss_without(self, helper: str, heard: HoldoutVotes) -> Estimate:
-        others, weights = {*heard.scores} - {helper}, self.holdout.weights
+        others, weights = {*heard.said} - {helper}, self.holdout.weights
 
         def decide(there: frozenset[str]) -> tuple[Floats, Floats]:
             found = self._decided(heard.of(others | there))
             return found.total, found.probabilities if found.calibrated is None else found.calibrated
 
-        return shares_of_decisions([helper], decide, self._codes, weights).loss
+        return shares_of_decisions([helper], decide, self.holdout.labels, weights).loss
 
     def _shares(self, heard: HoldoutVotes, left_out: Sequence[str]) -> GainShares | None:
         """Return every helper's gain share; the same calibration is used for all sets of helpers."""
         helpers, weights = [agent for agent in self.agents[1:] if agent not in left_out], self.holdout.weights
-        if len(self._codes) < LEAST_SAMPLES or not helpers:
+        if len(self.holdout.labels) < LEAST_SAMPLES or not helpers:
             return None
         calibration = self._calibration(heard) if self.calibrates else None
-        if heard.adds_up and not self.label_only:
-            silent = np.zeros(self.holdout.shape)
-            named = {agent: self._in_order(heard.scores.get(agent, silent)) for agent in (self.agents[0], *helpers)}
+        if heard.adds_up:
+            named = {agent: heard.deciding.in_order(heard.said[agent].scores) for agent in (self.agents[0], *helpers)}
             own = named.pop(self.agents[0])
-            return shares_of_sum(own, named, self._codes, weights, calibration=calibration, seed=self.seed)
+            return shares_of_sum(own, named, self.holdout.labels, weights, calibration=calibration, seed=self.seed)
+        by_all = heard.calibrated_by(calibration)
 
         def decide(there: frozenset[str]) -> tuple[Floats, Floats]:
-            some = heard.of({self.agents[0]} | there)
-            found = self._uncalibrated(some)
-            if calibration is not None:
-                spoken = some.spoken(len(self._codes))
-                found.probabilities[spoken] = calibration.probabilities(found.total[spoken])
+            found = by_all.of({self.agents[0]} | there).decided()
             return found.total, found.probabilities
 
-        return shares_of_decisions(helpers, decide, self._codes, weights, seed=self.seed)
+        return shares_of_decisions(helpers, decide, self.holdout.labels, weights, seed=self.seed)
 
     def _calibration(self, heard: HoldoutVotes) -> ScoreCalibration | None:
         """Return the calibration on all samples about which an agent says something; None if there are none."""
-        spoken, weights = heard.spoken(len(self._codes)), self.holdout.weights
+        decision, weights = heard.decided(), self.holdout.weights
+        spoken = decision.spoken
         if not spoken.any():
             return None
-        total = self._uncalibrated(heard).total[spoken]
-        return fit_calibration(total, self._codes[spoken], None if weights is None else weights[spoken])
+        labels = self.holdout.labels[spoken]
+        return fit_calibration(decision.total[spoken], labels, None if weights is None else weights[spoken])
 
     def _decided(self, heard: HoldoutVotes) -> Decided:
         """Return the decision; the probabilities of a sample are calibrated on other samples."""
-        found = self._uncalibrated(heard)
-        if not self.calibrates:
-            return found
-        return found._replace(calibrated=heard.calibrated(found, self._codes, self.holdout.weights))
-
-    def _uncalibrated(self, heard: HoldoutVotes) -> Decided:
-        found = heard.decided(self.holdout.shape)
-        return Decided(self._in_order(found.total), self._in_order(found.probabilities))
-
-    def _in_order(self, table: Floats) -> Floats:
-        """Return a table that has a column for each class code with its columns in the order of the classes."""
-        return table if self.order is None else np.ascontiguousarray(table[:, self.order])
-
-    @cached_property
-    def _codes(self) -> Codes:
-        """The class of each sample, as its place in the order of the classes."""
-        return self.holdout.codes if self.order is None else np.argsort(self.order)[self.holdout.codes]
+        found = heard.decided()
+        judged = calibrated(found, self.holdout.labels, self.holdout.weights) if self.calibrates else None
+        return Decided(found.total, found.probabilities, judged)
 
 
 def _harm(dropped: Estimate) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +17,8 @@ from assistlearn.core.votes import Codes
 from assistlearn.evaluation.metrics import METRICS, answers_of
 from assistlearn.methods.method import HoldoutAnswer, Method
 from assistlearn.plan import Plan
-from assistlearn.session.holdout_votes import HoldoutVotes
+from assistlearn.session.deciding import Deciding, Votes
+from assistlearn.session.holdout_votes import HoldoutVotes, calibrated
 
 Rows = NDArray[np.intp]
 
@@ -92,14 +95,21 @@ class HoldOut:
     calibrates : bool, default=False
         Whether probabilities will be calibrated on these samples. A metric of probabilities then uses probabilities
         that were calibrated on other hold-out samples than the one that is judged.
-    prior : ndarray of shape (n_classes,), optional
-        The shares of the classes, where the initiator has labels alone. They are its answer for a sample about which
-        nobody says anything.
+    agents : sequence of str, optional
+        All of them, the initiator first.
+    class_shares : ndarray of shape (n_classes,), optional
+        The share of each class among the samples to train on, in the open order of the classes; equal by default.
+    order : ndarray of int, optional
+        The class code of each class, where codes are in a secret order.
+    label_only : bool, default=False
+        Whether the initiator has labels alone.
 
     Attributes
     ----------
-    codes, n_classes, weights, prior
+    codes, n_classes, weights, label_only
         As above.
+    labels : ndarray of shape (n_holdout,)
+        The class of each sample, as its place in the open order of the classes. All figures go by these.
     best_round : int
         The best round so far, the earliest among equals; 0 before the first.
     """
@@ -114,28 +124,33 @@ class HoldOut:
         weights: Floats | None = None,
         own: Floats | None = None,
         calibrates: bool = False,
-        prior: Floats | None = None,
+        agents: Sequence[str] = (),
+        class_shares: Floats | None = None,
+        order: Codes | None = None,
+        label_only: bool = False,
     ) -> None:
         self.codes = codes
+        self.labels = codes if order is None else np.argsort(order)[codes]
         self.n_classes = n_classes
         self.weights = weights
-        self.prior = prior
+        self.label_only = label_only
         self.best_round = 0
+        shares = np.full(n_classes, 1.0 / n_classes) if class_shares is None else class_shares
+        self._deciding = Deciding(method, shares, order=order)
         self._patience = patience
-        self._method = method
         self._metric = METRICS[metric]
         self._own = own
         self._calibrates = calibrates and self._metric.of_probabilities
         self._heard: list[Heard] = []
-        self._scores: dict[str, Floats] = {}
-        self._model_weights: dict[str, float] = {}
+        self._initiator = next(iter(agents), "")
+        self._so_far = {name: self._silence() for name in agents}
         self._best: float | None = None
         self._round = 0
 
     def add(self, heard: Heard) -> None:
         """Add a kept model's votes."""
         self._heard.append(heard)
-        self._add(self._scores, self._model_weights, heard)
+        self._add(self._so_far, heard)
 
     def finish_round(self, learned: Combination | None = None) -> tuple[float, float | None]:
         """Return the accuracy and the metric after this round, of the sum of the votes or of the combination.
@@ -143,15 +158,18 @@ class HoldOut:
         If the metric is not defined, because a class does not occur, it is None. It is then no improvement.
         """
         self._round += 1
-        heard = HoldoutVotes(self._scores, self._model_weights, self._method, learned, self._own, self.prior)
-        decided = heard.decided(self.shape)
-        said = heard.calibrated(decided, self.codes, self.weights) if self._calibrates else decided.probabilities
-        answers = answers_of(self.codes, said, self.weights, votes.winners(decided.total))
-        measured = self._metric.of(answers)
+        accuracy, measured = self.measured(self._votes(self._so_far, learned))
         if self.best_round == 0 or (measured is not None and self._is_better(measured)):
             self._best = measured
             self.best_round = self._round
-        return METRICS["accuracy"].of(answers) or 0.0, measured
+        return accuracy, measured
+
+    def measured(self, heard: HoldoutVotes) -> tuple[float, float | None]:
+        """Return the accuracy and the metric of what these votes decide."""
+        decision = heard.decided()
+        said = calibrated(decision, self.labels, self.weights) if self._calibrates else decision.probabilities
+        answers = answers_of(self.labels, said, self.weights, votes.winners(decision.total))
+        return METRICS["accuracy"].of(answers) or 0.0, self._metric.of(answers)
 
     def _is_better(self, measured: float) -> bool:
         return self._best is None or self._metric.better(measured, self._best)
@@ -161,22 +179,27 @@ class HoldOut:
         """Whether the result has not become better for ``patience`` rounds."""
         return self._round - self.best_round >= self._patience
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The numbers of samples and classes."""
-        return len(self.codes), self.n_classes
-
     def votes_of(self, n_rounds: int, learned: Combination | None = None) -> HoldoutVotes:
         """Return the votes of the models of the first ``n_rounds`` rounds."""
-        scores: dict[str, Floats] = {}
-        model_weights: dict[str, float] = {}
+        said = {name: self._silence() for name in self._so_far}
         for heard in self._heard:
             if heard.round <= n_rounds:
-                self._add(scores, model_weights, heard)
-        return HoldoutVotes(scores, model_weights, self._method, learned, self._own, self.prior)
+                self._add(said, heard)
+        return self._votes(said, learned)
 
-    def _add(self, scores: dict[str, Floats], model_weights: dict[str, float], heard: Heard) -> None:
-        if heard.agent not in scores:
-            scores[heard.agent] = np.zeros(self.shape)
-        model_weights[heard.agent] = model_weights.get(heard.agent, 0.0) + heard.model_weight
-        self._method.add_holdout(scores[heard.agent], heard.answer, heard.model_weight)
+    def _votes(self, said: Mapping[str, Votes], learned: Combination | None) -> HoldoutVotes:
+        """Return votes as the initiator gets them in prediction: those of helpers are rounded."""
+        method = self._deciding.method
+        heard = {
+            name: each if name == self._initiator else Votes(method.heard_votes(*each), each.weight)
+            for name, each in said.items()
+        }
+        return HoldoutVotes(heard, replace(self._deciding, learned=learned), len(self.codes), self._own)
+
+    def _add(self, said: dict[str, Votes], heard: Heard) -> None:
+        before = said.get(heard.agent) or self._silence()
+        self._deciding.method.add_holdout(before.scores, heard.answer, heard.model_weight)
+        said[heard.agent] = Votes(before.scores, before.weight + heard.model_weight)
+
+    def _silence(self) -> Votes:
+        return Votes(np.zeros((len(self.codes), self.n_classes)), 0.0)

@@ -119,6 +119,8 @@ class Session:
             round = Round(self, number)
             weak = yield from round.run()
             if weak:
+                if round.made:  # what it has so far may count, so it is judged like any other round
+                    yield self._round_finished(number)
                 return (yield from self._finish(StopReason.WEAK_AGENT, number if round.made else number - 1))
             yield self._round_finished(number)
             if number <= len(self.again):
@@ -165,7 +167,9 @@ class Session:
             learned = self.combining.finish(n_rounds)
             if learned is not None:
                 facts = learned.kind, learned.loss, _told(learned.error), dict(learned.losses), learned.skipped
-                yield CombinationLearned(n_rounds, *facts)
+                held_out = self.holdout
+                measured = () if held_out is None else held_out.measured(held_out.votes_of(n_rounds, learned))
+                yield CombinationLearned(n_rounds, *facts, *measured)
         yield from self._judge(n_rounds)
         if self.plan.make_method().keeps_labels:
             n_rounds = self.plan.most_rounds  # helpers hear this number: it must not show what the models are worth

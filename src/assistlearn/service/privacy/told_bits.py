@@ -4,7 +4,7 @@
 what is told      bits about one person
 ================= ======================================================================================
 a reward          1 of a hard method; else those of a score, times the classes where there are more than 2
-a hold-out answer of a hard method those of a class code; else as many as a reward
+a hold-out answer of a hard method those of a class code; else as many as votes
 votes             those of a vote, times the classes where there are more than 2; of a hard method no more than
                   those of the class codes that its models answer
 ================= ======================================================================================
@@ -36,9 +36,12 @@ def holdout_bits(method: Method, n_classes: int) -> int:
     >>> from assistlearn.methods import method_named
     >>> [holdout_bits(method_named("ascii", {}), n_classes) for n_classes in (2, 3, 4, 5)]
     [1, 2, 2, 3]
+    >>> soft = method_named("soft", {"loss": "logistic", "shrinkage": 0.5, "score_bits": 0})
+    >>> holdout_bits(soft, 2), holdout_bits(soft, 3)
+    (8, 24)
     """
     if isinstance(method.silence(1, n_classes), SoftReward):
-        return reward_bits(method, n_classes)
+        return method.vote_bits(n_classes) * (1 if n_classes == 2 else n_classes)
     return (n_classes - 1).bit_length()
 
 

@@ -107,7 +107,7 @@ class PredictionService:
             raise HTTPException(503, str(error), {"retry-after": "1"}) from None
         answer = ServedAnswer(asked, await asyncio.wrap_future(future), self.predictor.voters)
         self._metrics.answered(answer)
-        if not answer.prediction.known and answer.prediction.by_shares is None:
+        if not answer.prediction.known and not answer.prediction.label_only:
             said = " ".join(f"{name}: {why}" for name, why in answer.prediction.absent.items())
             raise HTTPException(503, f"No agent can vote. {said}", {"retry-after": "1"})
         if not answer.prediction.decided.any():

@@ -51,9 +51,9 @@ class ServedAnswer:
 
     @property
     def by_label_shares(self) -> list[str] | None:
-        """The ids that are answered by the shares of the labels in training; None where the initiator has votes."""
+        """The ids that are answered by the shares of the labels in training; None where this never happens."""
         by_shares = self.prediction.by_shares
-        if by_shares is None:
+        if not self.prediction.label_only and not by_shares.any():
             return None
         pairs = zip(self.asked.given, self.asked.places, strict=True)
         return list(dict.fromkeys(given for given, place in pairs if by_shares[place]))
@@ -69,7 +69,8 @@ class ServedAnswer:
         said = self.prediction
         voted = [name for name in self.voters if name in said.known and said.known[name][place]]
         classes = [str(name) for name in said.classes]
-        by_shares = {} if said.by_shares is None else {"by_label_shares": bool(said.by_shares[place])}
+        alone = bool(said.by_shares[place])
+        by_shares = {"by_label_shares": alone} if alone or said.label_only else {}
         return {
             "id": given,
             "label": plain_label(label),

@@ -1,0 +1,154 @@
+"""What a result predicts for a person: from the votes of the agents that speak, or the shares of the classes.
+
+Every judgement goes by this, whoever judges: the hold-out samples after a round, the report, the helpers' shares, a
+pilot and a prediction. So a figure is about the decisions that users get.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from assistlearn.combination import Combination
+from assistlearn.combination.linear import Linear
+from assistlearn.core import votes
+from assistlearn.core.class_shares import silent
+from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.votes import Codes
+from assistlearn.methods.method import Method
+
+
+class Calibrates(Protocol):
+    """Turns the sum of all votes into probabilities."""
+
+    def probabilities(self, total: Floats) -> Floats:
+        """Return the class probabilities."""
+
+
+class Votes(NamedTuple):
+    """One agent's votes, as the initiator gets them, and the sum of the weights of the models that voted.
+
+    A row of zeros means that the agent says nothing about the sample. An agent that has kept no model has weight zero.
+    """
+
+    scores: Floats
+    weight: float
+
+
+class Decision(NamedTuple):
+    """What is decided about some samples. Classes are in their open order, except in ``parts``.
+
+    Attributes
+    ----------
+    total : ndarray of shape (n_samples, n_classes)
+        The score of each class; the class with the highest one, the first among equals, is the answer.
+    probabilities : ndarray of shape (n_samples, n_classes)
+        The probability of each class.
+    spoken : ndarray of bool
+        About which samples somebody says something. The shares of the classes decide about the others.
+    parts : dict of str to ndarray of shape (n_samples, n_classes)
+        Each agent's share of the total, by class code; the shares of the classes are the first agent's.
+    """
+
+    total: Floats
+    probabilities: Floats
+    spoken: Bools
+    parts: dict[str, Floats]
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """How a result decides about samples.
+
+    Attributes
+    ----------
+    method : Method
+        How votes are put together.
+    class_shares : ndarray of shape (n_classes,)
+        The share of each class among the samples that were trained on, by weight, in the open order of the classes.
+        They decide about a sample about which nobody says anything: no agent that counts holds it, or has kept a model.
+    learned : Combination, optional
+        The combination of the votes, where they are not just put together by the method.
+    calibration : ScoreCalibration, optional
+        Turns the total into probabilities. Where the shares of the classes decide, they are the probabilities.
+    order : ndarray of int, optional
+        The class code of each class, where codes are in a secret order.
+
+    Examples
+    --------
+    >>> from assistlearn.methods import method_named
+    >>> deciding = Deciding(method_named("ascii", {}), np.array([0.2, 0.8]))
+    >>> said = {"clinic": Votes(np.array([[1.0, -1.0], [0.0, 0.0]]), 1.0), "lab": Votes(np.zeros((2, 2)), 0)}
+    >>> decision = deciding.about(said, 2)
+    >>> votes.winners(decision.total), decision.probabilities.round(2).tolist()
+    (array([0, 1]), [[0.73, 0.27], [0.2, 0.8]])
+    """
+
+    method: Method
+    class_shares: Floats
+    learned: Combination | None = None
+    calibration: Calibrates | None = None
+    order: Codes | None = None
+
+    def about(self, said: Mapping[str, Votes], n_samples: int, own: Floats | None = None) -> Decision:
+        """Return what these agents decide.
+
+        Parameters
+        ----------
+        said : mapping of str to Votes
+            The votes of the agents that are there, by class code, in the order of the run. An initiator that has
+            labels alone is one of them, without votes.
+        n_samples : int
+            The number of samples.
+        own : ndarray of shape (n_samples, n_columns), optional
+            The initiator's own columns as numbers, where a combination may look at them.
+        """
+        shape = n_samples, len(self.class_shares)
+        spoken = self._spoken(said, n_samples, own)
+        prior = votes.scores_of(self.class_shares[np.newaxis])
+        parts = self._parts(said, own)
+        for place, part in enumerate(parts.values()):
+            part[~spoken] = 0.0 if place else self._by_code(prior)
+        total = self.in_order(sum(parts.values(), np.zeros(shape)))
+        total[~spoken] = prior
+        return Decision(total, self._probabilities(total, spoken, said.values()), spoken, parts)
+
+    def _spoken(self, said: Mapping[str, Votes], n_samples: int, own: Floats | None) -> Bools:
+        """Return about which samples an agent that the decision listens to says something.
+
+        Trees that look at the initiator's own columns say something wherever one of these has a value.
+        """
+        heard = [each for name, each in said.items() if self.learned is None or name in self.learned.model.agents]
+        spoken: Bools = ~silent([each.scores for each in heard], n_samples)
+        if self.learned is None or own is None or self.learned.initiator not in said:
+            return spoken
+        sees = self.learned.own_trees is not None or not isinstance(self.learned.model, Linear)
+        return spoken | ~np.isnan(own).all(axis=1) if sees and own.shape[1] else spoken
+
+    def _parts(self, said: Mapping[str, Votes], own: Floats | None) -> dict[str, Floats]:
+        """Return each agent's share of the decision, in new arrays."""
+        scores = {name: each.scores for name, each in said.items()}
+        if self.learned is not None and scores:
+            return self.learned.decide(scores, own if self.learned.initiator in scores else None)
+        shares = self.method.combine(scores, {name: each.weight for name, each in said.items()})
+        return {name: share.copy() if share is scores[name] else share for name, share in shares.items()}
+
+    def _probabilities(self, total: Floats, spoken: Bools, said: Iterable[Votes]) -> Floats:
+        out = np.tile(self.class_shares, (len(total), 1))
+        if self.calibration is not None:
+            out[spoken] = self.calibration.probabilities(total[spoken])
+        elif self.learned is not None:
+            out[spoken] = self.learned.probabilities(total[spoken])
+        else:
+            out[spoken] = self.method.probabilities(total[spoken], sum(each.weight > 0.0 for each in said))
+        return out
+
+    def in_order(self, table: Floats) -> Floats:
+        """Return a table that has a column for each class code with its columns in the open order of the classes."""
+        return table if self.order is None else np.ascontiguousarray(table[:, self.order])
+
+    def _by_code(self, table: Floats) -> Floats:
+        return table if self.order is None else table[:, np.argsort(self.order)]
