@@ -285,3 +285,43 @@ def test_what_cannot_be_combined_is_said(linear, boosted):
         SettingsError, match=r"own columns must have the shape \(30, 2\), as in training; there are none"
     ):
         boosted.decide({"a": scores["a"]})
+
+
+def ratings_as_told(seed, n=6_000):
+    """Return scores of four agents with a few cells each, as fold copies tell them, and as whole models tell them.
+
+    The class follows from all cells together, not from their sum. Each of three copies is a little off in its own way, and what it says is
+    rounded; a whole model is off in yet another way.
+    """
+    rng = np.random.default_rng(seed)
+    cells = rng.integers([9, 8, 6, 9], size=(n, 4))
+    merit = sum(rng.normal(size=12)[cells[:, place]] for place in range(4))
+    merit += 2.0 * rng.normal(size=12)[cells[:, 0]] * rng.normal(size=12)[cells[:, 1]]
+    codes = np.searchsorted(np.quantile(merit, [0.3, 0.6, 0.9]), merit)
+    copies = rng.integers(3, size=n)
+    folds, whole = {}, {}
+    for place, name in enumerate("abcd"):
+        often = np.stack([np.bincount(codes[cells[:, place] == cell], minlength=4) + 1.0 for cell in range(12)])
+        truth = np.log(often / often.sum(axis=1, keepdims=True))
+        off = truth + rng.normal(0.0, 0.03, size=(4, 12, 4))
+        folds[name] = centred(np.round(off[copies, cells[:, place]] / 0.33) * 0.33)
+        whole[name] = centred(off[3, cells[:, place]])
+    return folds, whole, codes
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_trees_do_not_split_cells_between_what_copies_and_whole_models_say_of_them(seed):
+    folds, whole, codes = ratings_as_told(seed)
+    known, new = slice(4_000), slice(4_000, None)
+    fitted = combination.fit("learned", {a: said[known] for a, said in folds.items()}, codes[known], initiator="a")
+    assert fitted.kind == "boosted"
+    lost = log_loss(total(fitted.decide({a: said[new] for a, said in whole.items()})), codes[new])
+    of_copies = log_loss(total(fitted.decide({a: said[new] for a, said in folds.items()})), codes[new])
+    assert lost.mean() < 1.1 * of_copies.mean()
+
+
+def test_scores_of_many_values_are_left_as_they_are():
+    scores, codes, own = problem_for_trees()
+    fitted = combination.fit("learned", scores, codes, initiator="a", own=own)
+    assert fitted.kind == "boosted"
+    assert not any(len(each) for each in fitted.model.levels)

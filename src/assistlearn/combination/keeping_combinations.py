@@ -39,10 +39,11 @@ class KeptLinear(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="l
 
 
 class KeptTrees(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="boosted"):
-    """A boosted model. Its trees are the bytes of a skops file."""
+    """A boosted model. Its trees are the bytes of a skops file, its levels little-endian doubles, agent by agent."""
 
     agents: list[str]
     n_own: int
+    levels: list[bytes]
     trees: bytes
 
 
@@ -170,7 +171,8 @@ def _check_models(kept: KeptCombination, source: str) -> None:
 def _kept_boosted(model: TreeCombination) -> KeptTrees:
     from skops import io  # slow to import, and needed for trees alone
 
-    return KeptTrees(list(model.agents), model.n_own, io.dumps(model.trees, compression=ZIP_DEFLATED))
+    levels = [each.astype(NUMBER).tobytes() for each in model.levels]
+    return KeptTrees(list(model.agents), model.n_own, levels, io.dumps(model.trees, compression=ZIP_DEFLATED))
 
 
 def _kept_own_trees(model: OwnTrees) -> KeptOwnTrees:
@@ -206,7 +208,13 @@ def _boosted(kept: KeptTrees, whole: KeptCombination, source: str) -> TreeCombin
     n_outputs = whole.n_classes if whole.n_classes > 2 else 1
     n_inputs = len(kept.agents) * n_outputs + kept.n_own
     _check_trees(vars(trees), n_inputs, whole.n_classes, source)
-    return TreeCombination(tuple(kept.agents), whole.initiator, whole.n_classes, kept.n_own, trees)
+    if len(kept.levels) != len(kept.agents):
+        raise UntrustedFileError(
+            f"{source} has levels for {len(kept.levels)} of the {len(kept.agents)} agents of trees."
+        )
+    size = whole.n_classes * np.dtype(NUMBER).itemsize
+    levels = tuple(_numbers(each, (len(each) // size, whole.n_classes), source) for each in kept.levels)
+    return TreeCombination(tuple(kept.agents), whole.initiator, whole.n_classes, kept.n_own, trees, levels)
 
 
 def _own_trees(kept: KeptOwnTrees, whole: KeptCombination, source: str) -> OwnTrees:

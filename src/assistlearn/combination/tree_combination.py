@@ -2,6 +2,12 @@
 
 It can express what a sum cannot: that one agent deserves more trust where another is unsure, or where a column of the
 initiator is high.
+
+An agent whose columns have few values has few different scores: a *level* for each of its cells. The trees grow on
+scores of fold copies, rounded to a few bits. The whole model says nearly the same of a cell, but not exactly, and trees
+may have split just between the two. So a score is moved to the nearest level that the trees have seen. Without this, a
+five-class table of ratings (naive Bayes, cells of two columns each, two splits) had a log loss of .084 and .148; with
+it .083 and .086; the combination claimed .065 and .069.
 """
 
 from __future__ import annotations
@@ -13,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import KDTree
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from assistlearn.combination.cross_validation import N_FOLDS, Tried
@@ -34,19 +41,26 @@ MOST_INPUTS = 3_000
 """The largest product of inputs (scores and own columns) and classes: every tree looks at all inputs."""
 LEAST_SAMPLES = 60
 """The fewest samples. With fewer, trees with leaves of ten samples find nothing to split in a fold."""
+MOST_LEVELS, LEAST_ROWS = 100, 10
+"""An agent's scores are levels if at most so many are different, and there are so many times as many samples."""
 LEAST = 1e-9
 """The least probability of a class, also of one that no sample of a fold has."""
 
 
 @dataclass(frozen=True)
 class TreeCombination:
-    """Trees over the agents' scores, in the order of the agents, and the initiator's own columns after them."""
+    """Trees over the agents' scores, in the order of the agents, and the initiator's own columns after them.
+
+    ``levels`` has, for each agent, the different scores that the trees have seen, ``n_levels x K``; without any row
+    where there are too many to be levels.
+    """
 
     agents: tuple[str, ...]
     initiator: str
     n_classes: int
     n_own: int
     trees: HistGradientBoostingClassifier
+    levels: tuple[Floats, ...]
 
     def shares(self, scores: Mapping[str, Floats], own: Floats) -> dict[str, Floats]:
         """Return each agent's share: how the decision changes when its scores are added, one agent after the other.
@@ -67,7 +81,8 @@ class TreeCombination:
 
     def _decision(self, present: Mapping[str, Floats], own: Floats) -> Floats:
         neutral = np.zeros((len(own), self.n_classes))
-        stacked = np.stack([present.get(each, neutral) for each in self.agents])
+        seen = zip(self.agents, self.levels, strict=True)
+        stacked = np.stack([_nearest(present[each], levels) if each in present else neutral for each, levels in seen])
         return votes.scores_of(_probabilities(self.trees, _inputs(stacked, own), self.n_classes))
 
 
@@ -127,7 +142,41 @@ def fit_boosted(evidence: Evidence, n_iterations: int) -> TreeCombination:
     """Return the boosted combination after ``n_iterations`` iterations."""
     trees = _trees().set_params(max_iter=n_iterations, warm_start=False)
     _grow(trees, _inputs(evidence.scores, evidence.own), evidence.codes, evidence.weights)
-    return TreeCombination(evidence.agents, evidence.initiator, evidence.n_classes, evidence.own.shape[1], trees)
+    levels = tuple(_levels(scores) for scores in evidence.scores)
+    return TreeCombination(
+        evidence.agents, evidence.initiator, evidence.n_classes, evidence.own.shape[1], trees, levels
+    )
+
+
+def _levels(scores: Floats) -> Floats:
+    """Return the different scores but zero, n_levels x K; without any row where there are too many to be levels.
+
+    >>> _levels(np.repeat([[0.5, -0.5], [0.0, 0.0]], 20, axis=0))
+    array([[ 0.5, -0.5]])
+    >>> _levels(np.linspace([0.0, 0.0], [1.0, -1.0], 40))
+    array([], shape=(0, 2), dtype=float64)
+    """
+    most = min(MOST_LEVELS, len(scores) // LEAST_ROWS)
+    if len(np.unique(scores[:, -1])) > most:  # one column shows it nearly always, and is sorted faster
+        return np.empty((0, scores.shape[1]))
+    found: Floats = np.unique(scores[scores.any(axis=1)], axis=0)
+    return found if len(found) <= most else np.empty((0, scores.shape[1]))
+
+
+def _nearest(scores: Floats, levels: Floats) -> Floats:
+    """Return for each score the nearest level; zeros, which mean that the agent says nothing, stay zeros.
+
+    >>> _nearest(np.array([[0.4, -0.4], [0.1, -0.1], [0.0, 0.0]]), np.array([[0.2, -0.2], [0.5, -0.5]]))
+    array([[ 0.5, -0.5],
+           [ 0.2, -0.2],
+           [ 0. ,  0. ]])
+    """
+    spoken = scores.any(axis=1)
+    if not len(levels) or not spoken.any():
+        return scores
+    out = scores.copy()
+    out[spoken] = levels[KDTree(levels).query(scores[spoken])[1]]
+    return out
 
 
 def _trees() -> HistGradientBoostingClassifier:
