@@ -290,8 +290,8 @@ def test_what_cannot_be_combined_is_said(linear, boosted):
 def ratings_as_told(seed, n=6_000):
     """Return scores of four agents with a few cells each, as fold copies tell them, and as whole models tell them.
 
-    The class follows from all cells together, not from their sum. Each of three copies is a little off in its own way, and what it says is
-    rounded; a whole model is off in yet another way.
+    The class follows from all cells together, not from their sum. Each of three copies is a little off in its own way,
+    and what it says is rounded; a whole model is off in yet another way.
     """
     rng = np.random.default_rng(seed)
     cells = rng.integers([9, 8, 6, 9], size=(n, 4))
