@@ -18,7 +18,6 @@ from tests.prose import words_of_page, words_of_source, wrapping
 ROOT = DOCS.parent
 SOURCE = ROOT / "src" / "assistlearn"
 OWN_WORDS = DOCS / "spelling-words.txt"
-MOST_WORDS = 1500
 
 GENERATED = (
     *("evidence/accuracy.md", "evidence/attacks.md", "evidence/privacy-measured.md", "evidence/reproduction.md"),
@@ -152,9 +151,3 @@ def test_lines_of_prose_have_at_most_100_characters(page):
     lines = page.read_text(encoding="utf-8").split("\n")
     prose = (i for each in tool.paragraphs(lines) for i in range(each.start, each.stop))
     _none(f"{_name(page)}:{i + 1}: {len(lines[i])} characters" for i in prose if tool.too_long(lines[i]))
-
-
-@pytest.mark.parametrize("page", [page for page in WRITTEN if DOCS in page.parents], ids=_name)
-def test_a_page_has_at_most_1500_words(page):
-    n_words = len(page.read_text(encoding="utf-8").split())
-    _none([f"{_name(page)}: {n_words} words"] if n_words > MOST_WORDS else [])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -76,7 +76,7 @@ class Hard(Method):
 
     def add_votes(self, scores: Floats, said: Said, model_weight: float) -> None:
         """Add the votes for the classes that a model answers; it answers for all of these samples."""
-        votes.add_vote(scores, said, model_weight)  # type: ignore[arg-type]
+        votes.add_vote(scores, cast(Codes, said), model_weight)
 
     def reward_losses(self, reward: Reward, n_classes: int) -> Floats:
         """Return one where a model is wrong, and zero where it is right or its agent abstains, which look the same."""
