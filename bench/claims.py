@@ -54,9 +54,10 @@ def measured(problem: str, learner: str, seed: int) -> dict[str, Any]:
         losses = -np.log(np.clip(chances[np.arange(len(codes)), codes], 1e-15, 1.0))
         accuracy = float((model.predict(cut.X_test) == cut.y_test).mean())
     learned = model.combination_
+    claims = ("none", math.nan, math.nan) if learned is None else (learned.kind, learned.loss, learned.error)
     sent = model.bytes_by_round()
     found = (
-        *(problem, learner, seed, len(model.classes_), learned.kind, learned.loss, learned.error),
+        *(problem, learner, seed, len(model.classes_), *claims),
         *(float(losses.mean()), float(losses.std(ddof=1)) / math.sqrt(len(losses)), accuracy, model.n_rounds_),
         *(sent[-1] if sent else 0, seconds),
     )
@@ -70,8 +71,11 @@ def compare(old: Path, new: Path) -> None:
     print("problem,learner,n,claimed,test,claim_errors,old_test,difference,errors,old_claim_errors,bytes_ratio")
     beyond: list[str] = []
     gaps, old_gaps, ratios = [], [], []
-    for pair, rows in after.items():
-        seeds = sorted(set(rows) & set(before.get(pair, {})))
+    for pair in after:
+        known = (
+            {seed for seed, row in side.get(pair, {}).items() if row["kind"] != "none"} for side in (before, after)
+        )
+        seeds = sorted(set.intersection(*known))  # where nobody knew anything, nothing is claimed
         if not seeds:
             continue
         mean = {

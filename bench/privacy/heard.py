@@ -28,7 +28,7 @@ class Told:
 class Heard(AssistedClassifier):
     """An estimator of an initiator and a helper that remembers what the helper has told."""
 
-    def _train(self, plan: Plan, X: Any, codes: np.ndarray, weight: Any) -> None:
+    def _train(self, plan: Plan, X: Any, codes: np.ndarray, weight: Any, groups: Any) -> None:
         self.told_: list[Told] = []
         helper = list(self.agents_.values())[1]
         take_turn = helper.take_turn
@@ -42,7 +42,7 @@ class Heard(AssistedClassifier):
 
         helper.take_turn = overheard
         try:
-            super()._train(plan, X, codes, weight)
+            super()._train(plan, X, codes, weight, groups)
         finally:
             del helper.take_turn
 

@@ -201,7 +201,7 @@ class Judged:
     def confusion(self) -> np.ndarray:
         """Return how often each class was answered as each."""
         table = np.zeros((len(self.classes), len(self.classes)))
-        np.add.at(table, (self.codes, self.predicted), self.weights)
+        np.add.at(table, (self.codes, self.predicted), self.weights * (len(self.codes) / self.weights.sum()))
         return table
 
 
@@ -421,11 +421,12 @@ def _check_pilot(found: Found, made: Drawn, seed: int) -> None:
 
     found.same("pilot's loss alone", worth.loss_alone, lost(alone))
     found.same("pilot's loss with help", worth.loss_assisted, lost(clf))
-    found.same("pilot's gain", worth.together.path[-1].mean, lost(alone) - lost(clf))
+    if worth.answer == "undecided":  # else what is chance is taken off the plain difference
+        found.same("pilot's gain", worth.together.path[-1].estimate, lost(alone) - lost(clf))
     for helper, gain in worth.helpers.items():
-        if helper in clf.agents_:
+        if helper in clf.agents_ and gain.answer == "undecided":
             some = clf.subset([first, helper] if first in clf.agents_ else [helper])
-            found.same(f"pilot's gain by {helper}", gain.path[-1].mean, lost(alone) - lost(some))
+            found.same(f"pilot's gain by {helper}", gain.path[-1].estimate, lost(alone) - lost(some))
 
 
 def main(n: int, start: int = 0) -> int:

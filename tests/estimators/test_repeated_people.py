@@ -106,7 +106,7 @@ def test_a_pilot_keeps_people_together():
     X[:, :3] = rng.normal(size=(900, 3))  # the first agent knows nothing at all
     clf = two_agents(KNeighborsClassifier(1), combine="sum", n_rounds=1)
     fooled = assistance_gain(clf, X, y, groups=range(900), random_state=0)
-    assert (fooled.answer, fooled.together.mean > 0.1) == ("yes", True)
+    assert (fooled.answer, fooled.together.estimate > 0.1) == ("yes", True)
     assert assistance_gain(clf, X, y, groups=who, random_state=0).answer != "yes"
     exact = np.random.default_rng(0).normal(size=(300, 6))[who]
     with pytest.warns(AssistLearnWarning, match="repeat an earlier row") as said:

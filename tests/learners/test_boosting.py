@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skops import io
 
 from assistlearn.agents import Agent, TrainingSamples, Turn
-from assistlearn.core.confidence import confidences
+from assistlearn.core.confidence import add_answers, confidences
 from assistlearn.core.loss import LOSSES
 from assistlearn.core.soft_state import SoftState
 from assistlearn.core.vector_state import VectorState
@@ -65,7 +65,9 @@ def test_boosting_in_private_makes_the_models_of_a_session_with_no_other_agent(c
     (kept,) = private.models
     assert isinstance(kept.model.estimator, Boosted)
     assert list(kept.model.estimator.weights) == [alone.model_weight for alone in session.models]
-    expected = session.scores(X, N, codes.max() + 1)
+    expected = np.zeros((N, codes.max() + 1))
+    for one, said in session.answers(X, codes.max() + 1):
+        add_answers(expected, said, one.model_weight)
     np.testing.assert_array_equal(kept.model.estimator.votes(X), expected)
     np.testing.assert_allclose(kept.model.say(X), probabilities(expected / session.total_weight), rtol=1e-12)
     np.testing.assert_array_equal(kept.model.predict(X), expected.argmax(axis=1))
@@ -89,7 +91,7 @@ def test_one_model_per_turn_and_hard_methods_know_nothing_of_it(reward, method):
     without, expected = agent_after(3, Honesty(reward, 3), TREE, method)
     assert [answer.verdict for answer in answers] == [answer.verdict for answer in expected]
     assert not any(hasattr(kept.model.estimator, "check_kept") for kept in with_it.models)
-    np.testing.assert_array_equal(with_it.scores(X, N, 3), without.scores(X, N, 3))
+    np.testing.assert_array_equal(with_it.scores(X, N, 3, method), without.scores(X, N, 3, method))
 
 
 @given(

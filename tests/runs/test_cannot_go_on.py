@@ -217,7 +217,7 @@ def retaken(draw: st.DrawFn) -> tuple[KnownBefore, m.TurnTaken, SoftReward]:
     soft = method_named("soft", {"loss": "logistic", "shrinkage": 0.5, "score_bits": 8})
     known = KnownBefore.of(still, then, now, soft, 2)
     reward = SoftReward(drawn.integers(-127, 128, len(then.codes)).astype(np.int8), 0.01, 8)
-    answers = SoftReward(drawn.integers(-127, 128, (int(aside_then.sum()), 2)).astype(np.int8), 0.02, 8)
+    answers = SoftReward(drawn.integers(-127, 128, int(aside_then.sum())).astype(np.int8), 0.02, 8)
     before = turn_taken(pack_reward(reward, then.codes), pack_holdout(answers, 2) if aside_then.any() else None)
     levels = drawn.integers(-127, 128, int(known.fresh.sum())).astype(np.int8)
     return known, before, SoftReward(levels, 0.01, 8)
@@ -240,7 +240,7 @@ def test_both_sides_make_the_same_whole_of_what_is_new_and_what_was_said_before(
     kept = (known.places >= 0) & ~silent
     assert whole.levels[kept].tolist() == then.levels[known.places[kept]].tolist()
     n_fresh = int(known.fresh_holdout.sum())
-    new = SoftReward(np.ones((n_fresh, 2), np.int8), 1.0 if answered is None else answered.scale, 8)
+    new = SoftReward(np.ones(n_fresh, np.int8), 1.0 if answered is None else answered.scale, 8)
     answers = known.all_answers(new, answered)
     sent = turn_taken(pack_reward(whole, known.now.codes), pack_holdout(answers, 2) if known.now.aside.any() else None)
     assert known.whole(known.part(sent), before) == sent

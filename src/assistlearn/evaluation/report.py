@@ -29,7 +29,8 @@ class Report:
     models_alone : int
         How many models the initiator had for *alone*: as many as all agents have together; 0 if it has no columns.
     confusion : list of list of float
-        How often each true class (rows) was predicted as each class (columns), with help.
+        How often each true class (rows) was predicted as each class (columns), with help. Where samples have weights,
+        it is scaled so that it sums to the number of samples.
     recalls, recalls_alone : list of float or None
         Which share of each class was predicted right, with help and alone.
     shares : GainShares or None
@@ -79,7 +80,8 @@ def compare(codes: Codes, assisted: Decided, alone: Decided, weights: Floats | N
     """Return the parts of a report that follow from the decisions with help and alone."""
     n_classes = assisted.total.shape[1]
     answered = winners(assisted.total), winners(alone.total)
-    tables = [confusion(codes, each, n_classes, weights) for each in answered]
+    counted = None if weights is None else weights * (len(codes) / weights.sum())
+    tables = [confusion(codes, each, n_classes, counted) for each in answered]
     return {
         "n_samples": len(codes),
         "assisted": _figures(assisted, lambda said: measure(codes, said, weights, answered[0])),

@@ -46,8 +46,8 @@ class Correction:
     >>> X, y = np.array([[0.0], [1.0]]), np.array([0, 1])
     >>> part = Model(None, DecisionTreeClassifier().fit(X, y), 2)
     >>> Correction([part, part], [0.3, -0.1], 2).predict_proba(X).round(2)
-    array([[0.71, 0.29],
-           [0.29, 0.71]])
+    array([[0.72, 0.28],
+           [0.28, 0.72]])
     """
 
     models: Sequence[Model]

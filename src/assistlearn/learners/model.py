@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _num_samples
 
 from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Floats
@@ -41,6 +40,8 @@ class Model:
 
     def answer(self, X: Any) -> Said:
         """Return its answers for rows that are not transformed yet. Where there are none, no learner is asked."""
+        from sklearn.utils.validation import _num_samples  # slow to import, and whoever only shows a run needs it not
+
         return self.say(self.transform(X)) if _num_samples(X) else self.no_answers()
 
     def no_answers(self) -> Said:

@@ -69,4 +69,4 @@ def method_named(name: str, settings: Mapping[str, Any]) -> Method:
     Soft(loss='logistic', shrinkage=0.5, score_bits=8)
     """
     kind = method_class(name)
-    return kind(**{field.name: settings[field.name] for field in fields(kind) if not field.kw_only})
+    return kind(**{field.name: settings[field.name] for field in fields(kind) if field.name in settings})

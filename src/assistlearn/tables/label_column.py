@@ -75,7 +75,7 @@ def classes_in(labels: pl.Series, source: str) -> list[Any]:
     return classes
 
 
-MANY_NUMBERS = 12
+MANY_NUMBERS = 50
 """With more different numbers than this, labels are probably amounts and not classes."""
 
 
