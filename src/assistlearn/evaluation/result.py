@@ -171,7 +171,7 @@ class Findings:
     shares : tuple of ShareRow
         How much of the result is due to each helper's votes.
     together : ShareRow or None
-        The same for all helpers together. It is what they add to :attr:`accuracy_of_own_votes`, and not to *alone*.
+        The same for all helpers together. It is what they add to ``accuracy_of_own_votes``, and not to *alone*.
     accuracy_of_own_votes : float or None
         The accuracy of the result without the helpers' votes: only with the votes that the initiator has in it.
     worse, left_out : tuple of str
