@@ -1,7 +1,7 @@
 """What the default claims of itself, and what it costs, on the tables of ``bench.accuracy``.
 
     python -m bench.claims --out NEW.csv [--seeds 2] [--first 0]
-    python -m bench.claims --compare OLD.csv NEW.csv
+    python -m bench.claims --compare OLD.csv NEW.csv [--page]
 
 For every problem, learner and split a row: the log loss that the run claims (of its learned combination, on samples
 that it has not seen), that on the test samples, both with their standard errors, the accuracy, the rounds and the
@@ -23,7 +23,7 @@ import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -33,11 +33,15 @@ from bench.accuracy.measure import agents_of
 from bench.accuracy.problems import PROBLEMS
 from bench.accuracy.problems.ruled import RULED
 from bench.accuracy.problems.tic_tac_toe import TIC_TAC_TOE
+from bench.evidence_page import ROOT, put
+from bench.provenance import wrapped
 
 ALL = {problem.name: problem for problem in (*TIC_TAC_TOE, *RULED, *PROBLEMS)}
 SLOW = {("fashion", "forest"), ("letter x 4", "svm"), ("letter x 4", "boosted")}
 FIELDS = ("problem", "learner", "seed", "classes", "kind", "claimed", "claimed_error", "test", "test_error")
 FIELDS += ("accuracy", "rounds", "bytes", "seconds")
+NUMBERS = ("claimed", "claimed_error", "test", "test_error", "accuracy", "bytes")
+PAGE = ROOT / "docs" / "evidence" / "claims.md"
 
 
 def measured(problem: str, learner: str, seed: int) -> dict[str, Any]:
@@ -65,12 +69,33 @@ def measured(problem: str, learner: str, seed: int) -> dict[str, Any]:
     return dict(zip(FIELDS, plain, strict=True))
 
 
-def compare(old: Path, new: Path) -> None:
-    """Print both files side by side: a row for each problem and learner that both have, and what is worst."""
+class Compared(NamedTuple):
+    """A problem and a learner, before and after: means over the same splits."""
+
+    problem: str
+    learner: str
+    splits: int
+    claimed: float
+    test: float
+    claim_errors: float
+    old_test: float
+    old_claim_errors: float
+    change_errors: float
+    accuracy: float
+    old_accuracy: float
+    bytes_ratio: float
+    farthest: float
+    gap: float
+    old_gap: float
+
+
+def compared(old: Path, new: Path) -> list[Compared]:
+    """Return what both files say about each problem and learner, where somebody knew anything in both.
+
+    A change is divided by the standard error over the splits of the change itself.
+    """
     before, after = (_rows(path) for path in (old, new))
-    print("problem,learner,n,claimed,test,claim_errors,old_test,difference,errors,old_claim_errors,bytes_ratio")
-    beyond: list[str] = []
-    gaps, old_gaps, ratios = [], [], []
+    found: list[Compared] = []
     for pair in after:
         known = (
             {seed for seed, row in side.get(pair, {}).items() if row["kind"] != "none"} for side in (before, after)
@@ -78,29 +103,64 @@ def compare(old: Path, new: Path) -> None:
         seeds = sorted(set.intersection(*known))  # where nobody knew anything, nothing is claimed
         if not seeds:
             continue
-        mean = {
-            name: np.array([[float(side[pair][seed][name]) for seed in seeds] for side in (before, after)])
-            for name in ("claimed", "claimed_error", "test", "test_error", "bytes")
-        }
-        gap, error = mean["test"] - mean["claimed"], np.hypot(mean["claimed_error"], mean["test_error"])
-        in_errors = gap.sum(axis=1) / np.sqrt((error**2).sum(axis=1))
-        change = mean["test"][1] - mean["test"][0]
-        spread = max(float(change.std(ddof=1)) / math.sqrt(len(seeds)) if len(seeds) > 1 else math.inf, 1e-9)
-        ratio = float(mean["bytes"][1].sum() / max(mean["bytes"][0].sum(), 1.0))
-        gaps.append(float(gap[1].mean()))
-        old_gaps.append(float(gap[0].mean()))
-        ratios.append(ratio)
-        worst = float(np.abs(gap[1] / error[1]).max())
-        if worst > 3.0:
-            beyond.append(f"{pair[0]}, {pair[1]}: {worst:.1f} errors in a single run")
-        print(
-            f"{pair[0]},{pair[1]},{len(seeds)},{mean['claimed'][1].mean():.4f},{mean['test'][1].mean():.4f},"
-            f"{in_errors[1]:+.1f},{mean['test'][0].mean():.4f},{change.mean():+.4f},{change.mean() / spread:+.1f},"
-            f"{in_errors[0]:+.1f},{ratio:.2f}"
+        was, now = (
+            {name: np.array([float(side[pair][seed][name]) for seed in seeds]) for name in NUMBERS}
+            for side in (before, after)
         )
-    print(f"test loss above the claimed one, mean: {np.mean(gaps):+.4f} (before: {np.mean(old_gaps):+.4f})")
-    print(f"bytes, mean of ratios to before: {np.mean(ratios):.3f}")
-    print(*(beyond or ["no run beyond three standard errors"]), sep="\n")
+        (old_gap, old_error), (gap, error) = (
+            (side["test"] - side["claimed"], np.hypot(side["claimed_error"], side["test_error"])) for side in (was, now)
+        )
+        change = now["test"] - was["test"]
+        spread = max(float(change.std(ddof=1)) / math.sqrt(len(seeds)) if len(seeds) > 1 else math.inf, 1e-9)
+        found.append(
+            Compared(
+                *pair,
+                len(seeds),
+                now["claimed"].mean(),
+                now["test"].mean(),
+                gap.sum() / math.sqrt((error**2).sum()),
+                was["test"].mean(),
+                old_gap.sum() / math.sqrt((old_error**2).sum()),
+                change.mean() / spread,
+                now["accuracy"].mean(),
+                was["accuracy"].mean(),
+                now["bytes"].sum() / max(was["bytes"].sum(), 1.0),
+                np.abs(gap / error).max(),
+                gap.mean(),
+                old_gap.mean(),
+            )
+        )
+    return found
+
+
+def summary(found: list[Compared]) -> list[str]:
+    """Return what all of them say together."""
+    far = [f"{each.problem}, {each.learner} ({each.farthest:.1f})" for each in found if each.farthest > 3.0]
+    worse = [f"{each.problem}, {each.learner}" for each in found if each.change_errors > 2.0]
+    gap, old_gap = (np.array([getattr(each, name) for each in found]) for name in ("gap", "old_gap"))
+    better = np.array([each.accuracy - each.old_accuracy for each in found])
+    return [
+        f"{len(found)} pairs of table and learner",
+        f"test loss above the claimed one, mean: {gap.mean():+.4f}, before {old_gap.mean():+.4f}",
+        f"runs beyond three standard errors of their claim: {', '.join(far) or 'none'}",
+        f"test loss higher than before by more than two standard errors: {', '.join(worse) or 'none'}",
+        f"accuracy against before, mean: {better.mean():+.4f} ± {better.std(ddof=1) / math.sqrt(len(better)):.4f}",
+        f"bytes, mean of ratios to before: {np.mean([each.bytes_ratio for each in found]):.3f}",
+    ]
+
+
+def table(found: list[Compared]) -> str:
+    """Return a row of Markdown for each of them."""
+    lines = [
+        "| table | learner | claimed | test | errors apart | test before | errors apart before | accuracy | before "
+        "| bytes, ratio |",
+        "| --- " * 10 + "|",
+    ]
+    for each in found:
+        numbers = f"{each.claimed:.3f} | {each.test:.3f} | {each.claim_errors:+.1f}", f"{each.old_test:.3f}"
+        numbers += (f"{each.old_claim_errors:+.1f}", f"{each.accuracy:.3f}", f"{each.old_accuracy:.3f}")
+        lines.append(f"| {each.problem} | {each.learner} | {' | '.join(numbers)} | {each.bytes_ratio:.2f} |")
+    return "\n".join(lines)
 
 
 def _rows(path: Path) -> dict[tuple[str, str], dict[int, dict[str, str]]]:
@@ -122,9 +182,15 @@ def main() -> None:
     for name in ("only", "learners"):
         parser.add_argument(f"--{name}", type=lambda given: re.split(",(?! )", given), default=[])
     parser.add_argument("--compare", type=Path, nargs=2, metavar=("OLD", "NEW"))
+    parser.add_argument("--page", action="store_true", help="write what is compared into the documentation")
     asked = parser.parse_args()
     if asked.compare:
-        return compare(*asked.compare)
+        found = compared(*asked.compare)
+        print(table(found), *summary(found), sep="\n")
+        if asked.page:
+            listed = "\n".join(wrapped(f"- {line}", "  ") for line in summary(found))
+            put(PAGE, "bench/claims.py", f"{listed}\n\n{table(found)}", "python -m bench.claims")
+        return
     done = _rows(asked.out) if asked.out and asked.out.exists() else {}
     jobs = [
         (name, learner, seed)
@@ -142,7 +208,6 @@ def main() -> None:
         for row in pool.map(measured, *zip(*jobs, strict=True)) if jobs else ():
             writer.writerow(row)
             file.flush()
-    return None
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier, load, save, save_report
-from assistlearn.errors import SettingsError
+from assistlearn.errors import AssistLearnWarning, SettingsError
 from assistlearn.events import TurnFinished
 from assistlearn.pages.estimator_page import view_of_estimator
 
@@ -113,7 +113,8 @@ def test_a_learned_combination_and_one_class_only_have_pages(tmp_path):
     X, y = table()
     learned = clf(method="soft", holdout=0.3, n_rounds=2, models_per_turn=2).fit(X, y)
     assert "How the votes are combined in the end" in save_report(learned, tmp_path / "page.html").read_text()
-    alike = clf().fit(X, np.full(len(y), "echidna"))
+    with pytest.warns(AssistLearnWarning, match="All labels are 'echidna'"):
+        alike = clf().fit(X, np.full(len(y), "echidna"))
     assert "one class only" in save_report(alike, tmp_path / "page.html").read_text()
 
 
