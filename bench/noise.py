@@ -1,6 +1,6 @@
 """What the default claims, and what it costs, where no column says anything about the labels.
 
-    python -m bench.noise [--seeds 10] [--classes 3]
+    python -m bench.noise [--seeds 10] [--classes 3] [--page]
 
 Four agents have four columns of normal noise each; 3,000 rows, a small share of them positive. The best that anybody
 can do is to say how often each class occurs: the prior. For every learner and seed the program prints the log loss on
@@ -19,6 +19,7 @@ import argparse
 import math
 import time
 import warnings
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
@@ -35,6 +36,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
+from bench.evidence_page import ROOT, put
 
 LEARNERS: dict[str, Any] = {
     "forest": RandomForestClassifier(50),
@@ -49,6 +51,7 @@ LEARNERS: dict[str, Any] = {
     "neighbours": KNeighborsClassifier(10),
     "bayes": GaussianNB(),
 }
+PAGE = ROOT / "docs" / "evidence" / "claims.md"
 N, N_NEW, N_AGENTS, N_COLUMNS = 3_000, 20_000, 4, 4
 
 
@@ -110,6 +113,7 @@ def main() -> None:
     parser.add_argument("--classes", type=int, choices=(2, 3), default=2)
     parser.add_argument("--learners", type=lambda given: given.split(","), default=list(LEARNERS))
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--page", action="store_true", help="write the table into the documentation")
     asked = parser.parse_args()
     jobs = [(name, seed) for name in asked.learners for seed in range(asked.first, asked.first + asked.seeds)]
     print("learner,seed,prior,test,ratio,claimed,errors,prior_errors,kind,seconds")
@@ -124,13 +128,28 @@ def main() -> None:
                 f"{found.claimed:.4f},{found.errors:+.1f},{found.prior_errors:+.1f},{found.kind},{found.seconds:.1f}",
                 flush=True,
             )
-    for name, several in worst.items():
-        print(
-            f"{name}: ratio at most {max(each.ratio for each in several):.3f}, errors "
-            f"{min(each.errors for each in several):+.1f} to {max(each.errors for each in several):+.1f}, beside the "
-            f"prior's at most {max(abs(each.errors - each.prior_errors) for each in several):.1f}, "
-            f"{np.mean([each.seconds for each in several]):.1f} s"
+    print(table(worst))
+    if asked.page:
+        put(PAGE, "bench/noise.py", table(worst), f"python -m bench.noise --seeds {asked.seeds}")
+
+
+def table(found: Mapping[str, Sequence[Found]]) -> str:
+    """Return a row of Markdown for each learner."""
+    lines = [
+        "| learner | test loss / prior's: mean | worst | test loss above the claim, errors | the same, of the prior | "
+        "farthest apart | seconds |",
+        "| --- " * 7 + "|",
+    ]
+    for name, several in found.items():
+        ratios = [each.ratio for each in several]
+        errors, prior = ([getattr(each, of) for each in several] for of in ("errors", "prior_errors"))
+        seconds = np.mean([each.seconds for each in several])
+        apart = max(abs(one - other) for one, other in zip(errors, prior, strict=True))
+        lines.append(
+            f"| {name} | {np.mean(ratios):.3f} | {max(ratios):.3f} | {min(errors):+.1f} to {max(errors):+.1f} | "
+            f"{min(prior):+.1f} to {max(prior):+.1f} | {apart:.1f} | {seconds:.0f} |"
         )
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

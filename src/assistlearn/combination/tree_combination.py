@@ -41,7 +41,7 @@ MOST_INPUTS = 3_000
 """The largest product of inputs (scores and own columns) and classes: every tree looks at all inputs."""
 LEAST_SAMPLES = 60
 """The fewest samples. With fewer, trees with leaves of ten samples find nothing to split in a fold."""
-MOST_LEVELS, LEAST_ROWS = 100, 10
+MOST_LEVELS, LEAST_ROWS = 1_000, 10
 """An agent's scores are levels if at most so many are different, and there are so many times as many samples."""
 LEAST = 1e-9
 """The least probability of a class, also of one that no sample of a fold has."""
