@@ -164,6 +164,19 @@ def test_rows_drawn_with_replacement_are_found_in_tables_of_every_kind():
     assert grouped(np.random.default_rng(5).normal(size=(200, 4))[rows], few[rows]) == 90
 
 
+@pytest.mark.parametrize("columns", [2, 4])
+@pytest.mark.parametrize("lacking", [0.3, 0.6])
+def test_they_are_found_where_an_agent_lacks_people_and_where_nobody_holds_them(columns, lacking):
+    rng = np.random.default_rng(0)
+    table, y = rng.normal(size=(300, columns)), rng.integers(0, 2, 300)
+    table[rng.random(300) < lacking, columns // 2 :] = np.nan
+    nobody = rng.random(300) < lacking
+    table[nobody] = np.nan
+    who = rng.integers(0, 300, 900)
+    held = ~nobody[who]
+    assert grouped(table[who], y[who]) == held.sum() - len(np.unique(who[held]))
+
+
 def test_whole_numbers_of_many_columns_are_found_though_each_occurs_often():
     rng = np.random.default_rng(0)
     X = np.c_[
