@@ -7,9 +7,10 @@ Not every repeated row is a repeated person. In a table of few discrete columns,
 will the people to predict. Folds without anybody who looks like that would tell too little there. So a row counts as a
 repeated person only if chance is out of the question: the columns are divided into two halves that tell about the same
 amount, and the values in either half alone occur in no other row. This must hold for nearly all rows that are repeated.
-And the labels of copies must agree. Where agents lack people, a row may have gaps in all of one half: then the other
-half alone must tell it apart, and the rows with values in both halves show whether the columns can. A row of gaps alone is
-about nobody in particular.
+And the labels of copies must agree.
+
+Where agents lack people, a row may have gaps in all of one half. Then the other half alone must tell it apart, and the
+rows with values in both halves show whether the columns can. A row of gaps alone is about nobody in particular.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def fit_weighted(
     A class without any ignorance is one that the samples lack: some learners divide by its weight. A table that the
     learner has prepared itself stays whole.
 
-    Return the class codes that it was fitted to if those that count have gaps (:func:`~.model.without_gaps`); else None.
+    Return the class codes that it was fitted to if those have gaps (:func:`~.model.without_gaps`); else None.
     """
     if takes_weights(estimator):
         any_scale = getattr(estimator, "any_scale", False)  # then there is no need for a copy
