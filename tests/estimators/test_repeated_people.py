@@ -15,7 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn import AssistedClassifier, assistance_gain
+from assistlearn import AssistedClassifier, assistance_gain, combination
 from assistlearn.core.means import mean_and_error
 from assistlearn.errors import AssistLearnWarning, SettingsError
 from assistlearn.estimators.repeats import repeated_people
@@ -123,6 +123,18 @@ def test_the_errors_of_a_report_go_by_persons_and_not_by_their_visits():
     assert report.n_samples > 400
     assert found.high - found.low > 0.15
     assert report.shares.accuracy.error > 0.04
+
+
+def test_the_error_of_a_combination_goes_by_persons():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 80)
+    own = codes * 0.5 + rng.normal(size=80)
+    who = np.repeat(np.arange(80), 9)
+    scores = {"a": np.column_stack([-own, own])[who], "b": np.zeros((720, 2))}
+    persons, rows = (
+        combination.fit("learned", scores, codes[who], initiator="a", groups=each).error for each in (who, None)
+    )
+    assert persons > 2.0 * rows
 
 
 def test_a_pilot_keeps_people_together():
