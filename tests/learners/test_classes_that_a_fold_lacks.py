@@ -127,16 +127,6 @@ def test_a_class_without_any_ignorance_is_not_drawn_and_no_learner_without_weigh
     assert np.array_equal(said[:, 1], np.zeros(60))
 
 
-@pytest.mark.parametrize("learner", [GaussianNB(), SVC(probability=True, random_state=0), LogisticRegression()])
-@pytest.mark.filterwarnings("ignore::FutureWarning")
-def test_a_class_of_which_no_sample_counts_is_one_that_is_not_there(learner):
-    y = rare_in_the_middle(20)
-    clf = AssistedClassifier([("own", learner, [0, 1])], n_rounds=1, combine="sum", random_state=0)
-    said = clf.fit(X, y, sample_weight=(y != 1).astype(float)).predict_proba(X)
-    assert np.isfinite(said).all()
-    assert not (clf.predict(X) == 1).any()
-
-
 def test_a_kept_model_still_knows_its_classes(tmp_path):
     learner = Learner(DecisionTreeClassifier(max_depth=2), "lab")
     learner.prepare(X, np.where(X[:, 0] > 0, 2, 0), 0)

@@ -21,22 +21,13 @@ def fit_weighted(
 ) -> Codes | None:
     """Fit ``estimator`` in place under an ignorance, passing further ``options`` to its ``fit``.
 
-    A class without any ignorance is one that the samples lack: some learners divide by its weight. A table that the
-    learner has prepared itself stays whole.
-
-    Return the class codes that it was fitted to if those have gaps (:func:`~.model.without_gaps`); else None.
+    Return the class codes that it was fitted to if those drawn have gaps (:func:`~.model.without_gaps`); else None.
     """
     if takes_weights(estimator):
         any_scale = getattr(estimator, "any_scale", False)  # then there is no need for a copy
         weights = ignorance if any_scale else ignorance * weight_scale(len(ignorance))
-        counts = np.bincount(codes, weights=ignorance) > 0.0
-        if counts.all() or counts.sum() < 2 or hasattr(estimator, "prepare"):
-            estimator.fit(table, codes, sample_weight=weights, **options)
-            return None
-        rows = np.flatnonzero(counts[codes])
-        kept, classes = without_gaps(codes[rows])
-        estimator.fit(take_rows(table, rows), kept, sample_weight=weights[rows], **options)
-        return classes
+        estimator.fit(table, codes, sample_weight=weights, **options)
+        return None
     rows = resample(codes, ignorance, seed)
     drawn, classes = without_gaps(codes[rows])
     estimator.fit(take_rows(table, rows), drawn)
