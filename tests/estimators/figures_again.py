@@ -27,6 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier, assistance_gain
 from assistlearn.core import votes
+from assistlearn.core.groups import at, groups_of
 from assistlearn.errors import LearnerError, SettingsError
 from assistlearn.evaluation.difference import differences
 from assistlearn.evaluation.metrics import METRICS
@@ -79,10 +80,11 @@ class Drawn:
     X: np.ndarray
     y: np.ndarray
     weights: np.ndarray | None
+    persons: np.ndarray | None
 
     def fitted(self, clf: Any) -> Any:
         """Return a copy of an estimator, fitted to all rows."""
-        return clone(clf).fit(self.X, self.y, sample_weight=self.weights)
+        return clone(clf).fit(self.X, self.y, sample_weight=self.weights, groups=self.persons)
 
 
 def drawn(seed: int) -> Drawn:
@@ -107,7 +109,12 @@ def drawn(seed: int) -> Drawn:
             clf._plan()
         except SettingsError:
             continue
-        return Drawn(clf, X, labels, weights)
+        return Drawn(clf, X, labels, weights, _persons(np.random.default_rng([seed, 9]), n))
+
+
+def _persons(rng: np.random.Generator, n: int) -> np.ndarray | None:
+    """Return who each row is about, where several rows may be about one person."""
+    return rng.integers(n // 2, size=n) if rng.random() < 0.25 else None
 
 
 def _columns(rng: np.random.Generator, y: np.ndarray, n_classes: int) -> np.ndarray:
@@ -300,11 +307,11 @@ def _check_report(found: Found, made: Drawn, clf: AssistedClassifier) -> None:
         found.same(
             name, [list(vars(g).values()) for g in getattr(report, name)], [list(vars(g).values()) for g in groups]
         )
-    _check_differences(found, clf, assisted, alone)
+    _check_differences(found, clf, assisted, alone, at(made.persons, aside))
     _check_shares(found, made, clf)
 
 
-def _check_differences(found: Found, clf: AssistedClassifier, assisted: Judged, alone: Judged) -> None:
+def _check_differences(found: Found, clf: AssistedClassifier, assisted: Judged, alone: Judged, persons: Any) -> None:
     one, other = assisted.figures(), alone.figures()
     for name, difference in clf.report_.differences.items():
         if difference is None or one[name] is None or other[name] is None:
@@ -313,7 +320,7 @@ def _check_differences(found: Found, clf: AssistedClassifier, assisted: Judged, 
         found.same(f"difference of {name}", difference.value, one[name] - other[name])
         of = [each.judged if METRICS[name].of_probabilities else each.said for each in (assisted, alone)]
         both = assisted.predicted, alone.predicted
-        how = {"predicted": both, "seed": clf.random_state, "only": [name]}
+        how = {"predicted": both, "seed": clf.random_state, "only": [name], "groups": persons}
         again = differences(assisted.codes, *of, assisted.weights, **how)[name]
         found.same(f"interval of {name}", [difference.low, difference.high], [again.low, again.high])
 
@@ -399,19 +406,23 @@ def _stages(clf: AssistedClassifier, X: np.ndarray) -> Iterator[Stage]:
 def _check_pilot(found: Found, made: Drawn, seed: int) -> None:
     """Compute what a pilot says again, from the predictions of estimators that are fitted to the same rows."""
     first, loss = made.clf.agents[0][0], ("log", "zero-one")[seed % 8 // 4]
-    how = {"loss": loss, "block": 10, "train_size": 0.6, "random_state": seed}
+    how = {"loss": loss, "block": 10, "train_size": 0.6, "random_state": seed, "groups": made.persons}
     try:
         worth = assistance_gain(made.clf, made.X, made.y, **how)
     except SettingsError:
         return  # a class is so rare that no row to train on has it
     terms = Terms(at_least=0.0, alpha=0.05, loss=loss, block=10, train_size=0.6, each_helper=False)
-    training, pool = drawn_for_pilot(terms, made.y, seed)
+    persons = None if made.persons is None else groups_of(made.persons)
+    training, pool = drawn_for_pilot(terms, made.y, seed, persons)
+    who = None if persons is None else persons[training]
     opened = pool[: worth.n_opened]
-    clf = clone(made.clf).fit(made.X[training], made.y[training])
+    clf = clone(made.clf).fit(made.X[training], made.y[training], groups=who)
     alone = made.clf.alone(first)
     if not isinstance(alone, DummyClassifier):
         alone.set_params(n_rounds=made.clf.n_rounds * len(made.clf.agents))
-    alone.fit(made.X[training], made.y[training])
+        alone.fit(made.X[training], made.y[training], groups=who)
+    else:
+        alone.fit(made.X[training], made.y[training])
 
     def lost(model: Any) -> float:
         if loss == "zero-one":

@@ -10,7 +10,10 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
@@ -62,3 +65,36 @@ def test_people_whom_nobody_holds_are_judged_by_what_is_predicted_for_them():
     helped, unhelped = (np.mean(each.predict(X[aside]) == y[aside]) for each in (clf, clf.subset("clinic")))
     assert clf.report_.assisted["accuracy"] == pytest.approx(helped)
     assert clf.report_.shares.accuracy.value == pytest.approx(helped - unhelped)
+
+
+class Fixed(ClassifierMixin, BaseEstimator):
+    """Says what its columns say, whatever it is fitted to: so a copy that has not seen a row says the same."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.exp(X) / np.exp(X).sum(axis=1, keepdims=True)
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+@pytest.mark.parametrize(("n_classes", "seed"), [(2, 0), (2, 2), (3, 1), (3, 5)])
+def test_the_loss_of_a_round_is_that_of_the_votes_for_the_same_rows(n_classes, seed):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, 300)
+    X = np.hstack([rng.normal(size=(300, n_classes)) + np.eye(n_classes)[y] for _ in "ab"])
+    weights = None if seed else rng.choice([1.0, 2.0], 300)
+    agents = [("a", Fixed(), slice(0, n_classes)), ("b", Fixed(), slice(n_classes, 2 * n_classes))]
+    how = {"reward": "out-of-fold", "models_per_turn": 1, "score_bits": 32, "calibrate": "none", "shrinkage": 1.0}
+    clf = AssistedClassifier(agents, random_state=0, **how).fit(X, y, weights)
+    added_up = AssistedClassifier(agents, random_state=0, combine="sum", n_rounds=1, **how).fit(X, y, weights)
+    parts = [c.model_weight / d.model_weight for c, d in zip(clf.contributions_, added_up.contributions_, strict=True)]
+    said = [factor * scores for factor, scores in zip(parts, added_up.agent_scores(X).values(), strict=True)]
+    for way, total in (("sum", said[0] + said[1]), ("alone", said[0])):
+        likely = softmax((n_classes - 1) / n_classes * total, axis=1)
+        assert clf.combination_.losses[way] == pytest.approx(log_loss(y, likely, sample_weight=weights), abs=1e-6)
+    assert clf.combination_.kind == "sum"
+    assert clf.round_losses_[clf.n_rounds_ - 1] == clf.combination_.losses["sum"]

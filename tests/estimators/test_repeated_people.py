@@ -15,9 +15,11 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn import AssistedClassifier, assistance_gain
+from assistlearn import AssistedClassifier, assistance_gain, combination
+from assistlearn.core.means import mean_and_error
 from assistlearn.errors import AssistLearnWarning, SettingsError
 from assistlearn.estimators.repeats import repeated_people
+from assistlearn.evaluation.difference import differences
 
 LEARNERS = {
     "deep tree": DecisionTreeClassifier(),
@@ -100,6 +102,41 @@ def test_a_person_is_held_out_whole():
 
 
 @pytest.mark.filterwarnings("ignore:No model was kept")
+@pytest.mark.parametrize("metric", ["accuracy", "log_loss", "balanced_accuracy", "roc_auc"])
+def test_copies_of_everybody_make_no_interval_narrower(metric):
+    rng = np.random.default_rng(0)
+    codes, who = rng.integers(0, 2, 60), rng.permutation(np.repeat(np.arange(60), 5))
+    said = [np.column_stack([1 - p, p]) for p in (codes * 0.3 + 0.7 * rng.random(60), rng.random(60))]
+    once = differences(codes, *said, only=[metric])[metric]
+    copies = differences(codes[who], *(each[who] for each in said), groups=who, only=[metric])[metric]
+    assert [copies.value, copies.low, copies.high] == pytest.approx([once.value, once.low, once.high])
+    loss = np.log(said[0][:, 1])
+    assert mean_and_error(loss[who], groups=who) == pytest.approx(mean_and_error(loss))
+
+
+def test_the_errors_of_a_report_go_by_persons_and_not_by_their_visits():
+    """Twenty visits of each person: intervals of the visits themselves would be several times as narrow."""
+    X, y, who = visits(60, 1_200)
+    X[:, 3:] += y[:, np.newaxis]
+    report = two_agents(GaussianNB(), holdout=0.4, combine="sum", n_rounds=1).fit(X, y, groups=who).report_
+    found = report.differences["accuracy"]
+    assert report.n_samples > 400
+    assert found.high - found.low > 0.15
+    assert report.shares.accuracy.error > 0.04
+
+
+def test_the_error_of_a_combination_goes_by_persons():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 80)
+    own = codes * 0.5 + rng.normal(size=80)
+    who = np.repeat(np.arange(80), 9)
+    scores = {"a": np.column_stack([-own, own])[who], "b": np.zeros((720, 2))}
+    persons, rows = (
+        combination.fit("learned", scores, codes[who], initiator="a", groups=each).error for each in (who, None)
+    )
+    assert persons > 2.0 * rows
+
+
 def test_a_pilot_keeps_people_together():
     X, y, who = visits(300, 900)
     rng = np.random.default_rng(2)
@@ -162,6 +199,19 @@ def test_rows_drawn_with_replacement_are_found_in_tables_of_every_kind():
     few = np.arange(200) % 20 == 0  # copies of one class
     rows = np.r_[np.arange(200), np.repeat(np.flatnonzero(few), 9)]
     assert grouped(np.random.default_rng(5).normal(size=(200, 4))[rows], few[rows]) == 90
+
+
+@pytest.mark.parametrize("columns", [2, 4])
+@pytest.mark.parametrize("lacking", [0.3, 0.6])
+def test_they_are_found_where_an_agent_lacks_people_and_where_nobody_holds_them(columns, lacking):
+    rng = np.random.default_rng(0)
+    table, y = rng.normal(size=(300, columns)), rng.integers(0, 2, 300)
+    table[rng.random(300) < lacking, columns // 2 :] = np.nan
+    nobody = rng.random(300) < lacking
+    table[nobody] = np.nan
+    who = rng.integers(0, 300, 900)
+    held = ~nobody[who]
+    assert grouped(table[who], y[who]) == held.sum() - len(np.unique(who[held]))
 
 
 def test_whole_numbers_of_many_columns_are_found_though_each_occurs_often():

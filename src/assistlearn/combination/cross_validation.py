@@ -19,10 +19,14 @@ MOST_SAMPLES = 20_000
 
 @dataclass(frozen=True)
 class Tried:
-    """One way to combine, and its log loss on each sample that it was not fitted to."""
+    """One way to combine, and its log loss on each sample that it was not fitted to.
+
+    Where several samples are about the same person (``groups``), errors go by persons.
+    """
 
     losses: Floats
     weights: Floats
+    groups: Groups | None = None
 
     @property
     def loss(self) -> float:
@@ -32,14 +36,14 @@ class Tried:
     @property
     def error(self) -> float:
         """The standard error of the mean loss."""
-        return mean_and_error(self.losses, self.weights)[1]
+        return mean_and_error(self.losses, self.weights, self.groups)[1]
 
     def is_better_than(self, other: Tried, errors: float = 1.0) -> bool:
         """Whether its mean loss is lower by more than ``errors`` standard errors of the difference between both.
 
         It never is after a single sample: the error is infinite.
         """
-        gain, error = mean_and_error(other.losses - self.losses, self.weights)
+        gain, error = mean_and_error(other.losses - self.losses, self.weights, self.groups)
         return gain > errors * error
 
 

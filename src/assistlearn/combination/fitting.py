@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from assistlearn.combination.combination import Combination
 from assistlearn.combination.cross_validation import Tried, folds_of, part_to_choose_on
@@ -66,15 +67,13 @@ def fit(
         raise SettingsError(f"A combination must be one of {', '.join(KINDS)}, not {kind!r}.")
     told = evidence(scores, codes, initiator, weights, own)
     chosen_on = part_to_choose_on(len(codes), seed)
-    choosing = Choosing(
-        told, chosen_on, folds_of(told.codes[chosen_on], seed, groups=at(groups, chosen_on)), seed, quick
-    )
+    people = at(groups, chosen_on)
+    choosing = Choosing(told, chosen_on, folds_of(told.codes[chosen_on], seed, groups=people), seed, quick)
     private = kind in PRIVATE_KINDS
     made, skipped = private_ways(kind, choosing) if private else _ways(kind, choosing)
-    lost = {name: tried for name, (tried, _) in made.items()}
+    lost = {name: replace(tried, groups=people) for name, (tried, _) in made.items()}
     chosen = private_choice(kind, lost) if private else _choice(kind, lost)
-    tried, make = made[chosen]
-    models = make()
+    tried, models = lost[chosen], made[chosen][1]()
     return Combination(
         kind=chosen,
         loss=tried.loss,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from assistlearn.core.groups import Groups
 from assistlearn.core.ignorance import Floats
 
 
-def mean_and_error(values: Floats, weights: Floats | None = None) -> tuple[float, float]:
+def mean_and_error(values: Floats, weights: Floats | None = None, groups: Groups | None = None) -> tuple[float, float]:
     r"""Return a weighted mean of samples and its standard error.
 
     With shares :math:`p_i` of the weights, the mean is :math:`m = \sum_i p_i x_i`, and the square of the error is
@@ -27,6 +28,9 @@ def mean_and_error(values: Floats, weights: Floats | None = None) -> tuple[float
         A value for each sample.
     weights : ndarray of shape (n,), optional
         The weights of the samples; equal by default.
+    groups : ndarray of int of shape (n,), optional
+        Which samples are about the same person. The formula then goes by persons: by the weight of all samples of each,
+        and by their mean.
 
     Examples
     --------
@@ -34,7 +38,11 @@ def mean_and_error(values: Floats, weights: Floats | None = None) -> tuple[float
     (2.0, 0.577...)
     >>> mean_and_error(np.array([1.0, 3.0]), np.array([1.0, 0.0]))
     (1.0, inf)
+    >>> mean_and_error(np.array([1.0, 1.0, 3.0, 3.0]), groups=np.array([0, 0, 1, 1]))
+    (2.0, 1.0)
     """
+    if groups is not None:
+        values, weights = of_persons(values, weights, groups)
     means, errors = means_and_errors(values[:, np.newaxis], weights)
     return float(means[0]), float(errors[0])
 
@@ -58,6 +66,17 @@ def means_and_errors(values: Floats, weights: Floats | None = None) -> tuple[Flo
     if n == 1 or not left.min() > 0.0:  # a sample beside which no other has any weight
         return means, np.full(means.shape, np.inf)
     return means, np.sqrt(np.tensordot(squares / left, (values - means) ** 2, axes=1))
+
+
+def of_persons(values: Floats, weights: Floats | None, groups: Groups) -> tuple[Floats, Floats]:
+    """Return the mean value of each person's samples, and their weight in all; zero where nobody has any weight.
+
+    >>> of_persons(np.array([1.0, 4.0, 5.0]), np.array([1.0, 2.0, 1.0]), np.array([0, 0, 1]))
+    (array([3., 5.]), array([3., 1.]))
+    """
+    given = np.ones(len(values)) if weights is None else weights
+    whole: Floats = np.bincount(groups, weights=given).astype(np.float64)
+    return np.bincount(groups, weights=given * values) / np.where(whole > 0.0, whole, 1.0), whole
 
 
 def effective_size(weights: Floats) -> float:

@@ -8,6 +8,9 @@ will the people to predict. Folds without anybody who looks like that would tell
 repeated person only if chance is out of the question: the columns are divided into two halves that tell about the same
 amount, and the values in either half alone occur in no other row. This must hold for nearly all rows that are repeated.
 And the labels of copies must agree.
+
+Where agents lack people, a row may have gaps in all of one half. Then the other half alone must tell it apart, and the
+rows with values in both halves show whether the columns can. A row of gaps alone is about nobody in particular.
 """
 
 from __future__ import annotations
@@ -111,16 +114,21 @@ def repeated_people(X: Any, codes: Codes) -> Groups | None:
     )
     if n - len(first) < enough or len(first) < LEAST_DIFFERENT or n > MOST_COPIES * len(first):
         return None
-    alone = _beyond_doubt(take_rows(X, first)) & (copies > 1)
-    persons = alone[groups]
-    certain = int(copies[alone].sum()) - int(alone.sum())
-    if certain < max(enough, LEAST_CERTAIN * (n - len(first))) or _disagree(groups[persons], codes[persons]):
+    alone, whole = _beyond_doubt(take_rows(X, first))
+    persons = (alone & (copies > 1))[groups]
+    certain, judged = (int((copies[which] - 1).sum()) for which in (alone & whole, whole))
+    if certain < max(enough, LEAST_CERTAIN * judged) or _disagree(groups[persons], codes[persons]):
         return None
+    unclear = np.flatnonzero(~(alone | whole)[groups])
+    groups[unclear] = len(first) + np.arange(len(unclear))
     return groups_of(groups)
 
 
-def _beyond_doubt(rows: Any) -> Bools:
-    """Return which of these rows, which all differ, have values in both halves of the columns that no other row has."""
+def _beyond_doubt(rows: Any) -> tuple[Bools, Bools]:
+    """Return which of these rows, which all differ, no other row is like in either half of the columns.
+
+    A half of gaps says nothing for or against; the second answer is which rows have values in both halves.
+    """
     glance = take_rows(rows, slice(0, GLANCE))
     told: dict[Any, tuple[int, int]] = {}  # columns that say the same in other words count once
     for column in range(rows.shape[1]):
@@ -128,12 +136,14 @@ def _beyond_doubt(rows: Any) -> Bools:
         apart = len(first) == _num_samples(glance)  # then it says who the person is, as other columns may
         told.setdefault(column if apart else first[which].tobytes(), (len(first), column))
     by_worth = [column for _, column in sorted(told.values(), reverse=True)]
-    out = np.full(_num_samples(rows), len(by_worth) > 1)
+    alone = np.full(_num_samples(rows), len(by_worth) > 1)
+    known = []
     for half in (by_worth[::2], by_worth[1::2]):
-        hashes, says = _hashes(rows, half)
+        hashes, says, there = _hashes(rows, half)
         _, which, others = np.unique(hashes, return_inverse=True, return_counts=True)
-        out &= says & (others[which] == 1)
-    return out
+        alone &= ~there | (says & (others[which] == 1))
+        known.append(there)
+    return alone & np.any(known, axis=0), np.all(known, axis=0)
 
 
 def _disagree(groups: Groups, codes: Codes) -> bool:
@@ -147,20 +157,21 @@ def _disagree(groups: Groups, codes: Codes) -> bool:
     return differ > MOST_DISAGREEMENT * by_chance * pairs
 
 
-def _hashes(X: Any, columns: Any) -> tuple[_Hashes, Bools]:
-    """Return a number for the values of each row in some columns, and whether any is neither missing nor zero."""
+def _hashes(X: Any, columns: Any) -> tuple[_Hashes, Bools, Bools]:
+    """Return a number for each row's values in some columns; whether any is neither missing nor zero; or is there."""
     n = _num_samples(X)
     if issparse(X):
         part = X.tocsr()[:, list(columns)].copy()
         part.eliminate_zeros()
         sums = np.concatenate([[np.uint64(0)], np.cumsum(_mixed(_numbers(part.data)[0], part.indices))])
-        return sums[part.indptr[1:]] - sums[part.indptr[:-1]], np.diff(part.indptr) > 0
-    total, says = np.zeros(n, dtype=np.uint64), np.zeros(n, dtype=bool)
+        return sums[part.indptr[1:]] - sums[part.indptr[:-1]], np.diff(part.indptr) > 0, np.ones(n, dtype=bool)
+    total, says, known = np.zeros(n, dtype=np.uint64), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
     for column in columns:
         values, there = _numbers(_column(X, column))
         total += _mixed(values, np.full(1, column))
-        says |= there
-    return total, says
+        known |= there
+        says |= there & (values != 0)
+    return total, says, known
 
 
 def _mixed(numbers: _Hashes, column: NDArray[Any]) -> _Hashes:
@@ -181,16 +192,16 @@ def _column(X: Any, column: int) -> NDArray[Any]:
 
 
 def _numbers(values: NDArray[Any]) -> tuple[_Hashes, Bools]:
-    """Return a number for each value, the same for equal ones, and whether it is neither missing nor zero."""
+    """Return a number for each value, the same for equal ones and zero for zero, and whether it is not missing."""
     if values.dtype.kind in "fiub":
         found = values.astype(np.float64) + 0.0  # minus zero is zero
         missing = np.isnan(found)
         found[missing] = np.nan
-        return found.view(np.uint64), ~missing & (found != 0.0)
+        return found.view(np.uint64), ~missing
     listed = values.tolist()
     places: dict[Any, int] = {}
     try:
-        numbers = [places.setdefault(each, len(places)) for each in listed]
+        numbers = [places.setdefault(each, len(places) + 1) for each in listed]
     except TypeError:  # lists, say
-        numbers = [places.setdefault(repr(each), len(places)) for each in listed]
+        numbers = [places.setdefault(repr(each), len(places) + 1) for each in listed]
     return np.array(numbers, dtype=np.uint64), ~np.array([is_missing(each) for each in listed], dtype=bool)

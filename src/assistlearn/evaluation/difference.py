@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from assistlearn.core.groups import Groups, at
 from assistlearn.core.ignorance import Floats
-from assistlearn.core.means import effective_size, mean_and_error
+from assistlearn.core.means import effective_size, mean_and_error, of_persons
 from assistlearn.core.votes import Codes
 from assistlearn.evaluation.metrics import METRICS, Answers, Metric, answers_of
 from assistlearn.evaluation.resampling import resampled
@@ -50,13 +51,15 @@ def differences(
     predicted: tuple[Codes | None, Codes | None] = (None, None),
     seed: int = 0,
     only: Sequence[str] = tuple(METRICS),
+    groups: Groups | None = None,
 ) -> dict[str, Difference | None]:
     """Return, for every metric, by how much the assisted answers differ from those alone, on the same samples.
 
     Accuracy, log loss and Brier score are means over samples. Their intervals follow from the difference on each
     sample. For accuracy half a pair of each kind is added first: without this, a few samples without a disagreement
     would look like certainty. The other metrics are computed again on samples that are drawn with replacement, class by
-    class. Both sets of answers get the same draws.
+    class. Both sets of answers get the same draws. Where several samples are about the same person, all this goes by
+    persons, because these are drawn at random, and not their samples.
 
     Parameters
     ----------
@@ -72,11 +75,13 @@ def differences(
         The seed of the draws.
     only : sequence of str
         Which metrics; all by default.
+    groups : array of int of shape (n_samples,), optional
+        Which samples are about the same person; by default no two are.
 
     Returns
     -------
     differences : dict of str to Difference or None
-        Assisted minus alone; None where a metric is not defined, or fewer than two samples have a weight.
+        Assisted minus alone; None where a metric is not defined, or fewer than two persons have a weight.
 
     Examples
     --------
@@ -88,32 +93,37 @@ def differences(
     (-0.47, True)
     """
     one, other = (answers_of(codes, said, weights, own) for said, own in zip((assisted, alone), predicted, strict=True))
-    if np.count_nonzero(one.weights) < 2:
+    people = groups if weights is None else at(groups, np.flatnonzero(weights > 0.0))
+    if len(one.weights) < 2 or (people is not None and people.max() == 0):
         return dict.fromkeys(only)
     asked = {name: METRICS[name] for name in only}
     drawn = [metric for metric in asked.values() if metric.name not in _MEANS and metric.is_defined(one)]
-    samples = resampled(one, other, [metric.name for metric in drawn], seed) if drawn else {}
-    return {name: _difference(metric, one, other, samples.get(name)) for name, metric in asked.items()}
+    samples = resampled(one, other, [metric.name for metric in drawn], seed, people) if drawn else {}
+    return {name: _difference(metric, one, other, samples.get(name), people) for name, metric in asked.items()}
 
 
-def _difference(metric: Metric, one: Answers, other: Answers, drawn: Floats | None) -> Difference | None:
+def _difference(
+    metric: Metric, one: Answers, other: Answers, drawn: Floats | None, groups: Groups | None
+) -> Difference | None:
     first, second = metric.of(one), metric.of(other)
     if first is None or second is None:
         return None
     value = first - second
     if drawn is None:
-        return Difference(value, *_interval_of_mean(metric.name, one, other))
+        return Difference(value, *_interval_of_mean(metric.name, one, other, groups))
     low, high = np.quantile(drawn, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0])
     return Difference(value, min(float(low), value), max(float(high), value))
 
 
-def _interval_of_mean(name: str, one: Answers, other: Answers) -> tuple[float, float]:
+def _interval_of_mean(name: str, one: Answers, other: Answers, groups: Groups | None) -> tuple[float, float]:
     """Return the interval of the mean of the samples' own differences, by Student's distribution."""
-    each = _MEANS[name](one) - _MEANS[name](other)
+    each, weights = _MEANS[name](one) - _MEANS[name](other), one.weights
+    if groups is not None:
+        each, weights = of_persons(each, weights, groups)
     if name == "accuracy":
-        return _interval_of_shares(each, one.weights)
-    mean, error = mean_and_error(each, one.weights)
-    reach = error * float(stats.t.ppf((1.0 + LEVEL) / 2.0, max(effective_size(one.weights) - 1.0, 1.0)))
+        return _interval_of_shares(each, weights)
+    mean, error = mean_and_error(each, weights)
+    reach = error * float(stats.t.ppf((1.0 + LEVEL) / 2.0, max(effective_size(weights) - 1.0, 1.0)))
     return mean - reach, mean + reach
 
 

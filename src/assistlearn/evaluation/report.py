@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from assistlearn.core.groups import Groups
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes, winners
 from assistlearn.evaluation.difference import Difference, differences
@@ -76,7 +77,14 @@ class Decided(NamedTuple):
     calibrated: Floats | None = None
 
 
-def compare(codes: Codes, assisted: Decided, alone: Decided, weights: Floats | None, seed: int) -> dict[str, Any]:
+def compare(
+    codes: Codes,
+    assisted: Decided,
+    alone: Decided,
+    weights: Floats | None,
+    seed: int,
+    groups: Groups | None = None,
+) -> dict[str, Any]:
     """Return the parts of a report that follow from the decisions with help and alone."""
     n_classes = assisted.total.shape[1]
     answered = winners(assisted.total), winners(alone.total)
@@ -86,7 +94,7 @@ def compare(codes: Codes, assisted: Decided, alone: Decided, weights: Floats | N
         "n_samples": len(codes),
         "assisted": _figures(assisted, lambda said: measure(codes, said, weights, answered[0])),
         "alone": _figures(alone, lambda said: measure(codes, said, weights, answered[1])),
-        "differences": _differences(codes, assisted, alone, weights, answered, seed),
+        "differences": _differences(codes, assisted, alone, weights, answered, seed, groups),
         "confusion": tables[0].tolist(),
         "recalls": recalls(tables[0]),
         "recalls_alone": recalls(tables[1]),
@@ -116,12 +124,22 @@ def _differences(
     weights: Floats | None,
     answered: tuple[Codes, Codes],
     seed: int,
+    groups: Groups | None,
 ) -> dict[str, Difference | None]:
-    found = differences(codes, assisted.probabilities, alone.probabilities, weights, predicted=answered, seed=seed)
+    found = differences(
+        codes, assisted.probabilities, alone.probabilities, weights, predicted=answered, seed=seed, groups=groups
+    )
     if assisted.calibrated is None or alone.calibrated is None:
         return found
     by_chance = [name for name, metric in METRICS.items() if metric.of_probabilities]
     calibrated = differences(
-        codes, assisted.calibrated, alone.calibrated, weights, predicted=answered, seed=seed, only=by_chance
+        codes,
+        assisted.calibrated,
+        alone.calibrated,
+        weights,
+        predicted=answered,
+        seed=seed,
+        only=by_chance,
+        groups=groups,
     )
     return found | calibrated

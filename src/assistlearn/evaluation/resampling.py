@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from assistlearn.core.groups import Groups, rarest_classes
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.evaluation.metrics import Answers
 
@@ -21,10 +22,13 @@ BLOCK = 20
 """The number of draws in memory at a time."""
 
 
-def resampled(one: Answers, other: Answers, names: Sequence[str], seed: int) -> dict[str, Floats]:
+def resampled(
+    one: Answers, other: Answers, names: Sequence[str], seed: int, groups: Groups | None = None
+) -> dict[str, Floats]:
     """Return the difference of each metric between two sets of answers, in every draw.
 
-    Every draw has as many samples of each class as the original samples.
+    Every draw has as many samples of each class as the original samples. Where several samples are about the same
+    person, persons are drawn, each with all samples; a person counts for the rarest of their classes.
 
     Parameters
     ----------
@@ -34,29 +38,39 @@ def resampled(one: Answers, other: Answers, names: Sequence[str], seed: int) -> 
         Some of ``balanced_accuracy``, ``roc_auc`` and ``average_precision``.
     seed : int
         The seed of the draws.
+    groups : ndarray of int of shape (n_samples,), optional
+        Which samples are about the same person; by default no two are.
     """
     first, second = _Drawn(one), _Drawn(other)
     found: dict[str, list[Floats]] = {name: [] for name in names}
-    for counts in _drawn_counts(one, np.random.default_rng(seed)):
+    for counts in _drawn_counts(one, np.random.default_rng(seed), groups):
         figures, others = first.figures(counts, names), second.figures(counts, names)
         for name in names:
             found[name].append(figures[name] - others[name])
     return {name: np.concatenate(blocks) for name, blocks in found.items()}
 
 
-def _drawn_counts(answers: Answers, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yield by how much each sample counts in each draw: how often it was drawn, times its weight."""
+def _drawn_counts(answers: Answers, rng: np.random.Generator, groups: Groups | None) -> Iterator[Floats]:
+    """Yield by how much each sample counts in each draw: how often it was drawn, times its weight.
+
+    Where persons are drawn, a draw that lacks a class is left out.
+    """
     n_against_rest = 1 if answers.n_classes == 2 else answers.n_classes
     affordable = int(MOST_CELLS / max(len(answers.codes) * n_against_rest, 1))
     draws = min(DRAWS, max(LEAST_DRAWS, affordable))
-    members = [np.flatnonzero(answers.codes == code) for code in answers.occurring]
+    kinds = answers.codes if groups is None else rarest_classes(answers.codes, groups)[0]
+    members = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
     for start in range(0, draws, BLOCK):
         block = min(BLOCK, draws - start)
-        counts = np.zeros((block, len(answers.codes)))
+        counts = np.zeros((block, len(kinds)))
         for rows in members:
             picked = rng.integers(0, len(rows), (block, len(rows))) + np.arange(block)[:, np.newaxis] * len(rows)
             drawn = np.bincount(picked.ravel(), minlength=block * len(rows))
             counts[:, rows] = drawn.reshape(block, len(rows))
+        if groups is not None:
+            counts = counts[:, groups]
+            whole = [counts[:, answers.codes == code].any(axis=1) for code in answers.occurring]
+            counts = counts[np.all(whole, axis=0)]
         yield counts * answers.weights
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from assistlearn.core.groups import Groups
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.means import mean_and_error, means_and_errors
 from assistlearn.core.votes import Codes, winners
@@ -134,6 +135,7 @@ def shares_of_sum(
     *,
     calibration: ScoreCalibration | None = None,
     seed: int = 0,
+    groups: Groups | None = None,
 ) -> GainShares:
     """Return the helpers' shares, if the decision is the sum of the agents' scores.
 
@@ -152,6 +154,8 @@ def shares_of_sum(
     seed : int
         The seed of the orders that are drawn if there are more than :data:`~assistlearn.evaluation.shapley.MOST_EXACT`
         helpers.
+    groups : array of int of shape (n_samples,), optional
+        Which samples are about the same person, for standard errors; by default no two are.
 
     Examples
     --------
@@ -161,7 +165,7 @@ def shares_of_sum(
     [('lab', 0.5), ('noise', 0.0)]
     """
     counts = _weights(codes, weights)
-    found = _PerSample(len(scores), counts)
+    found = _PerSample(len(scores), counts, groups)
     sums = SumsOfSets(own, list(scores.values()), np.asarray(codes), calibration)
     if found.exact:
         sums.add_all(found.loss, found.right, found.dropped_loss, found.dropped_right)
@@ -173,7 +177,13 @@ def shares_of_sum(
 
 
 def shares_of_decisions(
-    helpers: Sequence[str], decide: Decide, codes: Codes, weights: Floats | None = None, *, seed: int = 0
+    helpers: Sequence[str],
+    decide: Decide,
+    codes: Codes,
+    weights: Floats | None = None,
+    *,
+    seed: int = 0,
+    groups: Groups | None = None,
 ) -> GainShares:
     """Return the helpers' shares, if ``decide`` makes the decision with each set of helpers.
 
@@ -190,9 +200,11 @@ def shares_of_decisions(
         The weights of the samples; equal by default.
     seed : int
         The seed of the orders that are drawn if there are many helpers.
+    groups : array of int of shape (n_samples,), optional
+        Which samples are about the same person, for standard errors; by default no two are.
     """
     counts = _weights(codes, weights)
-    found = _PerSample(len(helpers), counts)
+    found = _PerSample(len(helpers), counts, groups)
 
     def of(members: Bools) -> tuple[Floats, Floats]:
         total, said = decide(frozenset(name for name, there in zip(helpers, members, strict=True) if there))
@@ -232,6 +244,7 @@ class _PerSample:
 
     n_helpers: int
     weights: Floats
+    groups: Groups | None
     loss: Floats = field(init=False)
     right: Floats = field(init=False)
     dropped_loss: Floats = field(init=False)
@@ -299,7 +312,7 @@ class _PerSample:
         return GainShares(*whole, found, n_samples, n_orders or None)
 
     def _estimate(self, each: Floats, more: float = 0.0) -> Estimate:
-        mean, error = mean_and_error(each, self.weights)
+        mean, error = mean_and_error(each, self.weights, self.groups)
         return Estimate(mean, float(np.hypot(error, more)))
 
     def _errors_of_chance(self) -> Floats:

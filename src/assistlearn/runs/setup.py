@@ -216,7 +216,7 @@ def set_up(
         states=_states(methods, n_training, n_classes, own_weights),
         holdout=None
         if aside is None
-        else _holdout(plan, agents, codes, aside, weights, own, shares, label_only, order),
+        else _holdout(plan, agents, codes, aside, weights, own, shares, label_only, order, at(groups, aside)),
         seeds=seeds,
         folds={} if kept is None else {name: deal(told_codes[name], plan.cv, seeds[name], kept) for name in agents},
         groups=kept,
@@ -237,6 +237,7 @@ def _holdout(
     shares: Floats,
     label_only: bool,
     order: Codes | None,
+    groups: Groups | None,
 ) -> HoldOut:
     """Return the hold-out samples. They count by their own weights, not by the plan's weights of classes."""
     theirs = None if weights is None else weights[aside]
@@ -258,6 +259,7 @@ def _holdout(
         shares,
         order,
         label_only,
+        groups,
     )
 
 

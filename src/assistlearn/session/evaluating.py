@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from assistlearn.combination import Combination
 from assistlearn.core.ignorance import Floats
@@ -57,7 +58,9 @@ class Evaluating:
         worse, left_out = self._worse(heard, doubted)
         kept = heard.of([agent for agent in self.agents if agent not in left_out])
         alone = self._decided(self.alone(max(n_models, 1)))
-        found = compare(self.holdout.labels, self._decided(kept), alone, self.holdout.weights, self.seed)
+        found = compare(
+            self.holdout.labels, self._decided(kept), alone, self.holdout.weights, self.seed, self.holdout.groups
+        )
         return Report(
             models_alone=0 if self.label_only else n_models,
             shares=self._shares(kept, left_out),
@@ -97,7 +100,7 @@ class Evaluating:
             found = self._decided(heard.of(others | there))
             return found.total, found.probabilities if found.calibrated is None else found.calibrated
 
-        return shares_of_decisions([helper], decide, self.holdout.labels, weights).loss
+        return shares_of_decisions([helper], decide, self.holdout.labels, weights, groups=self.holdout.groups).loss
 
     def _shares(self, heard: HoldoutVotes, left_out: Sequence[str]) -> GainShares | None:
         """Return every helper's gain share; the same calibration is used for all sets of helpers."""
@@ -105,17 +108,18 @@ class Evaluating:
         if len(self.holdout.labels) < LEAST_SAMPLES or not helpers:
             return None
         calibration = self._calibration(heard) if self.calibrates else None
+        how: Any = {"seed": self.seed, "groups": self.holdout.groups}
         if heard.adds_up:
             named = {agent: heard.deciding.in_order(heard.said[agent].scores) for agent in (self.agents[0], *helpers)}
             own = named.pop(self.agents[0])
-            return shares_of_sum(own, named, self.holdout.labels, weights, calibration=calibration, seed=self.seed)
+            return shares_of_sum(own, named, self.holdout.labels, weights, calibration=calibration, **how)
         by_all = heard.calibrated_by(calibration)
 
         def decide(there: frozenset[str]) -> tuple[Floats, Floats]:
             found = by_all.of({self.agents[0]} | there).decided()
             return found.total, found.probabilities
 
-        return shares_of_decisions(helpers, decide, self.holdout.labels, weights, seed=self.seed)
+        return shares_of_decisions(helpers, decide, self.holdout.labels, weights, **how)
 
     def _calibration(self, heard: HoldoutVotes) -> ScoreCalibration | None:
         """Return the calibration on all samples about which an agent says something; None if there are none."""

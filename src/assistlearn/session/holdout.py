@@ -103,10 +103,12 @@ class HoldOut:
         The class code of each class, where codes are in a secret order.
     label_only : bool, default=False
         Whether the initiator has labels alone.
+    groups : ndarray of int of shape (n_holdout,), optional
+        Which hold-out samples are about the same person; by default no two are.
 
     Attributes
     ----------
-    codes, n_classes, weights, label_only
+    codes, n_classes, weights, label_only, groups
         As above.
     labels : ndarray of shape (n_holdout,)
         The class of each sample, as its place in the open order of the classes. All figures go by these.
@@ -128,12 +130,14 @@ class HoldOut:
         class_shares: Floats | None = None,
         order: Codes | None = None,
         label_only: bool = False,
+        groups: Groups | None = None,
     ) -> None:
         self.codes = codes
         self.labels = codes if order is None else np.argsort(order)[codes]
         self.n_classes = n_classes
         self.weights = weights
         self.label_only = label_only
+        self.groups = groups
         self.best_round = 0
         shares = np.full(n_classes, 1.0 / n_classes) if class_shares is None else class_shares
         self._deciding = Deciding(method, shares, order=order)
