@@ -5,7 +5,10 @@
 
 For every problem, learner and split a row: the log loss that the run claims (of its learned combination, on samples
 that it has not seen), that on the test samples, both with their standard errors, the accuracy, the rounds and the
-bytes. To compare with an older commit, run it once with ``PYTHONPATH`` naming that commit's ``src``.
+bytes. A test sample that repeats a training sample, column by column, is left out: it is about nobody new. The losses
+of the test samples are kept in a folder beside the file, ``NEW.losses``: whether they have changed goes by the same
+samples. To compare with an older commit, put this file, ``evidence_page.py``, ``provenance.py`` and
+``accuracy/problems`` into a checkout of it, and run it there too.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import sys
 import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,19 +48,24 @@ NUMBERS = ("claimed", "claimed_error", "test", "test_error", "accuracy", "bytes"
 PAGE = ROOT / "docs" / "evidence" / "claims.md"
 
 
-def measured(problem: str, learner: str, seed: int) -> dict[str, Any]:
-    """Return what one run claims and costs."""
+def measured(problem: str, learner: str, seed: int, losses_in: Path | None = None) -> dict[str, Any]:
+    """Return what one run claims and costs; keep the losses of the test samples in a folder."""
     cut = ALL[problem].cut(seed)
     model = Counted(agents_of(cut, learner), random_state=seed)
+    seen = {row.tobytes() for row in np.ascontiguousarray(cut.X_train)}
+    new = np.array([row.tobytes() not in seen for row in np.ascontiguousarray(cut.X_test)])
+    X_test, y_test = cut.X_test[new], cut.y_test[new]
     begun = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(cut.X_train, cut.y_train)
         seconds = time.process_time() - begun
-        chances = model.predict_proba(cut.X_test)
-        codes = np.searchsorted(model.classes_, cut.y_test)
+        chances = model.predict_proba(X_test)
+        codes = np.searchsorted(model.classes_, y_test)
         losses = -np.log(np.clip(chances[np.arange(len(codes)), codes], 1e-15, 1.0))
-        accuracy = float((model.predict(cut.X_test) == cut.y_test).mean())
+        accuracy = float((model.predict(X_test) == y_test).mean())
+    if losses_in:
+        np.save(_kept(losses_in, problem, learner, seed), losses.astype(np.float32))
     learned = model.combination_
     claims = ("none", math.nan, math.nan) if learned is None else (learned.kind, learned.loss, learned.error)
     sent = model.bytes_by_round()
@@ -92,7 +101,7 @@ class Compared(NamedTuple):
 def compared(old: Path, new: Path) -> list[Compared]:
     """Return what both files say about each problem and learner, where somebody knew anything in both.
 
-    A change is divided by the standard error over the splits of the change itself.
+    A change is divided by its own standard error, over the samples of all splits: both were tested on the same samples.
     """
     before, after = (_rows(path) for path in (old, new))
     found: list[Compared] = []
@@ -110,8 +119,9 @@ def compared(old: Path, new: Path) -> list[Compared]:
         (old_gap, old_error), (gap, error) = (
             (side["test"] - side["claimed"], np.hypot(side["claimed_error"], side["test_error"])) for side in (was, now)
         )
-        change = now["test"] - was["test"]
-        spread = max(float(change.std(ddof=1)) / math.sqrt(len(seeds)) if len(seeds) > 1 else math.inf, 1e-9)
+        lost = (np.concatenate([np.load(_kept(_losses(path), *pair, seed)) for seed in seeds]) for path in (old, new))
+        change = -np.subtract(*lost)
+        spread = max(float(change.std(ddof=1)) / math.sqrt(len(change)), 1e-9)
         found.append(
             Compared(
                 *pair,
@@ -163,6 +173,14 @@ def table(found: list[Compared]) -> str:
     return "\n".join(lines)
 
 
+def _losses(path: Path) -> Path:
+    return path.with_suffix(".losses")
+
+
+def _kept(folder: Path, problem: str, learner: str, seed: int) -> Path:
+    return folder / f"{problem}, {learner}, {seed}.npy"
+
+
 def _rows(path: Path) -> dict[tuple[str, str], dict[int, dict[str, str]]]:
     out: dict[tuple[str, str], dict[int, dict[str, str]]] = {}
     with path.open(newline="") as file:
@@ -201,11 +219,14 @@ def main() -> None:
         if (asked.all or (name, learner) not in SLOW) and seed not in done.get((name, learner), {})
     ]
     file = asked.out.open("a", newline="") if asked.out else sys.stdout
+    losses_in = _losses(asked.out) if asked.out else None
+    if losses_in:
+        losses_in.mkdir(exist_ok=True)
     writer = csv.DictWriter(file, FIELDS)
     if not done:
         writer.writeheader()
     with ProcessPoolExecutor(asked.jobs, initializer=threadpool_limits, initargs=(1,)) as pool:
-        for row in pool.map(measured, *zip(*jobs, strict=True)) if jobs else ():
+        for row in pool.map(partial(measured, losses_in=losses_in), *zip(*jobs, strict=True)) if jobs else ():
             writer.writerow(row)
             file.flush()
 
