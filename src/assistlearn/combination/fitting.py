@@ -6,12 +6,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from assistlearn.combination.combination import Combination
-from assistlearn.combination.cross_validation import Tried, folds_of, part_to_choose_on
+from assistlearn.combination.cross_validation import (
+    CLAIM_FOLDS,
+    MOST_SAMPLES,
+    N_FOLDS,
+    Tried,
+    folds_of,
+    part_to_choose_on,
+)
 from assistlearn.combination.evidence import evidence
 from assistlearn.combination.making import Choosing, Made, boosted, linear, summed
-from assistlearn.combination.penalty import choose_penalty
+from assistlearn.combination.penalty import choose_penalty, losses_under
 from assistlearn.combination.private_fitting import PRIVATE_KINDS, private_choice, private_ways
-from assistlearn.combination.tree_combination import choose_iterations, why_not_boosted
+from assistlearn.combination.tree_combination import choose_iterations, losses_after, why_not_boosted
 from assistlearn.core.groups import Groups, at
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
@@ -36,7 +43,8 @@ def fit(
 
     Choices are made by the log loss on three stratified folds. With more than
     :data:`~assistlearn.combination.cross_validation.MOST_SAMPLES` samples, they are made on a random part of that size.
-    What is chosen is fitted to all samples.
+    What is chosen is fitted to all samples. What is claimed of it is measured anew, in other and more folds: those of
+    the choice flatter the one that was chosen, and leave out too many samples.
 
     Parameters
     ----------
@@ -71,20 +79,28 @@ def fit(
     choosing = Choosing(told, chosen_on, folds_of(told.codes[chosen_on], seed, groups=people), seed, quick)
     private = kind in PRIVATE_KINDS
     made, skipped = private_ways(kind, choosing) if private else _ways(kind, choosing)
-    lost = {name: replace(tried, groups=people) for name, (tried, _) in made.items()}
+    lost = {name: replace(each.tried, groups=people) for name, each in made.items()}
     chosen = private_choice(kind, lost) if private else _choice(kind, lost)
-    tried, models = lost[chosen], made[chosen][1]()
+    models, in_folds, claimed = made[chosen].models(), made[chosen].in_folds, lost[chosen]
+    n_folds = _folds_to_claim(chosen, len(chosen_on))
+    if in_folds and not quick and n_folds > N_FOLDS:
+        claimed = replace(in_folds(folds_of(told.codes[chosen_on], seed + 1, n_folds, people)), groups=people)
     return Combination(
         kind=chosen,
-        loss=tried.loss,
-        error=tried.error,
-        losses={name: each.loss for name, (each, _) in made.items()},
+        loss=claimed.loss,
+        error=claimed.error,
+        losses={name: each.tried.loss for name, each in made.items()},
         skipped=skipped,
         agents=told.agents,
         initiator=initiator,
         n_classes=told.n_classes,
         **models._asdict(),
     )
+
+
+def _folds_to_claim(chosen: str, n_samples: int) -> int:
+    """Return in how many folds to measure what is claimed; fewer where trees would take long, and matter less."""
+    return CLAIM_FOLDS if chosen != "boosted" else min(CLAIM_FOLDS, MOST_SAMPLES // n_samples)
 
 
 def _ways(kind: str, choosing: Choosing) -> tuple[dict[str, Made], str]:
@@ -94,16 +110,28 @@ def _ways(kind: str, choosing: Choosing) -> tuple[dict[str, Made], str]:
     skipped = ""
     if kind != "sum":
         penalty, tried = choose_penalty(part, choosing.folds)
-        made["linear"] = tried, lambda: linear(known, part, penalty, choosing.seed, choosing.quick)
+        made["linear"] = Made(
+            tried,
+            lambda: linear(known, part, penalty, choosing.seed, choosing.quick),
+            lambda folds: losses_under(part, penalty, folds),
+        )
         skipped = "trees take too long for a quick fit" if choosing.quick else why_not_boosted(known)
         if not skipped:
             n_iterations, better = choose_iterations(part, choosing.folds, tried)
-            made["boosted"] = better, lambda: boosted(known, part, n_iterations, penalty, choosing.seed)
+            made["boosted"] = Made(
+                better,
+                lambda: boosted(known, part, n_iterations, penalty, choosing.seed),
+                lambda folds: losses_after(part, n_iterations, folds),
+            )
     if kind == "auto":
         alone, alone_part = choosing.alone()
         made["alone"] = summed(alone, alone_part)
         own_penalty, own_tried = choose_penalty(alone_part, choosing.folds)
-        made["linear alone"] = own_tried, lambda: linear(alone, alone_part, own_penalty, choosing.seed, choosing.quick)
+        made["linear alone"] = Made(
+            own_tried,
+            lambda: linear(alone, alone_part, own_penalty, choosing.seed, choosing.quick),
+            lambda folds: losses_under(alone_part, own_penalty, folds),
+        )
     return made, skipped
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,15 +59,22 @@ class Models(NamedTuple):
     own_trees: OwnTrees | None = None
 
 
-Made: TypeAlias = tuple[Tried, Callable[[], Models]]
-"""The losses of one way to combine, and a function that makes its models."""
+class Made(NamedTuple):
+    """One way to combine: its losses, a function that makes its models, and one that gives its losses in other folds.
+
+    Without the last one, its losses are the same in any folds, or it is not measured again.
+    """
+
+    tried: Tried
+    models: Callable[[], Models]
+    in_folds: Callable[[NDArray[np.intp]], Tried] | None = None
 
 
 def summed(known: Evidence, part: Evidence) -> Made:
     """Return the losses of the plain sum, and a function that makes its models."""
     lost = losses(outputs(part.scores).sum(axis=0), part.codes)
     model = plain_sum(known.agents, known.n_classes)
-    return Tried(lost, part.weights), lambda: Models(model, (), model)
+    return Made(Tried(lost, part.weights), lambda: Models(model, (), model))
 
 
 def linear(known: Evidence, part: Evidence, penalty: float, seed: int, quick: bool = False) -> Models:

@@ -42,6 +42,13 @@ class _Path:
         return out
 
 
+def losses_under(evidence: Evidence, penalty: float, folds: NDArray[np.intp]) -> Tried:
+    """Return the cross-validated losses under one penalty."""
+    samples = samples_of(evidence, size(evidence))
+    lost = losses(samples.offset, samples.codes) if penalty == PLAIN_SUM else _Path(samples, folds).losses(penalty)
+    return Tried(lost, samples.weights)
+
+
 def choose_penalty(evidence: Evidence, folds: NDArray[np.intp]) -> tuple[float, Tried]:
     """Return the penalty with the lowest cross-validated log loss, and its losses.
 

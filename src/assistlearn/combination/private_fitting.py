@@ -50,32 +50,32 @@ def private_choice(kind: str, tried: Mapping[str, Tried]) -> str:
 def _stack(choosing: Choosing) -> tuple[dict[str, Made], str]:
     known, part = choosing.known()
     penalty, tried = choose_penalty(part, choosing.folds)
-    made: dict[str, Made] = {"linear": (tried, lambda: linear(known, part, penalty, choosing.seed, choosing.quick))}
+    made: dict[str, Made] = {"linear": Made(tried, lambda: linear(known, part, penalty, choosing.seed, choosing.quick))}
     skipped = _why_no_trees(choosing, known)
     if not skipped:
         n_iterations, better = choose_iterations(part, choosing.folds, tried)
-        made["stack"] = better, lambda: boosted(known, part, n_iterations, penalty, choosing.seed)
+        made["stack"] = Made(better, lambda: boosted(known, part, n_iterations, penalty, choosing.seed))
     return made, skipped
 
 
 def _linear_alone(choosing: Choosing) -> dict[str, Made]:
     known, part = choosing.alone()
     penalty, tried = choose_penalty(part, choosing.folds)
-    return {"linear alone": (tried, lambda: linear(known, part, penalty, choosing.seed, choosing.quick))}
+    return {"linear alone": Made(tried, lambda: linear(known, part, penalty, choosing.seed, choosing.quick))}
 
 
 def _offset(choosing: Choosing) -> tuple[dict[str, Made], str]:
     known, part = choosing.known()
     skipped = _why_no_trees(choosing, choosing.alone()[0])
     n_trees, tried = (0, try_weighted_sum(part, choosing.folds)) if skipped else choose_trees(part, choosing.folds)
-    return {"offset": (tried, lambda: offset(known, part, n_trees, choosing.seed, choosing.quick))}, skipped
+    return {"offset": Made(tried, lambda: offset(known, part, n_trees, choosing.seed, choosing.quick))}, skipped
 
 
 def _offset_alone(choosing: Choosing) -> dict[str, Made]:
     known, part = choosing.alone()
     skipped = _why_no_trees(choosing, known)
     n_trees, tried = (0, try_weighted_sum(part, choosing.folds)) if skipped else choose_trees(part, choosing.folds)
-    return {"offset alone": (tried, lambda: offset(known, part, n_trees, choosing.seed, choosing.quick))}
+    return {"offset alone": Made(tried, lambda: offset(known, part, n_trees, choosing.seed, choosing.quick))}
 
 
 def _why_no_trees(choosing: Choosing, seen: Evidence) -> str:

@@ -138,6 +138,19 @@ def choose_iterations(evidence: Evidence, folds: NDArray[np.intp], rival: Tried)
     return best, tried[best]
 
 
+def losses_after(evidence: Evidence, n_iterations: int, folds: NDArray[np.intp]) -> Tried:
+    """Return the cross-validated losses after a number of iterations."""
+    inputs = _inputs(evidence.scores, evidence.own)
+    lost = np.empty(len(evidence.codes))
+    for fold in np.unique(folds):
+        held = folds == fold
+        trees = _trees().set_params(max_iter=n_iterations, warm_start=False)
+        _grow(trees, inputs[~held], evidence.codes[~held], evidence.weights[~held])
+        said = _probabilities(trees, inputs[held], evidence.n_classes)
+        lost[held] = -np.log(said[np.arange(len(said)), evidence.codes[held]])
+    return Tried(lost, evidence.weights)
+
+
 def fit_boosted(evidence: Evidence, n_iterations: int) -> TreeCombination:
     """Return the boosted combination after ``n_iterations`` iterations."""
     trees = _trees().set_params(max_iter=n_iterations, warm_start=False)

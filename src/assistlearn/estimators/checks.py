@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any, TypeAlias
 
 import numpy as np
-import polars as pl
 from sklearn.base import is_classifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_class_weight
@@ -20,7 +19,7 @@ from assistlearn.core.ignorance import Floats
 from assistlearn.errors import AssistLearnWarning, SettingsError
 from assistlearn.estimators.columns import AllColumns, Positions, positions_of
 from assistlearn.methods.label_private import caution
-from assistlearn.tables.label_column import notes_on_labels
+from assistlearn.tables.label_column import notes_on_classes
 
 ALWAYS_RIGHT = (
     "Every agent's model was right about every training sample, so that the agents had nothing to tell each other. "
@@ -106,11 +105,9 @@ def check_labels(y: Any, estimator_name: str) -> Any:
 def warn_of_labels(classes: Any) -> None:
     """Warn of labels that are probably no classes: a single one, many numbers, or texts that differ only by case."""
     plain = [label.item() if isinstance(label, np.generic) else label for label in classes]
-    known = pl.Series("y", plain, strict=False)
-    whole = known.cast(pl.Int64, strict=False) if known.dtype.is_float() else known
-    notes = notes_on_labels(whole, pl.DataFrame())
-    if len(known) == 1:
-        notes.append(f"All labels are {known[0]!r}: there is nothing to learn, and every prediction is that.")
+    notes = notes_on_classes(plain)
+    if len(plain) == 1:
+        notes.append(f"All labels are {plain[0]!r}: there is nothing to learn, and every prediction is that.")
     for note in notes:
         warnings.warn(f"y: {note}", AssistLearnWarning, stacklevel=3)
 

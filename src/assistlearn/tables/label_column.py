@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -85,26 +87,39 @@ def notes_on_labels(labels: pl.Series, features: pl.DataFrame) -> list[str]:
     >>> print(*notes_on_labels(pl.Series("ill", ["yes", "Yes", "no"]), pl.DataFrame()))
     Labels that differ only by case: 'Yes', 'yes'. Each is a class of its own. If they mean the same, write them alike.
     """
-    known = labels.drop_nulls().unique().sort()
-    notes = []
     copies = [name for name in features.columns if tells_labels(features[name], labels)]
+    notes = notes_on_classes(labels.drop_nulls().unique().sort().to_list())
     if copies:
-        notes.append(
+        said = (
             f"The label under another name: {listed(copies)}. Exclude columns that are not known before the prediction."
         )
-    if known.dtype == pl.String:
-        alike = known.filter(known.str.to_lowercase().is_duplicated())
-        if len(alike):
-            notes.append(
-                f"Labels that differ only by case: {listed(alike)}. Each is a class of its own. If they mean the same, "
-                "write them alike."
-            )
-    elif known.dtype.is_integer() and len(known) > MANY_NUMBERS:
-        notes.append(
-            f"The labels are {len(known):,} different numbers, from {known[0]} to {known[-1]}, and each is a class of "
-            "its own. If they are amounts, cut them into a few classes."
-        )
+        notes.insert(0, said)
     return notes
+
+
+def notes_on_classes(classes: Sequence[Any]) -> list[str]:
+    """Return what is strange about these classes, which are all different and in the order of their values.
+
+    Without Polars: an estimator may be fitted in a process that was forked from one where Polars has run, and there
+    Polars would wait for ever for its threads.
+
+    >>> notes_on_classes(["a", "b"]), len(notes_on_classes(range(100)))
+    ([], 1)
+    """
+    texts = [each for each in classes if isinstance(each, str)]
+    often = Counter(text.lower() for text in texts)
+    alike = [text for text in texts if often[text.lower()] > 1]
+    if alike:
+        return [
+            f"Labels that differ only by case: {listed(alike)}. Each is a class of its own. If they mean the same, "
+            "write them alike."
+        ]
+    if len(classes) > MANY_NUMBERS and all(isinstance(each, int | float) and each == int(each) for each in classes):
+        return [
+            f"The labels are {len(classes):,} different numbers, from {int(classes[0])} to {int(classes[-1])}, and "
+            "each is a class of its own. If they are amounts, cut them into a few classes."
+        ]
+    return []
 
 
 def type_of_labels(labels: pl.Series) -> LabelType:
