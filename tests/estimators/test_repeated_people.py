@@ -137,6 +137,7 @@ def test_the_error_of_a_combination_goes_by_persons():
     assert persons > 2.0 * rows
 
 
+@pytest.mark.filterwarnings("ignore:No model was kept")  # of an agent that knows nothing, alone
 def test_a_pilot_keeps_people_together():
     X, y, who = visits(300, 900)
     rng = np.random.default_rng(2)
@@ -148,7 +149,7 @@ def test_a_pilot_keeps_people_together():
     exact = np.random.default_rng(0).normal(size=(300, 6))[who]
     with pytest.warns(AssistLearnWarning, match="repeat an earlier row") as said:
         assert assistance_gain(clf, exact, y, random_state=0).answer != "yes"
-    assert len(said) == 1
+    assert sum("repeat an earlier row" in str(each.message) for each in said) == 1
 
 
 @pytest.mark.filterwarnings("ignore:No model was kept")

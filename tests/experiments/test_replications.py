@@ -115,6 +115,7 @@ def test_the_picture_of_figure_1_shows_right_and_wrong_samples_after_its_rounds(
     assert shots[-1].right.mean() == pytest.approx(0.676)
 
 
+@pytest.mark.filterwarnings("ignore:y. All labels are")
 def test_where_nothing_was_learned_snapshots_show_the_most_frequent_class(monkeypatch):
     settings = quick(read_settings("fig1"))
     train, test = draw(settings.data, settings.seed)

@@ -118,6 +118,7 @@ REPEATED = (
 
 
 @pytest.mark.filterwarnings("ignore:No model was kept")  # of samples without any sense, honest folds say so
+@pytest.mark.filterwarnings("ignore:y. All labels are")
 @parametrize_with_checks(
     [
         AssistedClassifier(

@@ -224,7 +224,10 @@ def test_the_last_round_that_counts_has_the_figures_of_the_result(shown, name):
     combination = run.result["combination"]
     if combination is not None:
         prices = in_show(run.show, "What each round gained on unseen samples")
-        assert facts["loss"] == combination["loss"] == combination["losses"][combination["kind"]]
+        assert facts["loss"] == combination["loss"]
+        assert f"Loss on unseen samples: {combination['loss']:.3f}." in run.show
+        by_kind = ", ".join(f"{kind} {loss:.3f}" for kind, loss in combination["losses"].items())
+        assert f"Chosen in three folds, by these losses: {by_kind}." in " ".join(run.show.split())
         price = next(row for row in prices if row[0] == str(run.result["n_rounds"]))
         assert price[1] == f"{combination['loss']:.4f}"
         assert [price[1], price[2], price[3]] == last[-4:-1]

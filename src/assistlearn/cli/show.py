@@ -176,7 +176,8 @@ def _show_combination(view: View, result: dict[str, Any]) -> None:
         return
     losses = ", ".join(f"{plain(kind)} {loss:.3f}" for kind, loss in learned["losses"].items())
     what = combination_in_words(learned["kind"], view.subject.label_only)
-    say(f"How the votes are combined: [bold]{what}[/]. Loss on unseen samples: {losses}.")
+    say(f"How the votes are combined: [bold]{what}[/]. Loss on unseen samples: {learned['loss']:.3f}.")
+    say(f"Chosen in three folds, by these losses: {losses}.")
     if learned["skipped"]:
         say(f"Trees were not tried: {plain(learned['skipped'].removesuffix('.'))}.")
     table = Table("round", title="What each round gained on unseen samples, and what it cost", title_justify="left")

@@ -29,7 +29,7 @@ class Combination:
         Its mean log loss over samples that it was not fitted to, by cross-validation, and the standard error of that
         mean. It is infinite after a single sample.
     losses : mapping of str to float
-        The same loss of every kind that was tried.
+        The losses by which the kind was chosen, in three folds. ``loss`` is measured anew, in more folds.
     skipped : str
         Why trees were not tried; empty where they were, or where nobody asked for them.
     agents : tuple of str

@@ -198,9 +198,10 @@ class RoundFinished(Event):
 class CombinationLearned(Event):
     """The initiator has learned how to combine the scores of ``n_rounds`` rounds.
 
-    ``kind`` is the combination that it uses, and ``losses`` has the loss of each kind that it tried. The loss of a
-    single sample has no ``error``. The accuracy and the metric on the hold-out samples are those of this combination.
-    They replace those of round ``n_rounds``, which are of a quicker one, without trees.
+    ``kind`` is the combination that it uses, and ``losses`` has the losses, in three folds, by which it was chosen.
+    ``loss`` was measured anew, in more folds. The loss of a single sample has no ``error``. The accuracy and the metric
+    on the hold-out samples are those of this combination. They replace those of round ``n_rounds``, which are of a
+    quicker one, without trees.
     """
 
     n_rounds: int
