@@ -16,7 +16,7 @@ import platform
 import random
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,8 @@ def of_simulation(name: str, folder: Path) -> dict[str, Any]:
 
 
 def of_flare(name: str, folder: Path, network: Any) -> dict[str, Any]:
-    """Do the same over a network, whose sites run."""
+    """Do the same over a network, whose sites run, and whose ledgers may hold earlier runs."""
+    before = {agent: len(_lines(folder, agent)) for agent in NAMES}
     kits = {"site": str(network.kit("clinic")), "admin": str(network.kit("admin"))}
     values = {"run": "recorded", "agent": str(folder / "clinic.toml"), "helpers": ["lab", "scans"]} | kits
     lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
@@ -95,16 +96,16 @@ def of_flare(name: str, folder: Path, network: Any) -> dict[str, Any]:
     with without_chance():
         said = assistlearn("train", folder / "task.toml", "--out", folder / "run", "--json")
         assert said.code == 0, said.err
-        return _of_run(folder)
+        return _of_run(folder, before)
 
 
-def _of_run(folder: Path, psi: bool = False) -> dict[str, Any]:
-    said = assistlearn("predict", folder / "run", "--out", folder / "predictions.csv", "--json")
+def _of_run(folder: Path, before: Mapping[str, int] | None = None, psi: bool = False) -> dict[str, Any]:
+    said = assistlearn("predict", folder / "run", "--out", folder / "predictions.csv", "--force", "--json")
     assert said.code == 0, said.err
     result = json.loads((folder / "run" / "result.json").read_text())
     shown = assistlearn("show", folder / "run", "--json").json
     assert assistlearn("forget", folder / "run", "--json").code == 0
-    entries = {name: _ledger(folder / f"{name}-models" / "ledger.jsonl", psi) for name in NAMES}
+    entries = {name: _ledger(_lines(folder, name)[(before or {}).get(name, 0) :], psi) for name in NAMES}
     predictions = (folder / "predictions.csv").read_text().splitlines()
     return {
         "contributions": [_contribution(made) for made in result["contributions"]],
@@ -119,9 +120,14 @@ def _of_run(folder: Path, psi: bool = False) -> dict[str, Any]:
     }
 
 
-def _ledger(path: Path, psi: bool) -> list[list[Any]]:
+def _lines(folder: Path, agent: str) -> list[str]:
+    path = folder / f"{agent}-models" / "ledger.jsonl"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def _ledger(lines: Sequence[str], psi: bool) -> list[list[Any]]:
     """Return direction, peer, type, bytes and digest of every message; matching by psi has chance in its bytes."""
-    entries = [json.loads(line) for line in path.read_text().splitlines()]
+    entries = [json.loads(line) for line in lines]
     by_chance = ("align", "aligned") if psi else ()
     digests = ["by chance" if e["type"] in by_chance else e["digest"][:24] for e in entries]
     return [[e["direction"], e["peer"], e["type"], e["bytes"], d] for e, d in zip(entries, digests, strict=True)]
@@ -175,9 +181,6 @@ def _all_over_flare() -> dict[str, Any]:
         with LocalNetwork(folder, dict(zip(NAMES, files, strict=True))) as network:
             for name in FLARE:
                 found[name] = of_flare(name, folder, network)
-                for agent in NAMES:
-                    for file in (folder / f"{agent}-models").glob("ledger.jsonl*"):
-                        file.unlink()
     return found
 
 
