@@ -223,6 +223,8 @@ def test_a_ledger_that_is_gone_is_missed_before_labels_are_told_anew(tmp_path):
         ({"epsilon": -1}, "must be a number above 0"),
         ({"epsilon": float("nan")}, "must be a number above 0"),
         ({"epsilon": "1"}, "must be a number above 0"),
+        ({"epsilon": 20.5}, "must be a number above 0 and at most 20"),
+        ({"epsilon": 37}, "must be a number above 0 and at most 20"),
     ],
 )
 def test_settings_that_would_tell_of_the_true_labels_are_refused(wrong, words):
@@ -312,6 +314,7 @@ def owned(folder: Path, most: str) -> list[Path]:
     [
         ({"method": "ascii"}, r"clinic.toml.*epsilon 1 at most, but method 'ascii' tells them the true labels"),
         ({"method": "label-private", "epsilon": 1.5}, r"epsilon 1 at most, but the run asks for 1.5"),
+        ({"method": "label-private", "epsilon": float("inf")}, r"epsilon=inf would tell helpers the true labels"),
     ],
 )
 def test_a_run_that_tells_more_of_the_labels_than_the_owner_lets_it_is_refused_before_anything_is_sent(

@@ -9,10 +9,11 @@ from msgspec import Meta
 
 from assistlearn.agent_files.suggestion import did_you_mean, listed
 from assistlearn.agent_files.toml_file import Count
+from assistlearn.core.randomised_response import LARGEST
 from assistlearn.errors import WrongKeyError
 from assistlearn.methods import names
 
-Epsilon: TypeAlias = Annotated[float, Meta(gt=0.0, le=20.0)]
+Epsilon: TypeAlias = Annotated[float, Meta(gt=0.0, le=LARGEST)]
 Positive: TypeAlias = Annotated[float, Meta(gt=0.0)]
 
 

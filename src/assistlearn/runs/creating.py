@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import warnings
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from typing import Any
 
 from assistlearn.agent_files import AgentDescription
 from assistlearn.alignment.cipher import require_library
+from assistlearn.core.randomised_response import LARGEST
 from assistlearn.errors import AssistLearnWarning, RunError, SettingsError
 from assistlearn.plan import Plan
 from assistlearn.runs.class_order import own_key, secret_order, secret_words
@@ -95,11 +97,17 @@ def write_run(
 
 def _check_labels(initiator: AgentDescription, plan: Plan) -> None:
     """Refuse a run that would tell helpers more about the labels than the initiator's own file lets it."""
+    keeps = plan.make_method().keeps_labels
+    if keeps and math.isinf(plan.epsilon):
+        raise SettingsError(
+            f"epsilon=inf would tell helpers the true labels, which method {plan.method!r} is to keep. Set epsilon to "
+            f'{LARGEST:g} or less, or use the method "soft".'
+        )
     most = None if initiator.privacy is None else initiator.privacy.max_label_epsilon
     if most is None:
         return
     where = initiator.places("privacy", "max_label_epsilon")
-    if not plan.make_method().keeps_labels:
+    if not keeps:
         raise SettingsError(
             f"{where}: helpers may be told labels at epsilon {most:g} at most, but method {plan.method!r} tells them "
             'the true labels. Use the method "label-private", or remove the key.'
