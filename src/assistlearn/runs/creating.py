@@ -107,8 +107,8 @@ def _check_labels(initiator: AgentDescription, plan: Plan) -> None:
     keeps = plan.make_method().keeps_labels
     if keeps and math.isinf(plan.epsilon):
         raise SettingsError(
-            f"epsilon=inf would tell helpers the true labels, which method {plan.method!r} is to keep. Set epsilon to "
-            f'{LARGEST:g} or less, or use the method "soft".'
+            f"An infinite epsilon would tell helpers the true labels, which method {plan.method!r} is to keep. Set "
+            f'epsilon to {LARGEST:g} or less, or use the method "soft".'
         )
     most = None if initiator.privacy is None else initiator.privacy.max_label_epsilon
     if most is None:

@@ -38,7 +38,7 @@ from assistlearn.alignment.keyed_hash import digests
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.randomised_response import likely, picked
 from assistlearn.core.votes import Codes
-from assistlearn.errors import RefusedError, RunError
+from assistlearn.errors import DiskError, RefusedError, RunError
 from assistlearn.runs.class_order import KEY_FILE, LABEL_LEDGER, own_key
 
 _TABLES = """
@@ -393,12 +393,17 @@ class LabelLedger:
                 yield connection
                 connection.execute("COMMIT")
         except (sqlite3.Error, OSError) as error:
+            if isinstance(error, OSError) or (error.sqlite_errorcode & 0xFF) in _OF_THE_DISK:
+                raise DiskError(
+                    f"{self.path} cannot be written: {error}. Make room on its disk, or correct its permissions; then "
+                    "go on."
+                ) from None
             raise RunError(
-                f"{self.path}, the ledger of what helpers were told about labels, cannot be read or written: {error}. "
-                f"{_RESTORE}"
+                f"{self.path}, the ledger of what helpers were told about labels, cannot be read: {error}. {_RESTORE}"
             ) from None
 
 
+_OF_THE_DISK = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 _RESTORE = "Restore it from a backup: without it the same labels would be told anew, which gives away more."
 
 
