@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from assistlearn.alignment import Ids
-from assistlearn.errors import AssistLearnError, SettingsError
+from assistlearn.errors import AssistLearnError, RunError, SettingsError
 from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport
 from assistlearn.runs.class_order import KEY_FILE, LABEL_LEDGER
@@ -175,3 +175,13 @@ def test_no_run_tells_more_than_its_ledger_knows_whatever_happens_to_the_files(t
             else:
                 refused += 1
     assert min(told, refused) > 100
+
+
+def test_another_folder_of_models_is_noticed_where_the_runs_are_gone_as_well(tmp_path):
+    house = House(tmp_path, np.random.default_rng(0))
+    told_labels(house.run("label-private", 1.0, {}), np.arange(PEOPLE))
+    shutil.rmtree(tmp_path / "runs")
+    house.home = tmp_path / "models-1"
+    words = r"models-1/told-labels\.sqlite, .* is missing: entry 1 of .*models-0/ledger\.jsonl shows that run 'run-1'"
+    with pytest.raises(RunError, match=words):
+        told_labels(house.run("label-private", 1.0, {}), np.arange(PEOPLE))

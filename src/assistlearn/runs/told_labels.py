@@ -100,7 +100,10 @@ def _booked(noted: dict[str, Any]) -> Booked:
 
 
 def _witnesses(folder: RunFolder, settings: RunSettings, home: Path) -> Iterator[Witness]:
-    """Yield what shows that labels were told: this run's folder and those beside it, and the folder of models."""
+    """Yield what shows that labels were told: the folders of this run and of those beside it, and folders of models.
+
+    The initiator may have had another folder of models: it is looked for beside this one, and beside the agent's file.
+    """
     own = _owner(settings)
     for path in sorted({*folder.path.resolve().parent.glob(f"*/{LABELS}"), folder.path.resolve() / LABELS}):
         noted = RunFolder(path.parent).labels()
@@ -110,8 +113,12 @@ def _witnesses(folder: RunFolder, settings: RunSettings, home: Path) -> Iterator
             and any(noted[fact] == own[fact] != "" for fact in ("file", "fingerprint"))
         ):
             yield Witness(str(path), noted["run"], _booked(noted))
-    for entry in entries_of_type(home / "ledger.jsonl", BOOKED):
-        yield Witness(f"entry {entry.number} of {home / 'ledger.jsonl'}", entry.run, digest=entry.digest)
+    homes = {home.resolve(), *home.resolve().parent.glob("*/")}
+    homes |= set(Path(own["file"]).resolve().parent.glob("*/")) if own["file"] else set()
+    for path in sorted(each / "ledger.jsonl" for each in homes):
+        for entry in entries_of_type(path, BOOKED):
+            if entry.peer == settings.initiator:
+                yield Witness(f"entry {entry.number} of {path}", entry.run, digest=entry.digest)
     for name in runs_at(home):
         store = RunStore(run_folder(home, name))
         begin = _begin(store.task())
