@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from assistlearn.core.randomised_response import LARGEST
 from assistlearn.errors import SettingsError
 from assistlearn.methods import method_class, method_named, names
 from assistlearn.orders import ORDERS, Greedy, Order, order_of, wrong_with
@@ -19,7 +20,7 @@ from assistlearn.setting import (
     choice,
     one_of,
     one_of_or_none,
-    positive,
+    positive_up_to,
     positive_up_to_one,
     setting,
     settings_of,
@@ -339,10 +340,10 @@ class Plan:
         "How much the labels that helpers see may reveal about the true ones. Smaller is more private and "
         "less accurate; above 3 a label is hardly protected. The odds of a label change by a factor of "
         "exp(epsilon) at most.",
-        positive,
+        positive_up_to(LARGEST),
         applies=lambda plan: plan.make_method().keeps_labels,
         more="Labels are changed at random once; everything else that helpers learn follows from the changed "
-        "labels. ``inf`` changes none.",
+        "labels. At most 20; ``inf``, for comparisons, changes none, and runs of separate agents refuse it.",
         told=True,
         panel=LABEL_PRIVATE,
         metavar="NUMBER",

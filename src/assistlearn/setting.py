@@ -183,9 +183,18 @@ def positive_up_to_one(value: Any) -> Complaint:
     return None if _is_number(value) and 0.0 < float(value) <= 1.0 else "must be above 0 and at most 1."
 
 
-def positive(value: Any) -> Complaint:
-    """Check that a value is a number above zero; infinity is allowed."""
-    return None if _is_number(value) and float(value) > 0.0 else "must be a number above 0."
+def positive_up_to(most: float) -> Callable[[Any], Complaint]:
+    """Return a check that a value is a number above zero, at most ``most`` or infinity.
+
+    >>> positive_up_to(20.0)(37)
+    'must be a number above 0 and at most 20, or infinity.'
+    """
+
+    def check(value: Any) -> Complaint:
+        right = _is_number(value) and (0.0 < float(value) <= most or float(value) == math.inf)
+        return None if right else f"must be a number above 0 and at most {most:g}, or infinity."
+
+    return check
 
 
 def words(value: Any) -> Complaint:

@@ -98,7 +98,7 @@ def test_a_full_disk_of_an_agent_s_models(tmp_path, whole, whose, words):
 
 
 def test_a_limit_on_the_size_of_files_does_the_same(tmp_path, whole):
-    """Without the rights to mount a disk: no file may have more than 12,000 bytes. The ledgers reach that first."""
+    """Without the rights to mount a disk: no file may have more than 12,000 bytes. A ledger reaches that first."""
     agents = write_agents(tmp_path)[:2]
     run = tmp_path / "run"
     (tmp_path / "clinic-models").mkdir()
@@ -113,7 +113,7 @@ def test_a_limit_on_the_size_of_files_does_the_same(tmp_path, whole):
     )
     said = json.loads(done.stdout)
     assert done.returncode in (2, 3), said
-    assert "File too large" in said["message"]
+    assert "told-labels.sqlite cannot be written: disk I/O error" in said["message"]
     assert "go on" in said["message"]
     assert f"--resume {run}" in said["notes"][0]
     ended = assistlearn("simulate", "--resume", run, "--json")

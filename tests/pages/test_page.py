@@ -89,7 +89,7 @@ def test_class_names_are_shown_escaped_and_can_be_left_out(shown):
 def test_a_label_private_page_says_that_true_labels_stayed(shown):
     said = texts(shown("label-private")[1])
     assert "epsilon 1 in this run" in said
-    assert "True labels and weights of samples stayed." in said
+    assert "True labels and weights of samples stayed in this run." in said
     assert "True labels" not in texts(shown("trained")[1])
 
 

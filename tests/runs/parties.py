@@ -80,6 +80,7 @@ class Parties:
             self.options.get("weights"),
             self.options.get("groups", {}).get(initiator),
             max_label_epsilon=self.options.get("max_label_epsilon"),
+            told_labels=self.options.get("told_labels", "stay"),
         )
         return Led(open_run(folder, self.holdings(initiator), table, transport))
 

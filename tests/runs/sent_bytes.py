@@ -11,7 +11,6 @@ from unittest import mock
 import numpy as np
 
 from assistlearn.alignment import Ids, roles
-from assistlearn.core.votes import Codes
 from assistlearn.runs.correspondent import Correspondent
 from assistlearn.runs.label_ledger import LabelLedger, LabelRelease
 
@@ -32,8 +31,9 @@ def recorded(told: dict[str, int]) -> Iterator[list[tuple[str, bytes]]]:
             sent.append((self.agent, content))
         original(self, direction, run, type_, content, *more, **others)
 
-    def tell(self: LabelLedger, ids: Ids, labels: Codes, epsilon: float, most: float | None = None) -> LabelRelease:
-        return LabelRelease(np.array([told[text] for text in ids.texts.to_list()]), len(ids), epsilon)
+    def tell(self: LabelLedger, run: str, ids: Ids, *more: object) -> LabelRelease:
+        codes = np.array([told[text] for text in ids.texts.to_list()])
+        return LabelRelease(codes, len(ids), 0, 0, 1.0, self.tell_truly(run, ids))
 
     original = Correspondent._record
     with (

@@ -138,6 +138,11 @@ def of_an_older_release(made: Growing) -> dict[str, object]:
 
 def with_another_key(made: Growing) -> dict[str, object]:
     """Nobody would be known again: those who were trained on would be new, and might be held out."""
+    (made.folder / "clinic-models" / "class-order.key").write_text("ab" * 32)
+    return {}
+
+
+def without_the_key(made: Growing) -> dict[str, object]:
     (made.folder / "clinic-models" / "class-order.key").unlink()
     return {}
 
@@ -159,6 +164,7 @@ def of_private_labels(made: Growing) -> dict[str, object]:
 
 
 REFUSED = [
+    (without_the_key, r"class-order\.key is missing, but told-labels\.sqlite beside it was written under this key"),
     (with_another_key, "None of the 90 people of run 'first' is found in the table"),
     (another_class, "a class 'c2' that run 'first' did not have"),
     (of_a_pilot, "is a pilot"),

@@ -21,7 +21,7 @@ from assistlearn.events import AgentLeft, RunFinished, StopReason, TurnFinished
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.runs.releases_of_run import releases_of_run
-from assistlearn.runs.told_labels import _check_ledger
+from assistlearn.runs.told_labels import check_ledger
 from assistlearn.service.service import AgentService
 from tests.papers_settings import PAPERS
 from tests.runs.parties import Parties
@@ -199,7 +199,8 @@ def _check_again(leader) -> None:
     from assistlearn.runs.label_ledger import LabelLedger
 
     run = replace(leader.run, settings=replace(leader.run.settings, run="another"))
-    _check_ledger(run, LabelLedger(run.holdings.home, run.table.label, run.settings.classes))
+    ledger = LabelLedger(run.holdings.home, run.table.label, run.settings.classes)
+    check_ledger(ledger, run.folder, run.settings, run.holdings.home)
 
 
 def test_a_pilot_finds_what_the_estimator_finds(tmp_path):

@@ -20,6 +20,7 @@ from assistlearn.agent_files import load_description
 from assistlearn.alignment import Ids
 from assistlearn.errors import DescriptionError, RefusedError, RunError, SettingsError
 from assistlearn.events import LabelsTold
+from assistlearn.methods.label_private import spent_in_words
 from assistlearn.plan import Plan
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
@@ -165,7 +166,12 @@ def test_an_interrupted_run_tells_the_same_labels_and_ends_the_same(tmp_path):
     with pytest.raises(CutError):
         list(made.leader(Cut(transport)).train())
     told = whole.folder.told()
-    (tmp_path / "clinic" / "told-labels.sqlite").unlink()  # the folder of the run has them, too
+    ledger = tmp_path / "clinic" / "told-labels.sqlite"
+    content = ledger.read_bytes()
+    ledger.unlink()  # the folder of the run has them, too, but nothing is told of which the ledger does not know
+    with pytest.raises(RunError, match=r"told-labels\.sqlite.* is missing: .* shows that run 'test-run' told labels"):
+        list(whole.train())
+    ledger.write_bytes(content)
     list(whole.train())
     np.testing.assert_array_equal(whole.folder.told(), told)
     assert whole.folder.result()["stop_reason"] == "ALL_ROUNDS_DONE"
@@ -194,13 +200,33 @@ def test_a_run_that_tells_the_labels_as_they_are_is_in_the_ledger_of_what_was_ke
         for agent in ("clinic", "lab", "scans"):
             (tmp_path / agent / "runs" / "test-run").rename(tmp_path / agent / "runs" / place)
 
-    run("plain", method="ascii", n_rounds=1)
-    assert not LabelLedger(tmp_path / "clinic", "", [0, 1, 2]).exists
     run("private")
     ledger = LabelLedger(tmp_path / "clinic", "", [0, 1, 2])
     assert set(ledger.spent()) == {1.0}
-    run("plain again", method="ascii", n_rounds=1)
+    run("plain", method="ascii", n_rounds=1)
     assert set(ledger.spent()) == {np.inf}
+
+
+def test_true_labels_are_booked_from_the_first_run_on_and_a_later_run_says_so(tmp_path):
+    first = parties(tmp_path, load_wine, method="soft", n_rounds=1).leader()
+    list(first.train())
+    (tmp_path / "run").rename(tmp_path / "first")
+    for agent in ("clinic", "lab", "scans"):
+        (tmp_path / agent / "runs" / "test-run").rename(tmp_path / agent / "runs" / "first")
+    made = parties(tmp_path, load_wine)
+    told = []
+    leader = made.leader()
+    leader.run.log.listen(told.append)
+    list(leader.train())
+    [fact] = [event for event in told if isinstance(event, LabelsTold)]
+    assert (fact.n_true, fact.most_spent) == (len(made.X), 0.0)
+    assert "true label in another run: no epsilon limits" in spent_in_words(fact.most_spent, fact.n_true)
+
+
+def test_a_limit_on_labels_is_kept_also_by_a_run_that_was_begun_without_it(tmp_path):
+    made = parties(tmp_path, load_wine, method="ascii", n_rounds=1, max_label_epsilon=1.0)
+    with pytest.raises(RefusedError, match=r"epsilon 1 at most .*but method 'ascii' tells the true labels"):
+        list(made.leader().train())
 
 
 def test_a_ledger_that_is_gone_is_missed_before_labels_are_told_anew(tmp_path):
@@ -209,7 +235,9 @@ def test_a_ledger_that_is_gone_is_missed_before_labels_are_told_anew(tmp_path):
     for agent in ("clinic", "lab", "scans"):
         (tmp_path / agent / "runs" / "test-run").rename(tmp_path / agent / "runs" / "first")
     (tmp_path / "clinic" / "told-labels.sqlite").unlink()
-    with pytest.raises(RunError, match=r"told-labels\.sqlite.* is missing, but there were runs .*: first\. Restore"):
+    with pytest.raises(
+        RunError, match=r"told-labels\.sqlite.* is missing: .* shows that run 'test-run' told labels.* Restore"
+    ):
         list(parties(tmp_path, load_wine).leader().train())
 
 
@@ -223,6 +251,8 @@ def test_a_ledger_that_is_gone_is_missed_before_labels_are_told_anew(tmp_path):
         ({"epsilon": -1}, "must be a number above 0"),
         ({"epsilon": float("nan")}, "must be a number above 0"),
         ({"epsilon": "1"}, "must be a number above 0"),
+        ({"epsilon": 20.5}, "must be a number above 0 and at most 20"),
+        ({"epsilon": 37}, "must be a number above 0 and at most 20"),
     ],
 )
 def test_settings_that_would_tell_of_the_true_labels_are_refused(wrong, words):
@@ -312,6 +342,10 @@ def owned(folder: Path, most: str) -> list[Path]:
     [
         ({"method": "ascii"}, r"clinic.toml.*epsilon 1 at most, but method 'ascii' tells them the true labels"),
         ({"method": "label-private", "epsilon": 1.5}, r"epsilon 1 at most, but the run asks for 1.5"),
+        (
+            {"method": "label-private", "epsilon": float("inf")},
+            "An infinite epsilon would tell helpers",
+        ),
     ],
 )
 def test_a_run_that_tells_more_of_the_labels_than_the_owner_lets_it_is_refused_before_anything_is_sent(
@@ -328,7 +362,8 @@ def test_what_all_runs_have_told_is_held_to_what_the_owner_allows(tmp_path):
     for agent in ("clinic", "lab", "scans"):
         (tmp_path / agent / "runs" / "test-run").rename(tmp_path / agent / "runs" / "first")
     (tmp_path / "run").rename(tmp_path / "first")
-    second = parties(tmp_path, load_wine, labels[::-1], epsilon=0.5, max_label_epsilon=1.5).leader()
+    limit = {"max_label_epsilon": 1.5, "told_labels": "afresh"}
+    second = parties(tmp_path, load_wine, labels[::-1], epsilon=0.5, **limit).leader()
     with pytest.raises(
         RefusedError, match=r"add up to epsilon 2; at most 1.5 is allowed \(privacy.max_label_epsilon\)"
     ):
@@ -338,13 +373,30 @@ def test_what_all_runs_have_told_is_held_to_what_the_owner_allows(tmp_path):
 def test_check_says_how_much_of_the_labels_was_told(tmp_path):
     clinic = owned(tmp_path / "a", "1.5")[0]
     people = Ids([f"p-{i:04d}" for i in range(50)])
-    LabelLedger(tmp_path / "a" / "clinic-models", "y", ["class 0", "class 1"]).tell(people, np.arange(50) % 2, 1.0)
+    LabelLedger(tmp_path / "a" / "clinic-models", "y", ["class 0", "class 1"]).tell("a", people, np.arange(50) % 2, 1.0)
     [limit] = assistlearn("check", clinic, "--json").json["privacy"]["limits"]
     assert limit["key"] == "privacy.max_label_epsilon"
     assert (limit["allowed"], limit["spent"], limit["left"]) == (1.5, 1.0, 0.5)
     shown = assistlearn("check", clinic).out
     assert "What may be told about each person, and what was told" in shown
     assert "max_label" in shown
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (
+            'told_labels = "afresh"',
+            r'privacy.told_labels = "afresh" draws .* what all runs tell adds up.*max_label_eps',
+        ),
+        ('told_labels = "often"', "told_labels"),
+    ],
+)
+def test_an_owner_who_lets_everybody_be_drawn_afresh_says_up_to_which_sum(tmp_path, lines, words):
+    clinic = files(tmp_path / "a", load_wine(return_X_y=True)[1], sort=False)[0]
+    clinic.write_text(clinic.read_text() + f"[privacy]\n{lines}\n")
+    with pytest.raises(DescriptionError, match=words):
+        load_description(clinic)
 
 
 def test_a_helpers_file_cannot_limit_what_is_told_of_labels_that_it_has_not(tmp_path):

@@ -148,11 +148,19 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
                 )
 
     def _check_privacy(self) -> None:
-        if self.label is None and self.privacy is not None and self.privacy.max_label_epsilon is not None:
+        rules = self.privacy
+        if self.label is not None or rules is None:
+            return
+        given = {
+            "max_label_epsilon": rules.max_label_epsilon is not None,
+            "told_labels": rules.told_labels != "stay",
+            "label_name": rules.label_name is not None,
+        }
+        for key in (name for name, there in given.items() if there):
             raise WrongKeyError(
                 "privacy",
-                "privacy.max_label_epsilon limits what helpers are told of this agent's labels, and the file names no "
-                'column with labels. Remove the line, or add: label = "..."',
+                f"privacy.{key} is about what helpers are told of this agent's labels, and the file names no column "
+                'with labels. Remove the line, or add: label = "..."',
             )
 
     def _check_person(self) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
 from assistlearn.agent_files.suggestion import did_you_mean, listed
-from assistlearn.agent_files.toml_file import Count
+from assistlearn.agent_files.toml_file import Count, Text
+from assistlearn.core.randomised_response import LARGEST
 from assistlearn.errors import WrongKeyError
 from assistlearn.methods import names
 
-Epsilon: TypeAlias = Annotated[float, Meta(gt=0.0, le=20.0)]
+Epsilon: TypeAlias = Annotated[float, Meta(gt=0.0, le=LARGEST)]
 Positive: TypeAlias = Annotated[float, Meta(gt=0.0)]
 
 
@@ -38,6 +39,11 @@ class PrivacyRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         The most that these epsilons may sum to, for one initiator and any one person, over all its runs.
     max_label_epsilon : float or None
         In an initiator's file: how much helpers may be told about any one person's label, over all runs.
+    told_labels : {"stay", "afresh"}
+        In an initiator's file: whether what helpers were told about a person's label stays told, also if the label
+        changes; or the labels of everybody in a run are drawn anew, which adds up.
+    label_name : str or None
+        In an initiator's file: by which name the ledger of told labels knows the column; by default by its own.
 
     Examples
     --------
@@ -57,6 +63,8 @@ class PrivacyRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     randomise: Epsilon | None = None
     max_epsilon: Positive | None = None
     max_label_epsilon: Positive | None = None
+    told_labels: Literal["stay", "afresh"] = "stay"
+    label_name: Text | None = None
 
     def __post_init__(self) -> None:
         if self.methods == ():
@@ -66,6 +74,12 @@ class PrivacyRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 "max_epsilon",
                 "privacy.max_epsilon limits what privacy.randomise spends, which the file does not set. Add a line "
                 "such as: randomise = 1.0",
+            )
+        if self.told_labels == "afresh" and self.max_label_epsilon is None:
+            raise WrongKeyError(
+                "told_labels",
+                'privacy.told_labels = "afresh" draws the labels of everybody anew in each run, and what all runs tell '
+                "adds up. Say up to which sum, with a line such as: max_label_epsilon = 3.0",
             )
 
     def check_methods(self) -> None:

@@ -70,7 +70,7 @@ def _totals(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """Return the number of messages and bytes for each direction, peer and type. Types are in the order of a run."""
     sums: dict[tuple[str, str, str], list[int]] = {}
     for entry in entries:
-        if entry.decision is not None:
+        if entry.direction in ("decided", "noted"):
             continue
         total = sums.setdefault((entry.direction, entry.peer, entry.type), [0, 0])
         total[0] += 1

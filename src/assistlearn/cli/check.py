@@ -142,20 +142,27 @@ def _limits(holdings: Holdings, now: datetime) -> dict[str, Any] | None:
 
 def _labels(description: AgentDescription) -> list[dict[str, Any]]:
     """Return how much of ``max_label_epsilon`` is spent and left; an empty list if the owner does not set it."""
+    import numpy as np
+
     from assistlearn.runs.label_ledger import LabelLedger
 
     most = None if description.privacy is None else description.privacy.max_label_epsilon
     if most is None:
         return []
-    spent = float(LabelLedger(description.models, description.label or "", []).spent().max(initial=0.0))
+    rules = description.privacy
+    name = description.label if rules is None or rules.label_name is None else rules.label_name
+    spent = LabelLedger(description.models, name or "", []).spent()
+    known = int(np.count_nonzero(np.isinf(spent)))
+    largest = float(spent[np.isfinite(spent)].max(initial=0.0))
     return [
         {
             "key": "privacy.max_label_epsilon",
             "initiator": description.name,
             "counts": "epsilon of a person's label, all helpers, in all",
             "allowed": most,
-            "spent": spent,
-            "left": max(most - spent, 0.0),
+            "spent": largest,
+            "left": 0.0 if known else max(most - largest, 0.0),
+            "true_labels_told": known,
         }
     ]
 
@@ -240,5 +247,8 @@ def _show_privacy(privacy: dict[str, Any]) -> None:
         spent, left = ("" if row[name] is None else f"{row[name]:,g}" for name in ("spent", "left"))
         view.add_row(plain(row["initiator"] or "any"), row["key"], row["counts"], spent, plain(allowed), left)
     say_table(view)
+    for row in privacy["limits"]:
+        if row.get("true_labels_told"):
+            say(f"Of {row['true_labels_told']:,} people helpers were told the true label: no epsilon limits that.")
     for row in privacy["told"]:
         say(told_in_words(row))

@@ -83,6 +83,7 @@ def _of_run(place: Path) -> dict[str, Any]:
         "released": {agent: [asdict(each) for each in releases] for agent, releases in released.items()},
         "epsilon": None if labels is None else labels["epsilon"],
         "epsilon_spent": None if labels is None else labels["most_spent"],
+        "true_labels_told": None if labels is None else labels["n_true"],
     }
 
 

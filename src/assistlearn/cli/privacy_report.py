@@ -34,6 +34,8 @@ BETTER = (
 
 def show_run(facts: dict[str, Any]) -> None:
     """Print what the agents of a run have released."""
+    from assistlearn.methods.label_private import spent_in_words
+
     say(f"Run [bold]{plain(facts['run'])}[/] ({plain(facts['method'])}), at its initiator {plain(facts['initiator'])}.")
     view = _released("agent")
     for agent, releases in facts["released"].items():
@@ -47,9 +49,8 @@ def show_run(facts: dict[str, Any]) -> None:
         say(CLEAR)
     else:
         say(
-            f"Helpers were told randomised labels: epsilon [bold]{facts['epsilon']:g}[/]. Since the first run of this "
-            f"kind, all runs together have given away at most epsilon {facts['epsilon_spent']:g} about one person's "
-            "label."
+            f"Helpers were told randomised labels: epsilon [bold]{facts['epsilon']:g}[/]. "
+            f"{spent_in_words(facts['epsilon_spent'], facts['true_labels_told'])}"
         )
     say(f"{NO_EPSILON} A helper can try what an attacker would learn: assistlearn privacy FILE --attack")
 

@@ -208,6 +208,12 @@ def _labels(event: LabelsTold) -> str:
         f"Helpers are told labels changed at random, epsilon {event.epsilon:g}. {event.n_drawn:,} of "
         f"{event.n_samples:,} were drawn now; the others are as in earlier runs."
     )
+    if event.n_changed:
+        words += f" The labels of {event.n_changed:,} of them have changed since, of which helpers do not hear."
+    if event.n_true:
+        words += (
+            f" Of {event.n_true:,} people helpers know the true label from another run: that protects them no more."
+        )
     return f"{words} {caution(event.epsilon)}".strip()
 
 

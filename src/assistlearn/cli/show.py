@@ -147,16 +147,17 @@ def _probabilities(plan: Plan, result: dict[str, Any]) -> str:
 
 def _show_labels(folder: RunFolder) -> None:
     """Print what helpers were told about the labels, if the true labels stayed with the initiator."""
-    from assistlearn.methods.label_private import caution
+    from assistlearn.methods.label_private import caution, spent_in_words
 
     told = labels_told(folder)
     if told is None:
         return
     say(
         f"The true labels stayed here: helpers got labels changed at random, epsilon [bold]{told['epsilon']:g}[/]. "
-        f"All runs so far gave away at most epsilon {told['most_spent']:g} about any one person's "
-        f"{plain(repr(told['label']))}."
+        f"{spent_in_words(told['most_spent'], told['n_true'])}"
     )
+    if told["n_changed"]:
+        say(f"The labels of {told['n_changed']:,} people have changed since they were told first. Helpers do not know.")
     if caution(told["epsilon"]):
         say(f"[yellow]{plain(caution(told['epsilon']))}[/]")
 

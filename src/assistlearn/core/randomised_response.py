@@ -8,6 +8,10 @@ The same label may be asked for with several values of epsilon over time. Indepe
 But a label for a small epsilon can be made from one for a larger epsilon, by changing it further. So all answers about
 a label are links of one chain, from the true label down to the smallest epsilon. Links may be asked for in any order: a
 new link is drawn given its neighbours. All links together reveal no more than the one with the largest epsilon.
+
+A chain belongs to one true label. If the true label of a person changes, its chain must not be left for another one by
+this person alone: that somebody is drawn anew would then say that the label has changed, without any doubt. Either the
+chain goes on from the old label, or everybody begins a new chain, and what both chains say adds up.
 """
 
 from __future__ import annotations
@@ -18,6 +22,10 @@ import numpy as np
 
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
+
+LARGEST = 20.0
+"""The largest epsilon that is drawn by. Beyond it the numbers of a computer no longer hold what is stated: from 37 on
+no label would be changed at all."""
 
 
 def kept_share(epsilon: float, n_classes: int) -> float:
@@ -62,14 +70,28 @@ def draw(
     >>> draw(true, None, (math.inf, 1.0, 0.0), 3, np.array([0.1, 0.5, 0.9, 0.7, 0.95]))
     array([0, 1, 2, 1, 2])
     """
+    return picked(likely(above, below, epsilons, n_classes), uniform)
+
+
+def likely(above: Codes, below: Codes | None, epsilons: tuple[float, float, float], n_classes: int) -> Floats:
+    """Return how likely each class is to be drawn (n x K); the arguments are those of :func:`draw`."""
     shares = [kept_share(epsilon, n_classes) for epsilon in epsilons]
-    likely = chances(above, shares[1] / shares[0], n_classes)
+    each = chances(above, shares[1] / shares[0], n_classes)
     if below is not None:
-        likely *= chances(below, shares[2] / shares[1], n_classes)
-        likely /= likely.sum(axis=1, keepdims=True)
+        each *= chances(below, shares[2] / shares[1], n_classes)
+        each /= each.sum(axis=1, keepdims=True)
+    return each
+
+
+def picked(likely: Floats, uniform: Floats) -> Codes:
+    """Return for each row of chances the class that a random number between zero and one stands for.
+
+    >>> picked(np.array([[0.2, 0.8], [0.2, 0.8]]), np.array([0.1, 0.3]))
+    array([0, 1])
+    """
     steps = likely.cumsum(axis=1)[:, :-1]
-    drawn: Codes = (uniform[:, np.newaxis] >= steps).sum(axis=1)
-    return drawn
+    codes: Codes = (uniform[:, np.newaxis] >= steps).sum(axis=1)
+    return codes
 
 
 def chances(labels: Codes, kept: float, n_classes: int) -> Floats:

@@ -145,14 +145,18 @@ class TroubleMet(Event):
 class LabelsTold(Event):
     """Helpers were told labels that chance has changed.
 
-    Of ``n_samples`` labels, ``n_drawn`` were drawn now. The others are told as they were told before. ``most_spent`` is
-    the most that all runs so far have revealed about one person's label, as an epsilon.
+    Of ``n_samples`` labels, ``n_drawn`` were drawn now. The others are told as they were told before; ``n_changed`` of
+    them have changed since, and helpers do not hear of it. Of ``n_true`` people helpers were told the true label in
+    another run, which no epsilon limits. ``most_spent`` is the most that all runs so far have revealed about the label
+    of one of the others, as an epsilon.
     """
 
     label: str
     epsilon: float
     n_samples: int
     n_drawn: int
+    n_changed: int
+    n_true: int
     most_spent: float
 
 

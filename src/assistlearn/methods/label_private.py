@@ -39,6 +39,32 @@ def caution(epsilon: float) -> str:
     )
 
 
+def spent_in_words(most_spent: float, n_true: int) -> str:
+    """Return what all runs so far have given away about labels, as a sentence.
+
+    Parameters
+    ----------
+    most_spent : float
+        The largest epsilon about a label that was never told as it is.
+    n_true : int
+        Of how many people helpers were told the true label.
+
+    Examples
+    --------
+    >>> spent_in_words(1.0, 0)
+    'All runs so far gave away at most epsilon 1 about the label of any one person.'
+    >>> print(spent_in_words(1.0, 300))
+    Of 300 people helpers were told the true label in another run: no epsilon limits what they know about these. ...
+    """
+    if not n_true:
+        return f"All runs so far gave away at most epsilon {most_spent:g} about the label of any one person."
+    rest = f" All runs so far gave away at most epsilon {most_spent:g} about any of the others." if most_spent else ""
+    return (
+        f"Of {n_true:,} people helpers were told the true label in another run: no epsilon limits what they know about "
+        f"these.{rest}"
+    )
+
+
 @dataclass(frozen=True)
 class LabelPrivate(Soft):
     """Every agent makes one model by itself and tells its scores once. The initiator learns in private to combine them.

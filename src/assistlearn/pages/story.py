@@ -173,7 +173,9 @@ class Story:
                 self._n_looks += 1
                 self._opened[self._n_looks] = look
             case LabelsTold():
-                self._labels = LabelsGiven(event.epsilon, event.n_samples, event.n_drawn, event.most_spent)
+                self._labels = LabelsGiven(
+                    event.epsilon, event.n_samples, event.n_drawn, event.n_true, event.most_spent
+                )
             case AgentLeft():
                 self._agents.setdefault(event.agent, _OfAgent()).left = event.turn
             case CombinationLearned() | ResultJudged():

@@ -209,11 +209,12 @@ class Released:
 
 @dataclass(frozen=True)
 class LabelsGiven:
-    """The told labels: the epsilon of this run, and the most that all runs so far have spent on one person's label."""
+    """The told labels: the epsilon of this run, and what all runs so far have given away (as in ``LabelsTold``)."""
 
     epsilon: float
     n_samples: int
     n_drawn: int
+    n_true: int
     most_spent: float
 
 

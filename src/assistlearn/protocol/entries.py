@@ -12,9 +12,9 @@ from assistlearn.protocol.tally import Tally
 
 FIRST = "0" * 64
 
-Direction: TypeAlias = Literal["sent", "received", "refused", "decided"]
+Direction: TypeAlias = Literal["sent", "received", "refused", "decided", "noted"]
 """A message from this agent; to it; to it, but refused before its content was looked at; or no message, but what the
-owner has decided about the other agent."""
+owner has decided about the other agent, or the digest of an entry in the ledger of told labels."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,9 @@ class Entry:
         Counts from 1.
     time : str
         When, in UTC.
-    direction : {"sent", "received", "refused", "decided"}
-        From this agent; to it; to it, but refused unread; or the owner's decision about the other agent.
+    direction : {"sent", "received", "refused", "decided", "noted"}
+        From this agent; to it; to it, but refused unread; the owner's decision about the other agent; or the digest of
+        an entry in the ledger of told labels.
     peer : str
         The other agent.
     run : str

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from assistlearn.agent_files.privacy_rules import PrivacyRules
 from assistlearn.errors import (
     AssistLearnError,
     ConsentAwaitedError,
@@ -80,13 +81,15 @@ def with_own_table(
             f"The table of {settings.initiator!r} ({own.table.source}) has changed since run {settings.run!r} "
             "began. Bring the old table back to go on, or start a new run."
         )
-    rules = own.description.privacy
+    rules = own.description.privacy or PrivacyRules()
     table = OwnTable(
         codes_of(own.table, settings.classes),
         weights_of(own.table),
         own.table.groups(),
-        label=own.description.label or "",
-        max_label_epsilon=None if rules is None else rules.max_label_epsilon,
+        label=rules.label_name or own.description.label or "",
+        label_named=rules.label_name is not None,
+        told_labels=rules.told_labels,
+        max_label_epsilon=rules.max_label_epsilon,
     )
     holdings = replace(from_loaded(own), accepts_moved_columns=True)  # about its own table an initiator is only warned
     return open_run(folder, holdings, table, transport, log, timeout), own

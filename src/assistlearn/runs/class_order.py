@@ -22,6 +22,9 @@ from assistlearn.errors import RunError
 KEY_FILE = "class-order.key"
 """The name of the file in the folder where the initiator keeps its models."""
 
+LABEL_LEDGER = "told-labels.sqlite"
+"""The name of the ledger of told labels beside it, in which people are known by digests under the key."""
+
 KEY_BYTES = 32
 
 
@@ -70,6 +73,7 @@ def secret_words(key: bytes, fingerprint: str, seed: int) -> list[int]:
 def own_key(home: Path) -> bytes:
     """Return the key that an initiator keeps in its folder; draw it the first time."""
     path = home / KEY_FILE
+    _refuse_another(path)
     try:
         if not path.exists():
             _draw(path)
@@ -81,10 +85,20 @@ def own_key(home: Path) -> bytes:
     if len(key) != KEY_BYTES:
         raise RunError(
             f"{path}, the key for the order of class codes, was changed or damaged: it should hold {2 * KEY_BYTES} "
-            "hexadecimal digits. Bring the old one back, or remove the file: a new one is drawn, and runs with the "
-            "same seed may then differ from earlier ones."
+            "hexadecimal digits. Restore it from a backup. People are recognised by it: under another key those who "
+            "were trained on count as new, and what helpers were told about their labels is told anew."
         )
     return key
+
+
+def _refuse_another(path: Path) -> None:
+    """Raise an error where a key is missing under which people were recorded: under a new one they would be others."""
+    ledger = path.with_name(LABEL_LEDGER)
+    if ledger.is_file() and not path.is_file():
+        raise RunError(
+            f"{path} is missing, but {ledger.name} beside it was written under this key. Under a new one nobody is "
+            "recognised, and labels would be told anew, which gives away more. Restore the key from a backup."
+        )
 
 
 def _draw(path: Path) -> None:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from assistlearn.agent_files import AgentDescription
+from assistlearn.agent_files.privacy_rules import PrivacyRules
 from assistlearn.alignment.cipher import require_library
+from assistlearn.core.randomised_response import LARGEST
 from assistlearn.errors import AssistLearnWarning, RunError, SettingsError
 from assistlearn.plan import Plan
 from assistlearn.runs.class_order import own_key, secret_order, secret_words
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.folder_lock import locked
+from assistlearn.runs.label_ledger import LabelLedger
 from assistlearn.runs.own_table import classes_of
 from assistlearn.runs.settings import RunSettings
 from assistlearn.runs.taking_over import OwnSide, check_can_go_on, take_over
+from assistlearn.runs.told_labels import check_ledger
 from assistlearn.service.agent_from_file import from_loaded
 from assistlearn.service.store import RunStore, run_folder
 from assistlearn.tables import load_agent
@@ -79,6 +84,10 @@ def write_run(
         places=places,
         label_only=initiator.is_label_only,
     )
+    rules = initiator.privacy or PrivacyRules()
+    if plan.make_method().keeps_labels:
+        ledger = LabelLedger(initiator.models, rules.label_name or initiator.label or "", classes)
+        check_ledger(ledger, folder, settings, initiator.models)
     # Where labels stay with the initiator, not even the order of their codes may follow from them.
     known_by = "" if plan.make_method().keeps_labels else table.fingerprint
     key = own_key(initiator.models)
@@ -95,11 +104,17 @@ def write_run(
 
 def _check_labels(initiator: AgentDescription, plan: Plan) -> None:
     """Refuse a run that would tell helpers more about the labels than the initiator's own file lets it."""
+    keeps = plan.make_method().keeps_labels
+    if keeps and math.isinf(plan.epsilon):
+        raise SettingsError(
+            f"An infinite epsilon would tell helpers the true labels, which method {plan.method!r} is to keep. Set "
+            f'epsilon to {LARGEST:g} or less, or use the method "soft".'
+        )
     most = None if initiator.privacy is None else initiator.privacy.max_label_epsilon
     if most is None:
         return
     where = initiator.places("privacy", "max_label_epsilon")
-    if not plan.make_method().keeps_labels:
+    if not keeps:
         raise SettingsError(
             f"{where}: helpers may be told labels at epsilon {most:g} at most, but method {plan.method!r} tells them "
             'the true labels. Use the method "label-private", or remove the key.'

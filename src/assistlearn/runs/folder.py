@@ -8,6 +8,7 @@
     people.npy            digests of their ids, so that a run that goes on from this one knows them again
     earlier/              what is kept of an earlier run that this one goes on from (earlier_run_folder.py)
     told.npy              the class codes that helpers are told, where the true ones stay with the initiator
+    labels.json           the entry of this run in the ledger of told labels, and its digest
     held.npy              which samples each helper holds, a bit each
     turns/000007.msg      the answer to each turn, as it came
     whole/000001.msg      the answer about all samples, to a turn that was taken again
@@ -49,6 +50,9 @@ from assistlearn.storage.removing import remove_tree
 ALONE, OPENED = "alone", "opened"
 """Folders of a pilot: for the training of the initiator without help, and for the losses on opened samples."""
 
+LABELS = "labels.json"
+"""The file that ties a run to the ledger of told labels."""
+
 TOKEN_FILE = "serve.token"  # noqa: S105  the name of a file
 """The file with what clients of a prediction service must send. It exists once the run was served."""
 
@@ -58,6 +62,7 @@ FILES = (
     "people.npy",
     "told.npy",
     "held.npy",
+    LABELS,
     "left.json",
     "events.jsonl",
     "combination.bin",
@@ -154,6 +159,18 @@ class RunFolder:
         """Return digests of the ids of those who take part; None in runs of releases that did not keep them."""
         path = self.path / "people.npy"
         return storage.array_of(self._files.read(path), path) if path.exists() else None
+
+    def write_labels(self, noted: dict[str, Any]) -> None:
+        """Keep which entry in the ledger of told labels is this run's."""
+        self._files.write({self.path / LABELS: storage.json_bytes(noted)})
+
+    def labels(self) -> dict[str, Any] | None:
+        """Return which entry in the ledger of told labels is this run's; None where no label was told."""
+        path = self.path / LABELS
+        if not path.exists() and not self._files.noted(path):
+            return None
+        noted: dict[str, Any] = storage.json_of(self._files.read(path), path)
+        return noted
 
     def write_told(self, codes: Codes) -> None:
         """Write the class codes that helpers are told in place of the true ones."""

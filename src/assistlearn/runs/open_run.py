@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from assistlearn.alignment import Ids
 from assistlearn.core.groups import Groups
@@ -35,7 +36,11 @@ class OwnTable:
     groups : ndarray of int, optional
         Which rows are about the same person; None where no two are.
     label : str, default=""
-        The name of the column with the labels.
+        The name of the column with the labels, or that by which the ledger of told labels knows it.
+    label_named : bool, default=True
+        Whether the owner's file says that this is the ledger's name for it.
+    told_labels : {"stay", "afresh"}, default="stay"
+        Whether what helpers were told about a label stays told, or everybody is drawn afresh.
     max_label_epsilon : float, optional
         How much helpers may be told about a person's label in all, where labels stay with the initiator.
     """
@@ -44,6 +49,8 @@ class OwnTable:
     weights: Floats | None = None
     groups: Groups | None = None
     label: str = ""
+    label_named: bool = True
+    told_labels: Literal["stay", "afresh"] = "stay"
     max_label_epsilon: float | None = None
 
 

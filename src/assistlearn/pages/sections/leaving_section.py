@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assistlearn.evaluation.figures_in_words import counted, listed
+from assistlearn.methods.label_private import spent_in_words
 from assistlearn.pages.section import PageList, PageTable, Section
 from assistlearn.pages.view import Released, View
 
@@ -71,8 +72,8 @@ def _labels(view: View) -> str:
     if view.labels_given is not None:
         given = view.labels_given
         return (
-            f"Labels{n} that chance had changed, as numbers: epsilon {given.epsilon:g} in this run, and at the most "
-            f"{given.most_spent:g} about any one person in all runs so far. True labels and weights of samples stayed."
+            f"Labels{n} that chance had changed, as numbers: epsilon {given.epsilon:g} in this run. "
+            f"{spent_in_words(given.most_spent, given.n_true)} True labels and weights of samples stayed in this run."
         )
     return (
         f"The labels{n}, as numbers in a secret order, and weights of samples where there are any. Labels of hold-out "
