@@ -71,6 +71,14 @@ def predicted(folder: Path) -> Any:
     return parties.leader().predict(Ids(parties.holdings("clinic").ids.take(ROWS), "new"), ROWS)
 
 
+def outcome(folder: Path) -> Any:
+    """Return the prediction, or the error in its place."""
+    try:
+        return predicted(folder)
+    except RunError as error:
+        return error
+
+
 def flipped(content: bytes) -> bytes:
     middle = len(content) // 2
     return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
@@ -91,9 +99,9 @@ def test_a_changed_lost_or_swapped_file_stops_a_prediction(trained, copy, name):
         with pytest.raises(AssistLearnError, match=r"."):
             predicted(copy)
     path.unlink()
+    asked = predicted if name != "settings.json" else lambda copy: RunFolder(copy / "run").settings()
     with pytest.raises(RunError, match=r"is missing|has no digest|is not finished"):
-        RunFolder(copy / "run").settings()  # the agents of this test would write new ones
-        predicted(copy)
+        asked(copy)  # with the agents of this test, predicting would write new settings
     path.write_bytes(whole)
     assert predicted(copy).scores.shape == (40, 3)
 
@@ -188,12 +196,11 @@ def test_an_agent_whose_files_are_not_whole_does_not_vote_or_votes_the_same(copy
             path.write_bytes(flipped(whole))
         else:
             path.unlink()
-        try:
-            prediction = predicted(copy)
-            assert agent in prediction.absent or prediction.scores.tobytes() == before
-        except RunError as error:  # an initiator without its own task
-            assert f"{path} is " in str(error)
-            assert agent == "clinic"
+        said = outcome(copy)
+        if isinstance(said, RunError):  # about what is the initiator's own
+            assert f"{path} is " in str(said)
+        else:
+            assert agent in said.absent or said.scores.tobytes() == before
         path.write_bytes(whole)
 
 
