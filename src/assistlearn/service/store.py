@@ -172,6 +172,11 @@ class RunStore:
         """Whether a turn is done."""
         return (self._turn(number) / "reply.msg").exists()
 
+    @property
+    def n_turns(self) -> int:
+        """How many turns are done."""
+        return len(self._done_turns())
+
     def past_turns(self) -> Iterator[PastTurn]:
         """Yield the turns that are done, in order; raise ``RunError`` if something of one is missing."""
         ended = self._ended()
