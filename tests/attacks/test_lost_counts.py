@@ -140,8 +140,8 @@ def test_people_that_were_lost_count_as_the_one_who_was_told_most_about(home):
     before = told_most(lab_at(home))
     assert before["most_predictions"] == 2
     remove(home, "told/*.npz")
-    (done,), moved = recount(home, "lab")
-    assert (done.people, done.all_spent, moved) == (True, False, [])
+    (done,), new, moved = recount(home, "lab")
+    assert (done.people, done.all_spent, new, moved) == (True, False, False, [])
     lab = lab_at(home)
     assert told_most(lab) == before
     assert isinstance(lab.vote(PEOPLE[20:25], "kept"), m.Scores)  # the third prediction of these people, as it counts
@@ -152,18 +152,18 @@ def test_people_that_were_lost_count_as_the_one_who_was_told_most_about(home):
 def test_a_lost_ledger_is_rebuilt_from_its_copies(home):
     before = lab_at(home).count()
     remove(home, "ledger.jsonl*")
-    (done,), moved = recount(home, "lab")
+    (done,), new, moved = recount(home, "lab")
     lab = lab_at(home)
     assert done.units == before.units == lab.count().units
     assert lab.count().runs["kept"].units["turns"] == 3
-    assert (done.people, moved) == (False, [])
+    assert (done.people, new, moved) == (False, True, [])
     assert verify(home / "ledger.jsonl") == 1
     assert what_is_lost(home, "lab") is None
 
 
 def test_what_nothing_shows_counts_as_all_spent(home):
     remove(home, "ledger.jsonl*", "told/*", "runs/*/counted.json")
-    (done,), _ = recount(home, "lab")
+    (done,), _, _ = recount(home, "lab")
     assert done.all_spent
     assert done.units["runs"] == ALL
     lab = lab_at(home)
@@ -179,7 +179,8 @@ def test_a_changed_ledger_is_put_aside_and_the_counts_go_on(home):
     path.write_bytes(path.read_bytes().replace(b'"bank"', b'"tank"', 1))
     remove(home, "ledger.jsonl.checkpoint")
     assert "was changed" in what_is_lost(home, "lab")
-    (done,), moved = recount(home, "lab")
+    (done,), new, moved = recount(home, "lab")
+    assert new
     assert [each.name for each in moved] == ["ledger-1.jsonl", "ledger-1.jsonl.head"]
     assert done.units == before == lab_at(home).count().units
 

@@ -24,13 +24,19 @@ def recount(
 
     description = load_description(agent)
     lost = what_is_lost(description.models, description.name)
-    facts: dict[str, Any] = {"agent": description.name, "lost": lost, "rebuilt": [], "put_aside": []}
+    facts: dict[str, Any] = {
+        "agent": description.name,
+        "lost": lost,
+        "rebuilt": [],
+        "new_ledger": False,
+        "put_aside": [],
+    }
     if lost is not None:
-        if not json:
-            say(plain(lost))
-        agreed("Rebuild the counts from what is left? What nothing shows counts as if all had been spent.", yes)
-        rebuilt, moved = rebuild(description.models, description.name)
-        facts |= {"rebuilt": [asdict(each) for each in rebuilt], "put_aside": [str(path) for path in moved]}
+        question = "Rebuild the counts from what is left? What nothing shows counts as if all had been spent."
+        agreed(f"{lost}\n{question}", yes)
+        done = rebuild(description.models, description.name)
+        facts["rebuilt"] = [asdict(each) for each in done.rebuilt]
+        facts |= {"new_ledger": done.new_ledger, "put_aside": [str(path) for path in done.put_aside]}
     if json:
         say_json(facts)
     else:
@@ -41,6 +47,7 @@ def _show(facts: dict[str, Any]) -> None:
     if facts["lost"] is None:
         say("Nothing is missing: the ledger, told/ and the runs agree. Nothing was changed.")
         return
+    say(plain(facts["lost"]))
     for each in facts["rebuilt"]:
         units = ", ".join(f"{n:,} {unit}" for unit, n in sorted(each["units"].items())) or "nothing"
         known = "nothing says how much, so all counts as spent" if each["all_spent"] else units
@@ -48,9 +55,5 @@ def _show(facts: dict[str, Any]) -> None:
         say(f"Counted for {plain(each['initiator'])} from now on: {known}.{people}")
     for path in facts["put_aside"]:
         say(f"Put aside: {plain(path)}")
-    if facts["put_aside"]:
-        say(
-            "A new ledger has begun. It has no consent: initiators that [allow] does not name ask again.".replace(
-                "[allow]", plain("[allow]")
-            )
-        )
+    if facts["new_ledger"]:
+        say(plain("A new ledger has begun. It has no consent: initiators that [allow] does not name ask again."))

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from assistlearn.errors import AssistLearnError, LedgerError, RunError
 from assistlearn.protocol.ledger import Ledger, followed
@@ -64,8 +64,16 @@ def what_is_lost(home: Path, name: str) -> str | None:
     return None
 
 
-def recount(home: Path, name: str) -> tuple[list[Recounted], list[Path]]:
-    """Rebuild the counts of an agent; return what counts from now on, and where the files of its old ledger are.
+class Recount(NamedTuple):
+    """What was rebuilt, whether a new ledger has begun, and where the files of the old one are."""
+
+    rebuilt: list[Recounted]
+    new_ledger: bool
+    put_aside: list[Path]
+
+
+def recount(home: Path, name: str) -> Recount:
+    """Rebuild the counts of an agent.
 
     A ledger that has everything is gone on with. Another one is put aside, and a new one begins with an entry for each
     initiator. Owners' decisions are not rebuilt: an older ledger may lack that a consent was taken back. So whoever had
@@ -92,7 +100,7 @@ def recount(home: Path, name: str) -> tuple[list[Recounted], list[Path]]:
             ledger.rebuild(initiator, count)
             done.append(Recounted(initiator, count.units, not sure, people))
         keep(home, ledger, initiator, runs.get(initiator, {}))
-    return done, moved
+    return Recount(done, tally is None, moved)
 
 
 def _has(count: PeerCount, runs: Mapping[str, int]) -> bool:
