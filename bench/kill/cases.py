@@ -13,6 +13,7 @@ from sklearn.datasets import load_wine
 
 from assistlearn.plan import Plan
 from assistlearn.runs.folder import RunFolder
+from assistlearn.storage.file_digests import FileDigests
 
 HELPERS = ("lab", "scans")
 AGENTS = ("clinic", *HELPERS)
@@ -88,4 +89,4 @@ def set_files(folder: Path) -> None:
     path = folder / "run" / "settings.json"
     settings = json.loads(path.read_text())
     settings["files"] = {name: str(folder / f"{name}.toml") for name in AGENTS}
-    path.write_text(json.dumps(settings))
+    FileDigests(path.parent).write({path: json.dumps(settings).encode()})

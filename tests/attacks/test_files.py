@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.service.service import AgentService
 from tests.attacks.attack import attack
+from tests.runs.digests import rewrite
 from tests.runs.spoiled import Spoiled, in_memory
 from tests.service.recording import record, three_agents
 
@@ -61,14 +61,6 @@ def interrupted(folder: Path):
     return parties
 
 
-def write_with_digest(path: Path, content: bytes, folder: Path) -> None:
-    """Change a file, and the digest that is kept beside it."""
-    path.write_bytes(content)
-    digest = hashlib.sha256(content).hexdigest()
-    with (folder / "digests.txt").open("a") as file:
-        file.write(f"{digest}  {path.relative_to(folder).as_posix()}\n")
-
-
 def heavier(content: bytes) -> bytes:
     """Return an answer to a turn whose model weighs more."""
     taken = decode(content)
@@ -85,7 +77,7 @@ def test_a_stored_weight_that_was_changed_with_its_digest_is_found_by_the_ledger
     parties = interrupted(tmp_path)
     folder = tmp_path / "lab" / "runs" / RUN
     path = folder / "turns" / "000002" / "reply.msg"
-    write_with_digest(path, heavier(path.read_bytes()), folder)
+    rewrite(folder, path.relative_to(folder).as_posix(), heavier(path.read_bytes()))
     with caplog.at_level(logging.CRITICAL), pytest.raises(AssistLearnError, match="'lab' failed at"):
         list(parties.leader().train())
     assert f"{path} holds a message that is not in ledger.jsonl" in (tmp_path / "lab" / "problems.log").read_text()
@@ -100,7 +92,7 @@ def test_a_kept_answer_that_was_changed_with_its_digest_is_found_by_the_ledger(t
     parties = interrupted(tmp_path)
     folder = tmp_path / "run"
     path = folder / "turns" / "000002.msg"
-    write_with_digest(path, heavier(path.read_bytes()), folder)
+    rewrite(folder, path.relative_to(folder).as_posix(), heavier(path.read_bytes()))
     with pytest.raises(AssistLearnError, match="turn 2 is not an answer of 'lab' that the ledger has"):
         list(parties.leader().train())
     for file in (tmp_path / "clinic").glob("ledger.jsonl*"):

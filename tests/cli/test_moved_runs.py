@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import write_agents
+from tests.runs.digests import rewrite_settings
 
 pytestmark = pytest.mark.usefixtures("forked_agents")
 
@@ -71,8 +72,7 @@ def test_a_stranger_s_file_and_kits_of_no_network_are_refused(trained, tmp_path)
 
 def test_runs_from_before_paths_were_kept_twice_are_read(trained, tmp_path):
     copy = shutil.copytree(trained, tmp_path / "copy")
-    path = copy / "runs" / "first" / "settings.json"
-    facts = json.loads(path.read_text())
+    facts = json.loads((copy / "runs" / "first" / "settings.json").read_text())
     del facts["beside"]
-    path.write_text(json.dumps(facts))
+    rewrite_settings(copy / "runs" / "first", facts)
     assert assistlearn("move", copy / "runs" / "first", "--json").json["files"] == facts["files"]

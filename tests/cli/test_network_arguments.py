@@ -15,6 +15,7 @@ from assistlearn.runs.creating import write_run
 from assistlearn.runs.folder import RunFolder
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import SECRET, toml
+from tests.runs.digests import rewrite_settings
 
 NETWORK = (
     'name = "credit"\nrelay = "localhost"\nport = {port}\norganisations = ["clinic", "lab"]\ninitiator = "clinic"\n'
@@ -224,7 +225,7 @@ def test_a_run_over_a_network_is_not_gone_on_with_on_this_machine(agents, tmp_pa
     if written_before:
         settings = json.loads((folder / "settings.json").read_text())
         del settings["reach"], settings["absent"]
-        (folder / "settings.json").write_text(json.dumps(settings))
+        rewrite_settings(folder, settings)
     words = "is not a run of 'assistlearn simulate'", f"assistlearn train --resume {folder}"
     assistlearn("simulate", "--resume", folder).failed(2, *words)
     assert f"Go on with it: assistlearn train --resume {folder}" in assistlearn("show", folder).out

@@ -12,6 +12,7 @@ import pytest
 from tests.cli.program import assistlearn
 from tests.cli.test_trouble_with_agents import wait_until
 from tests.papers_settings import PAPERS_OPTIONS
+from tests.runs.digests import rewrite
 
 pytestmark = pytest.mark.usefixtures("forked_agents")
 
@@ -30,8 +31,8 @@ def test_a_second_command_in_a_run_s_folder_names_the_first_and_changes_nothing(
         assert "is not finished" in assistlearn("show", run).out
         assert first.poll() is None, "the run has ended too early for this test: let it have more rounds"
         os.kill(first.pid, signal.SIGKILL)
-    settings = run / "settings.json"
-    settings.write_text(settings.read_text().replace('"n_rounds": 400', '"n_rounds": 4'))
+    settings = (run / "settings.json").read_bytes()
+    rewrite(run, "settings.json", settings.replace(b'"n_rounds": 400', b'"n_rounds": 4'))
     ended = assistlearn("simulate", "--resume", run, "--json")
     assert ended.code == 0, ended.err
     together = [

@@ -27,6 +27,7 @@ from assistlearn.cli.serve import _show
 from tests.cli.program import assistlearn, modules_after
 from tests.cli.small_agents import NEW
 from tests.forked_agents import forked
+from tests.runs.digests import rewrite
 from tests.serving.served_run import predicted, trained
 
 
@@ -163,7 +164,7 @@ def test_a_folder_without_a_run_is_refused(tmp_path):
 
 
 def test_a_run_that_is_not_finished_is_refused(run, tmp_path):
-    (tmp_path / "settings.json").write_bytes((run / "settings.json").read_bytes())
+    rewrite(tmp_path, "settings.json", (run / "settings.json").read_bytes())
     assistlearn("serve", tmp_path, "--port", 0).failed(2, "is not finished")
 
 

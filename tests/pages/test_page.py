@@ -15,6 +15,7 @@ from assistlearn.pages.sections import MAKERS, sections_of
 from assistlearn.runs.folder import RunFolder
 from tests.cli.program import assistlearn
 from tests.pages.telltale import CLASSES, TELLTALES
+from tests.runs.digests import rewrite
 
 KINDS = ("trained", "pilot", "without hold-out", "label-private", "learned", "stopped", "left")
 
@@ -123,7 +124,7 @@ def test_an_agent_that_makes_it_worse_is_named_above_all_else(shown):
 
 
 def test_a_folder_that_holds_only_settings_has_a_page(tmp_path, trained):
-    (tmp_path / "settings.json").write_bytes((trained.path / "settings.json").read_bytes())
+    rewrite(tmp_path, "settings.json", (trained.path / "settings.json").read_bytes())
     said = texts(run_page(view_of(RunFolder(tmp_path))))
     assert "stopped before it had a result, after 0 turns" in said
 

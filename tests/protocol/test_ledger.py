@@ -72,6 +72,8 @@ def test_an_entry_says_when_who_what_how_much_and_which(tmp_path):
         "amount": None,
         "turn": None,
         "decision": None,
+        "told": None,
+        "counts": None,
     }
     assert list(read(ledger.path)) == [entry]
     assert b"content" not in ledger.path.read_bytes()

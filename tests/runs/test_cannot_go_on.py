@@ -18,6 +18,7 @@ from assistlearn.protocol.rewards import pack_holdout, pack_reward
 from assistlearn.runs.setup import HELD_OUT, NEW, TRAINED_ON, split_of
 from assistlearn.service.agent_from_file import holdings_of
 from assistlearn.service.privacy.told_book import ToldBook
+from tests.runs.digests import rewrite, rewrite_settings
 from tests.runs.growing import Growing, changes, turns
 
 TOLD_TWICE = "[privacy]\nmax_bits_per_sample = 16\n"
@@ -43,8 +44,9 @@ def change_a_model(made: Growing) -> None:
 
 
 def be_of_another_initiator(made: Growing) -> None:
-    path = made.folder / "lab-models" / "runs" / "first" / "opened.json"
-    storage.write_json(path, storage.read_json(path) | {"initiator": "bank"})
+    folder = made.folder / "lab-models" / "runs" / "first"
+    opened = storage.read_json(folder / "opened.json") | {"initiator": "bank"}
+    rewrite(folder, "opened.json", storage.json_bytes(opened))
 
 
 def forget_it(made: Growing) -> None:
@@ -120,8 +122,7 @@ def another_class(made: Growing) -> dict[str, object]:
 
 
 def of_a_pilot(made: Growing) -> dict[str, object]:
-    path = made.run("first").path / "settings.json"
-    storage.write_json(path, storage.read_json(path) | {"pilot": {}})
+    planned_with(made, pilot={})
     return {}
 
 
@@ -148,8 +149,8 @@ def without_the_key(made: Growing) -> dict[str, object]:
 
 
 def planned_with(made: Growing, **changed: object) -> None:
-    path = made.run("first").path / "settings.json"
-    storage.write_json(path, storage.read_json(path) | changed)
+    folder = made.run("first").path
+    rewrite_settings(folder, storage.read_json(folder / "settings.json") | changed)
 
 
 def of_the_recommended_way(made: Growing) -> dict[str, object]:

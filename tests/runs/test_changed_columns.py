@@ -14,6 +14,7 @@ from assistlearn.reach.opening import train
 from assistlearn.reach.processes.reach_processes import create_run
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import write_agents
+from tests.runs.digests import rewrite_settings
 from tests.seams import toy_reach  # noqa: F401  agents in threads of this process
 
 pytestmark = pytest.mark.usefixtures("forked_agents")
@@ -44,8 +45,8 @@ def trained(tmp_path_factory) -> tuple[Path, str]:
 
 def reached(folder: Path, how: str) -> None:
     """Let the agents of the run be reached in another way."""
-    settings = folder / "run" / "settings.json"
-    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"reach": how}))
+    settings = json.loads((folder / "run" / "settings.json").read_text())
+    rewrite_settings(folder / "run", settings | {"reach": how})
 
 
 def predicted(folder: Path) -> str:

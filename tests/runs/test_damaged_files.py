@@ -17,6 +17,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import read
 from assistlearn.protocol.ledger_of_run import entries_of
 from assistlearn.service.store import RunStore
+from tests.runs.digests import rewrite
 from tests.runs.spoiled import Spoiled, in_memory
 from tests.service.recording import three_agents
 
@@ -61,12 +62,6 @@ def copied(origin: Path, folder: Path):
 
 def predicted(parties):
     return parties.leader().predict(Ids(parties.holdings("clinic").ids.take(ROWS), "new"), ROWS)
-
-
-def without_digests(folder: Path) -> None:
-    """As releases have left it that kept none."""
-    for file in folder.rglob("digests.txt"):
-        file.unlink()
 
 
 AT_THE_LAB = ("begin.msg", "rows.npy", "turns/000002/request.msg", "turns/000005/reply.msg", "turns/000002/model.skops")
@@ -177,32 +172,34 @@ def test_a_damaged_result_is_named(whole, tmp_path):
         predicted(parties)
 
 
-def test_runs_of_older_releases_without_digests_go_on(half, whole, tmp_path):
-    parties = copied(half, tmp_path)
-    without_digests(tmp_path)
-    list(parties.leader().train())
-    assert predicted(parties).scores.tobytes() == whole[1]
+def test_without_its_digests_nothing_of_a_run_is_read(half, whole, tmp_path):
+    parties = copied(half, tmp_path / "half")
+    (tmp_path / "half" / "run" / "digests.txt").unlink()
+    with pytest.raises(RunError, match=r"settings\.json has no digest in .*digests\.txt"):
+        list(parties.leader().train())
+    parties = copied(whole[0], tmp_path / "whole")
+    path = tmp_path / "whole" / "run" / "digests.txt"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if "settings.json" not in line))
+    with pytest.raises(RunError, match=r"settings\.json has no digest in .*digests\.txt"):
+        predicted(parties)
 
 
 @pytest.mark.parametrize("name", ["begin.msg", "turns/000002/request.msg", "turns/000005/reply.msg"])
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_without_digests_the_ledger_tells_which_message_of_a_helper_has_changed(half, tmp_path, name, damage, caplog):
+def test_the_ledger_tells_which_message_of_a_helper_has_changed_with_its_digest(half, tmp_path, name, damage, caplog):
     parties = copied(half, tmp_path)
-    without_digests(tmp_path)
-    path = tmp_path / "lab" / "runs" / "test-run" / name
-    path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    folder = tmp_path / "lab" / "runs" / "test-run"
+    rewrite(folder, name, DAMAGES[damage]((folder / name).read_bytes()))
     with caplog.at_level(logging.CRITICAL), pytest.raises(AssistLearnError, match="'lab' failed at"):
         list(parties.leader().train())
     said = (tmp_path / "lab" / "problems.log").read_text().rpartition("RunError: ")[2]
-    assert said.startswith(f"{path} ")
-    assert "damaged" in said
+    assert said.startswith(f"{folder / name} holds a message that is not in ledger.jsonl")
 
 
-def test_without_digests_the_ledger_tells_which_answer_in_the_run_s_folder_has_changed(half, tmp_path):
+def test_the_ledger_tells_which_answer_in_the_run_s_folder_has_changed_with_its_digest(half, tmp_path):
     parties = copied(half, tmp_path)
-    without_digests(tmp_path)
-    path = tmp_path / "run" / "turns" / "000002.msg"
-    path.write_bytes(flipped(path.read_bytes()))
+    rewrite(tmp_path / "run", "turns/000002.msg", flipped((tmp_path / "run/turns/000002.msg").read_bytes()))
     with pytest.raises(RunError, match="turn 2"):
         list(parties.leader().train())
 

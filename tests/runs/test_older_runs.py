@@ -10,6 +10,7 @@ import pytest
 from assistlearn.errors import RunError, SettingsError
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.settings import ADDED_LATER
+from tests.runs.digests import rewrite_settings
 from tests.service.recording import three_agents
 
 
@@ -18,7 +19,7 @@ def settings_of(folder: RunFolder) -> dict:
 
 
 def write(folder: RunFolder, settings: object) -> None:
-    (folder.path / "settings.json").write_text(json.dumps(settings))
+    rewrite_settings(folder.path, settings)
 
 
 @pytest.mark.parametrize("method", ["ascii", "soft"])

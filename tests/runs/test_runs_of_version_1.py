@@ -25,6 +25,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_numbers
 from assistlearn.protocol.codec import decode_kept, encode, kept_now
 from assistlearn.protocol.older import Snapshot, TakeTurnOfVersion1
+from tests.runs.digests import completed, rewrite
 from tests.runs.parties import Parties
 
 KEPT = Path(__file__).parent / "kept" / "version-1.tar.gz"
@@ -36,7 +37,7 @@ AGENTS = [("clinic", DecisionTreeClassifier(max_depth=1), [0, 1, 2, 3]), ("lab",
 def kept(tmp_path) -> Path:
     with tarfile.open(KEPT) as archive:
         archive.extractall(tmp_path, filter="data")
-    return tmp_path
+    return completed(tmp_path)
 
 
 def parties(folder: Path) -> Parties:
@@ -110,7 +111,9 @@ def test_a_state_that_was_sent_then_is_replayed_as_it_was(kept):
     expected = trained(kept / "interrupted")
     with tarfile.open(KEPT) as archive:
         archive.extractall(kept / "again", filter="data")
-    stored = kept / "again" / "interrupted" / "lab" / "runs" / "test-run" / "turns" / "000004" / "request.msg"
+    completed(kept / "again")
+    run = kept / "again" / "interrupted" / "lab" / "runs" / "test-run"
+    stored = run / "turns" / "000004" / "request.msg"
     request = decode_kept(stored.read_bytes())
     assert isinstance(request, TakeTurnOfVersion1)
     assert request.news
@@ -120,7 +123,7 @@ def test_a_state_that_was_sent_then_is_replayed_as_it_was(kept):
     state = Snapshot(request.turn, request.round, vectors)
     fields = {name: getattr(request, name) for name in request.__struct_fields__} | {"news": [], "state": state}
     content = as_version_1(TakeTurnOfVersion1(**fields))
-    stored.write_bytes(content)
+    rewrite(run, "turns/000004/request.msg", content)
     ledger = Ledger(kept / "again" / "interrupted" / "lab" / "ledger.jsonl")
     ledger.record("received", "clinic", "test-run", "take-turn", content)  # what is stored must be known there
     assert trained(kept / "again" / "interrupted") == expected

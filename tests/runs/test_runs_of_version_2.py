@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.alignment import Ids
 from assistlearn.errors import RunError
+from tests.runs.digests import completed
 from tests.runs.parties import Parties
 
 KEPT = Path(__file__).parent / "kept" / "version-2.tar.gz"
@@ -30,7 +31,7 @@ def kept(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("kept")
     with tarfile.open(KEPT) as archive:
         archive.extractall(folder, filter="data")
-    return folder
+    return completed(folder)
 
 
 def parties(folder: Path, classes: str) -> Parties:

@@ -22,6 +22,7 @@ from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import decode_kept
 from assistlearn.protocol.older import TurnTakenOfVersion3
+from tests.runs.digests import completed, rewrite_settings
 from tests.runs.parties import Parties
 
 KEPT = Path(__file__).parent / "kept" / "version-3.tar.gz"
@@ -33,7 +34,7 @@ AGENTS = [("clinic", DecisionTreeClassifier(max_depth=1), [0, 1, 2, 3]), ("lab",
 def kept(tmp_path) -> Path:
     with tarfile.open(KEPT) as archive:
         archive.extractall(tmp_path, filter="data")
-    return tmp_path
+    return completed(tmp_path)
 
 
 def parties(folder: Path, classes: str) -> Parties:
@@ -81,9 +82,8 @@ def test_a_turn_that_was_taken_is_answered_in_todays_version(kept):
 
 def test_an_interrupted_run_with_a_learned_combination_is_told_to_start_anew(kept):
     folder = kept / "three" / "half"
-    settings = folder / "run" / "settings.json"
-    told = json.loads(settings.read_text())
+    told = json.loads((folder / "run" / "settings.json").read_text())
     told |= {"combine": "auto", "reward": "out-of-fold"}
-    settings.write_text(json.dumps(told))
+    rewrite_settings(folder / "run", told)
     with pytest.raises(RunError, match="heard of each other in the first round of a run with combine='auto'"):
         list(parties(folder, "three").leader().train())

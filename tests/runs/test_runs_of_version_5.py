@@ -20,6 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn.alignment import Ids
 from assistlearn.protocol.codec import as_sent_now, decode_kept
 from assistlearn.protocol.older import BeginOfVersion5
+from tests.runs.digests import completed
 from tests.runs.parties import Parties
 
 KEPT = Path(__file__).parent / "kept" / "version-5.tar.gz"
@@ -31,7 +32,7 @@ AGENTS = [("clinic", DecisionTreeClassifier(max_depth=1), [0, 1, 2, 3]), ("lab",
 def kept(tmp_path) -> Path:
     with tarfile.open(KEPT) as archive:
         archive.extractall(tmp_path, filter="data")
-    return tmp_path
+    return completed(tmp_path)
 
 
 def parties(folder: Path) -> Parties:

@@ -27,6 +27,7 @@ from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.prediction import predict
 from tests.cli.small_agents import LABEL, SECRET, toml, write_agents
 from tests.papers_settings import PAPERS
+from tests.runs.digests import rewrite_settings
 from tests.seams import toy_reach  # noqa: F401  its line of registration
 
 pytestmark = pytest.mark.usefixtures("forked_agents")
@@ -46,8 +47,8 @@ def agents_of(folder: Path, module: str) -> list[Path]:
 
 def reached(folder: RunFolder, how: str) -> None:
     """Let the agents of a run be reached in another way."""
-    path = folder.path / "settings.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"reach": how}))
+    settings = json.loads((folder.path / "settings.json").read_text())
+    rewrite_settings(folder.path, settings | {"reach": how})
 
 
 def outcome(folder: RunFolder) -> tuple[list[Any], np.ndarray]:

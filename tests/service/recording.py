@@ -91,9 +91,10 @@ def record(
 
 
 def files_of(home: Path) -> dict[str, bytes]:
-    """Every file of an agent but its ledger and its log, with its content."""
+    """Every file of an agent but its ledger, the copies of its counts and its log, with its content."""
     return {
         path.relative_to(home).as_posix(): path.read_bytes()
         for path in sorted(home.rglob("*"))
-        if path.is_file() and not path.name.startswith("ledger.jsonl") and path.name != "problems.log"
+        if path.is_file() and not path.name.startswith("ledger.jsonl")
+        if path.name not in ("problems.log", "counted.json") and path.parent != home / "told"
     }

@@ -566,7 +566,7 @@ def test_a_crash_while_forgetting_brings_nothing_back(lab, tmp_path, monkeypatch
     monkeypatch.undo()
     assert isinstance(ask(service, changed(lab.request(m.Open), run="another")), m.Opened)
     service = lab.service(tmp_path)
-    assert list(files_of(tmp_path)) == ["runs/another/opened.json"]
+    assert list(files_of(tmp_path)) == ["runs/another/digests.txt", "runs/another/opened.json"]
     refuses(service, tmp_path, lab.requests[1], "unknown-run")
     goes_on(lab, service, 0)
 

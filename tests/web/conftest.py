@@ -32,7 +32,7 @@ def begun(finished_run, tmp_path) -> RunFolder:
     """A run that was set up, in which nothing has happened yet."""
     folder = tmp_path / "heart"
     folder.mkdir()
-    for name in ("secret.json", "settings.json"):
+    for name in ("secret.json", "settings.json", "digests.txt"):
         shutil.copy(finished_run / name, folder / name)
     return RunFolder(folder)
 

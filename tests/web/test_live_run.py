@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import pytest
@@ -12,6 +11,7 @@ from assistlearn.events import RoundFinished
 from assistlearn.web.live_run import LiveRun
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import write_agents
+from tests.runs.digests import rewrite, rewrite_settings
 from tests.web.serving import wait_until
 
 
@@ -65,7 +65,7 @@ def test_a_run_of_another_name_in_the_same_folder_is_another_page(begun):
         path.unlink()
     run.take_news()
     assert (run.standing().condition, run.drafts()) == ("gone", [])
-    settings.write_text(text.replace('"heart"', '"lungs"'))
+    rewrite(begun.path, "settings.json", text.replace('"heart"', '"lungs"').encode())
     read_all(run)
     assert run.generation == first + 2
     assert title.startswith("Run heart")
@@ -73,7 +73,7 @@ def test_a_run_of_another_name_in_the_same_folder_is_another_page(begun):
 
 
 def test_settings_that_cannot_be_read_are_named(begun):
-    (begun.path / "settings.json").write_text(json.dumps({"run": "heart"}))
+    rewrite_settings(begun.path, {"run": "heart"})
     with pytest.raises(AssistLearnError, match=r"settings\.json"):
         LiveRun(begun.path)
 

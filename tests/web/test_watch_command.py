@@ -16,6 +16,7 @@ import pytest
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import write_agents
 from tests.papers_settings import PAPERS_OPTIONS
+from tests.runs.digests import rewrite
 from tests.web.event_stream import EventStream
 from tests.web.serving import asked, wait_until
 
@@ -67,8 +68,8 @@ def test_a_run_is_followed_from_before_its_beginning_through_a_kill_to_its_end_a
             os.kill(first.pid, signal.SIGKILL)
             stopped = stream.until(in_condition("stopped"))
             assert "Nobody works on it" in stopped.facts["words"]
-            settings = run / "settings.json"
-            settings.write_text(settings.read_text().replace('"n_rounds": 400', '"n_rounds": 60'))
+            settings = (run / "settings.json").read_bytes()
+            rewrite(run, "settings.json", settings.replace(b'"n_rounds": 400', b'"n_rounds": 60'))
             ended = assistlearn("simulate", "--resume", run, "--json")
             assert ended.code == 0, ended.err
             resumed, end = stream.until(in_condition("resumed")), stream.until(in_condition("ended"))

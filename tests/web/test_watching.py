@@ -17,6 +17,7 @@ from assistlearn.runs.folder_lock import locked
 from assistlearn.web.feed import Feed
 from assistlearn.web.live_run import LiveRun
 from assistlearn.web.stream import stream as watcher_stream
+from tests.runs.digests import rewrite
 from tests.web.serving import asked
 from tests.web.shown import TOKEN, shown, stream
 
@@ -132,7 +133,7 @@ def test_the_page_says_whether_anybody_works_on_the_run(begun, finished_run):
         assert "Nobody works on it" in conditions(events, "stopped")[0]
         with _work(begun.path):
             conditions(events, "resumed")
-            (begun.path / "result.json").write_bytes((finished_run / "result.json").read_bytes())
+            rewrite(begun.path, "result.json", (finished_run / "result.json").read_bytes())
             conditions(events, "ended")
 
 

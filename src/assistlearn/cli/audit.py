@@ -39,6 +39,7 @@ def audit(
     facts = {"ledger": str(path), "whole": True, "entries": chain.number} | _summary(entries)
     facts |= {"totals": _totals(entries), "counted": {} if run else _counted(chain.tally)}
     facts["decisions"] = [entry.decision for entry in entries if entry.decision is not None]
+    facts["rebuilt"] = [{"initiator": e.peer, "time": e.time} for e in entries if e.counts is not None]
     facts["told"] = [] if run else [asdict(each) for each in told_at(ToldBook(path.parent / "told"))]
     if json:
         say_json(facts)
@@ -47,15 +48,19 @@ def audit(
 
 
 def _ledger(agent: Path) -> Path:
-    """Return the path of an agent's ledger; raise an error if the ledger was removed."""
+    """Return the path of an agent's ledger; raise an error if it was removed, or lacks what other files show."""
     from assistlearn.agent_files import load_description
+    from assistlearn.service.kept_counts import check_counts
     from assistlearn.service.store import ledger_of
 
     if agent.suffix == ".jsonl":
         if not agent.exists():
             raise SettingsError(f"There is no ledger {agent}. Check the path, or name the agent's TOML file.")
         return agent
-    return ledger_of(load_description(agent).models)
+    description = load_description(agent)
+    path = ledger_of(description.models)
+    check_counts(description.models, description.name)
+    return path
 
 
 def _summary(entries: Sequence[Entry]) -> dict[str, Any]:
@@ -70,7 +75,7 @@ def _totals(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """Return the number of messages and bytes for each direction, peer and type. Types are in the order of a run."""
     sums: dict[tuple[str, str, str], list[int]] = {}
     for entry in entries:
-        if entry.direction in ("decided", "noted"):
+        if entry.direction not in ("sent", "received", "refused"):
             continue
         total = sums.setdefault((entry.direction, entry.peer, entry.type), [0, 0])
         total[0] += 1
@@ -99,6 +104,11 @@ def _show(facts: dict[str, Any], run: str) -> None:
         say(f"Runs: {runs}. From {_moment(facts['first'])} to {_moment(facts['last'])}, UTC.")
     for decision in facts["decisions"]:
         say(decision_in_words(decision))
+    for rebuilt in facts["rebuilt"]:
+        say(
+            f"[yellow]The counts of {plain(rebuilt['initiator'])} were lost, and rebuilt[/] at "
+            f"{_moment(rebuilt['time'])}, UTC (assistlearn recount)."
+        )
     for peer, counts in facts["counted"].items():
         told = ", ".join(f"{n:,} {unit.removesuffix('s') if n == 1 else unit}" for unit, n in counts.items())
         say(f"Counted for {plain(peer)}, since the first run: {told}.")

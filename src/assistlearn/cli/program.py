@@ -26,6 +26,7 @@ from assistlearn.cli.network import app as network
 from assistlearn.cli.output import complaints, plain, say_json
 from assistlearn.cli.predict import predict
 from assistlearn.cli.privacy import privacy
+from assistlearn.cli.recount import recount
 from assistlearn.cli.report import report
 from assistlearn.cli.reproduce import reproduce
 from assistlearn.cli.requests import requests
@@ -52,7 +53,7 @@ OF_A_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS)
 
 LEDGER_REMEDY = (
     "Restore the ledger from a backup, with the files beside it whose names begin in the same way. If there is no "
-    "backup, ask who changed them, and move them elsewhere: then a new ledger begins, and counts from zero."
+    "backup, ask who changed them; then let the counts be rebuilt: assistlearn recount FILE, with the agent's file."
 )
 
 app = typer.Typer(
@@ -78,6 +79,7 @@ app.command("predict", rich_help_panel=PREDICT)(predict)
 app.command("serve", rich_help_panel=PREDICT)(serve)
 app.command("audit", rich_help_panel=OWNER)(audit)
 app.command("privacy", rich_help_panel=OWNER)(privacy)
+app.command("recount", rich_help_panel=OWNER)(recount)
 app.command("requests", rich_help_panel=OWNER)(requests)
 app.command("approve", rich_help_panel=OWNER)(approve)
 app.command("reject", rich_help_panel=OWNER)(reject)

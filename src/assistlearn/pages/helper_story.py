@@ -63,7 +63,7 @@ def _others_messages(path: Path) -> tuple[Exchanged, set[str], int]:
             own.add(entry.run)
         if entry.direction == "refused":
             refused += 1
-        elif entry.direction != "decided" and entry.direction != "noted" and entry.run not in own:
+        elif entry.direction in ("sent", "received") and entry.run not in own:
             exchanged.count(entry.peer, entry.direction, entry.type, entry.bytes)
     return exchanged, own, refused
 

@@ -12,9 +12,10 @@ from assistlearn.protocol.tally import Tally
 
 FIRST = "0" * 64
 
-Direction: TypeAlias = Literal["sent", "received", "refused", "decided", "noted"]
+Direction: TypeAlias = Literal["sent", "received", "refused", "decided", "noted", "rebuilt"]
 """A message from this agent; to it; to it, but refused before its content was looked at; or no message, but what the
-owner has decided about the other agent, or the digest of an entry in the ledger of told labels."""
+owner has decided about the other agent, the digest of an entry in the ledger of told labels, or counts that were lost
+and rebuilt."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,9 @@ class Entry:
         Counts from 1.
     time : str
         When, in UTC.
-    direction : {"sent", "received", "refused", "decided", "noted"}
-        From this agent; to it; to it, but refused unread; the owner's decision about the other agent; or the digest of
-        an entry in the ledger of told labels.
+    direction : {"sent", "received", "refused", "decided", "noted", "rebuilt"}
+        From this agent; to it; to it, but refused unread; the owner's decision about the other agent; the digest of an
+        entry in the ledger of told labels; or counts that were lost and rebuilt.
     peer : str
         The other agent.
     run : str
@@ -52,6 +53,11 @@ class Entry:
         The turn that was asked for, where turns are counted.
     decision : dict or None
         What the owner has decided (:class:`~assistlearn.protocol.decision.Decision`), where the entry is no message.
+    told : dict or None
+        The figures of what the other agent was told about people so far, this message included, where people are
+        counted. They never fall.
+    counts : dict or None
+        In an entry of rebuilt counts: all that is counted for the other agent (a ``PeerCount``).
     """
 
     number: int
@@ -67,9 +73,11 @@ class Entry:
     amount: int | None = None
     turn: int | None = None
     decision: dict[str, Any] | None = None
+    told: dict[str, float] | None = None
+    counts: dict[str, Any] | None = None
 
 
-_OPTIONAL = ("amount", "turn", "decision")
+_OPTIONAL = ("amount", "turn", "decision", "told", "counts")
 _ORDER = ("number", "time", "direction", "peer", "run", "type", "bytes", "digest", *_OPTIONAL, "previous", "hash")
 _as_written = json.JSONEncoder(ensure_ascii=False)
 _sorted = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
@@ -139,7 +147,8 @@ def entry_on(line: bytes, where: str) -> Entry:
         entry = Entry(**json.loads(line.decode()))
     except (ValueError, TypeError, RecursionError):
         entry = None
-    if entry is None or not isinstance(entry.amount, int | None) or not isinstance(entry.decision, dict | None):
+    known = entry is not None and isinstance(entry.amount, int | None)
+    if entry is None or not known or not all(isinstance(getattr(entry, n), dict | None) for n in _OPTIONAL[2:]):
         raise LedgerError(f"{where}: this is not an entry of a ledger. It was changed, or cut off.")
     return entry
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,13 +34,21 @@ from assistlearn.protocol.checkpoint import (
 )
 from assistlearn.protocol.decision import Decision
 from assistlearn.protocol.entries import FIRST, Chain, Direction, Entry, entry_on, line_of, made
-from assistlearn.protocol.tally import Claim, Tally
+from assistlearn.protocol.tally import Claim, PeerCount, Tally
 from assistlearn.storage.file_locks import wait_for
 
-__all__ = ["FIRST", "Direction", "Entry", "Ledger", "counted", "followed", "read", "verify"]
+__all__ = ["FIRST", "Direction", "Entry", "Ledger", "Place", "counted", "followed", "has_entry", "read", "verify"]
 
 UNKNOWN = -1
 """In place of the number of the entry that the head names, where another process may have written the head."""
+
+
+class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where an entry is: its number, where its line begins, and its hash."""
+
+    number: int
+    start: int
+    hash: str
 
 
 class Ledger:
@@ -80,6 +88,8 @@ class Ledger:
         claim: Claim | None = None,
         lasting: bool = True,
         decision: Decision | None = None,
+        told: Mapping[str, float] | None = None,
+        counts: PeerCount | None = None,
     ) -> Entry:
         """Append an entry for a message and return it once it is on disk.
 
@@ -97,6 +107,10 @@ class Ledger:
             may do this for both, if it is written before anything is sent; or :meth:`settle` may.
         decision : Decision, optional
             What the owner has decided, for an entry that is about no message.
+        told : mapping, optional
+            The figures of what ``peer`` was told about people so far.
+        counts : PeerCount, optional
+            What is counted for ``peer``, for an entry of rebuilt counts.
         """
         digest = hashlib.sha256(content).hexdigest()
         with self._locked() as file:
@@ -116,6 +130,8 @@ class Ledger:
                     "amount": amount,
                     "turn": None if claim is None else claim.turn,
                     "decision": None if decision is None else decision.to_dict(),
+                    "told": None if told is None else dict(told),
+                    "counts": None if counts is None else msgspec.to_builtins(counts),
                     "previous": self._chain.last,
                 }
             )
@@ -140,6 +156,20 @@ class Ledger:
         with self._locked() as file:
             self._catch_up(file)
             return dict(self._chain.tally.decisions)
+
+    def rebuild(self, peer: str, counts: PeerCount) -> Entry:
+        """Append counts of another agent that were lost and rebuilt; they replace what was counted."""
+        return self.record("rebuilt", peer, "", "counts", msgspec.json.encode(counts), counts=counts)
+
+    def standing(self, peer: str) -> tuple[Place, PeerCount]:
+        """Return up to which entry is counted, and what for another agent; the entry would outlast a power cut."""
+        with self._locked() as file:
+            self._catch_up(file)
+            if self._headed != self._chain.number:
+                self._make_lasting(file, self._chain.number, self._chain.last)
+            chain = self._chain
+            copy = msgspec.convert(msgspec.to_builtins(chain.tally.of(peer)), PeerCount)
+            return Place(chain.number, chain.start, chain.last), copy
 
     def settle(self) -> None:
         """Make sure that every entry would outlast a power cut."""
@@ -204,6 +234,19 @@ def _undone_on_error(path: Path, size: int) -> Iterator[None]:
             os.truncate(path, size)
         error.filename = error.filename or str(path)  # the error of a full disk names no file
         raise
+
+
+def has_entry(path: Path, place: Place) -> bool:
+    """Return whether a ledger has an entry at its place; the entries before it are not verified."""
+    if not path.exists():
+        return False
+    with path.open("rb") as file:
+        file.seek(place.start)
+        try:
+            entry = entry_on(file.readline(), f"{path}, entry {place.number}")
+        except LedgerError:
+            return False
+    return (entry.number, entry.hash) == (place.number, place.hash)
 
 
 def read(path: Path) -> Iterator[Entry]:

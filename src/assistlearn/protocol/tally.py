@@ -71,12 +71,16 @@ class RunCount(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PeerCount(msgspec.Struct, forbid_unknown_fields=True):
-    """One other agent: what was counted in all and on the last day, and its runs that are open."""
+    """One other agent: what was counted in all and on the last day, and its runs that are open.
+
+    ``told`` are the figures of what it was told about people, as the last answer that told something states them.
+    """
 
     units: dict[str, int] = {}
     day: str = ""
     today: dict[str, int] = {}
     runs: dict[str, RunCount] = {}
+    told: dict[str, float] = {}
 
     def used(self, unit: str, span: Span, day: str, run: str) -> int:
         """Return how much of a unit was counted in a span; ``day`` is today, such as 2030-12-31."""
@@ -130,11 +134,15 @@ class Tally(msgspec.Struct, forbid_unknown_fields=True):
             decision = Decision.of(entry.decision)
             self.decisions[decision.request] = decision
             return
+        if entry.counts is not None:
+            self.peers[entry.peer] = msgspec.convert(entry.counts, PeerCount)
+            return
         if entry.direction == "sent" and entry.type == type_of(Forgotten):
             self.of(entry.peer).runs.pop(entry.run, None)
         if entry.amount is None or entry.type == type_of(Forget):
             return
         peer = self.peers.setdefault(entry.peer, PeerCount())
+        peer.told |= {name: max(figure, peer.told.get(name, 0.0)) for name, figure in (entry.told or {}).items()}
         run, unit = peer.runs.setdefault(entry.run, RunCount()), UNITS.get(entry.type, entry.type)
         if entry.time[:10] != peer.day:
             peer.day, peer.today = entry.time[:10], {}

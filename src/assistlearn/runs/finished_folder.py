@@ -33,6 +33,14 @@ class FinishedFolder(RunFolder):
         """Return the agents that the run went on without: from which turn on, and why."""
         return self._left
 
+    def check_whole(self) -> None:
+        """Raise ``RunError`` if the folder is not what the result was made of."""
+        return self._whole
+
+    @cached_property
+    def _whole(self) -> None:
+        super().check_whole()
+
     @cached_property
     def _permutation(self) -> list[int]:
         return super().permutation()

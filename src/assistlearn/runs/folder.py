@@ -44,7 +44,7 @@ from assistlearn.runs.folder_lock import locked
 from assistlearn.runs.moved_paths import located, with_beside
 from assistlearn.runs.settings import RunSettings
 from assistlearn.storage.file_digests import NAME as DIGESTS
-from assistlearn.storage.file_digests import FileDigests
+from assistlearn.storage.file_digests import REMEDY, FileDigests, digest_of
 from assistlearn.storage.removing import remove_tree
 
 ALONE, OPENED = "alone", "opened"
@@ -75,6 +75,20 @@ FILES = (
 )
 """The files that a run has in its folder."""
 
+BASIS = (
+    "secret.json",
+    "samples.npy",
+    "people.npy",
+    "told.npy",
+    "held.npy",
+    "left.json",
+    "combination.bin",
+)
+"""The files that a result rests on, beside the answers to turns: as far as the run has them."""
+
+AGREED, RESTS_ON = "agreed", "rests_on"
+"""The keys of a result for the settings that were agreed on, and for the digests of the files that it rests on."""
+
 NAMES = ("turns", "held", "whole", "earlier", ALONE, OPENED, *FILES)  # the second was written by older releases
 """All files and folders that a run has in its folder."""
 
@@ -101,7 +115,7 @@ class RunFolder:
         """Write the run's settings, and its secret."""
         secret = {"permutation": permutation, "holdout": [*holdout_words]}
         self._files.write({self.path / "secret.json": storage.json_bytes(secret)})
-        storage.write_json(self.path / "settings.json", with_beside(settings.to_dict(), self.path))
+        self._write_settings(settings.to_dict())
 
     def move(self, files: Mapping[str, str], kits: Mapping[str, str]) -> None:
         """Write down where agents' files, and kits of a network, are now."""
@@ -110,14 +124,18 @@ class RunFolder:
             facts["files"] = facts["files"] | files
             if kits:
                 facts["kits"] = facts["kits"] | kits
-            storage.write_json(self.path / "settings.json", with_beside(facts, self.path))
+            self._write_settings(facts)
+
+    def _write_settings(self, facts: dict[str, Any]) -> None:
+        content = storage.json_bytes(with_beside(facts, self.path))
+        self._files.write({self.path / "settings.json": content})
 
     def settings(self) -> RunSettings:
         """Return the run's settings."""
         path = self.path / "settings.json"
         if not path.exists():
             raise RunError(f"{self.path} holds no run: {path.name} is missing. Name the folder of a run.")
-        facts = storage.read_json(path)
+        facts = storage.json_of(self._files.read(path), path)
         return RunSettings.from_dict(located(facts, self.path), str(path))
 
     def holdout_words(self) -> list[int]:
@@ -182,7 +200,7 @@ class RunFolder:
         return storage.array_of(self._files.read(path), path) if path.exists() else None
 
     def held(self, n_samples: int) -> Bools | None:
-        """Return which samples each helper holds, a row for each; None in runs of releases that did not keep it."""
+        """Return which samples each helper holds, a row for each; None before the samples are settled."""
         path = self.path / "held.npy"
         if not path.exists():
             return None
@@ -215,12 +233,13 @@ class RunFolder:
     def leave(self, agent: str, turn: int, reason: str, doubted: bool = False) -> None:
         """Remember that the run goes on without an agent from this turn on: it was gone, or is not believed."""
         known = {"turn": turn, "reason": reason} | ({"doubted": True} if doubted else {})
-        storage.write_json(self.path / "left.json", self.left() | {agent: known})
+        path = self.path / "left.json"
+        self._files.write({path: storage.json_bytes(self.left() | {agent: known})})
 
     def left(self) -> dict[str, Any]:
         """Return the agents that the run went on without: from which turn on, and why."""
         path = self.path / "left.json"
-        left: dict[str, Any] = storage.read_json(path) if path.exists() else {}
+        left: dict[str, Any] = storage.json_of(self._files.read(path), path) if path.exists() else {}
         return left
 
     @property
@@ -242,8 +261,43 @@ class RunFolder:
         return self._files.read(path) if path.exists() else None
 
     def write_result(self, result: dict[str, Any]) -> None:
-        """Write the result; from now on the run is finished."""
-        self._files.write({self.path / "result.json": storage.json_bytes(result)})
+        """Write the result, with what was agreed and the digests of the files it rests on. The run is then finished."""
+        rests_on = {path.relative_to(self.path).as_posix(): digest_of(self._files.read(path)) for path in self._basis()}
+        facts = result | {AGREED: self.settings().agreed(), RESTS_ON: rests_on}
+        self._files.write({self.path / "result.json": storage.json_bytes(facts)})
+
+    def _basis(self) -> list[Path]:
+        """Return the files that a result rests on, and that do not change after it."""
+        found = [self.path / name for name in BASIS] + [
+            path for name in ("turns", "whole") for path in sorted((self.path / name).glob("*.msg"))
+        ]
+        return [path for path in found if path.exists()]
+
+    def check_whole(self) -> None:
+        """Raise ``RunError`` if the run is finished and its folder is not what the result was made of.
+
+        Every file must be the one that the result rests on, none may be missing or new, and the settings must be those
+        that were agreed on. Where the agents' files are may have changed (:meth:`move`).
+        """
+        result = self.result()
+        if result is None:
+            return
+        if not isinstance(result.get(AGREED), dict) or not isinstance(result.get(RESTS_ON), dict):
+            raise RunError(f"{self.path / 'result.json'} does not say what it rests on. {REMEDY}")
+        rests_on: dict[str, str] = result[RESTS_ON]
+        for name, digest in rests_on.items():
+            if digest_of(self._files.read(self.path / name)) != digest:
+                raise RunError(f"{self.path / name} is not the one that result.json was made with. {REMEDY}")
+        for path in self._basis():
+            if path.relative_to(self.path).as_posix() not in rests_on:
+                raise RunError(f"{path} was not there when result.json was made. Move it away.")
+        now = self.settings().agreed()
+        for name, then in result[AGREED].items():
+            if now.get(name) != then:
+                raise RunError(
+                    f"{self.path / 'settings.json'} says {name} = {now.get(name)!r}, but the run was trained with "
+                    f"{then!r}. {REMEDY}"
+                )
 
     def result(self) -> dict[str, Any] | None:
         """Return the result, if the run is finished."""

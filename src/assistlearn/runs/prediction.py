@@ -20,6 +20,7 @@ from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.events import Predicted, SamplesDone, TroubleMet
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits
+from assistlearn.protocol.codec import as_sent_now
 from assistlearn.protocol.rewards import unpack_votes
 from assistlearn.runs.alignment import STARTS_ANEW, Matching, in_order_of_ids
 from assistlearn.runs.open_run import OpenRun
@@ -28,6 +29,7 @@ from assistlearn.runs.training import tell_end
 from assistlearn.runs.vote_check import VoteCheck
 from assistlearn.service.moved_columns import moved_columns
 from assistlearn.session.deciding import Deciding, Votes
+from assistlearn.storage.file_digests import REMEDY
 
 MOST_SAMPLES = 100_000
 """The most samples whose votes are asked for at a time."""
@@ -141,12 +143,32 @@ def order_of_asking(run: OpenRun, ids: Ids) -> Rows | None:
 
 
 def result_of(run: OpenRun) -> Mapping[str, Any]:
-    """Return the result of a run, which must be finished."""
+    """Return the result of a run, which must be finished; nothing that it rests on may have changed since."""
     result = run.folder.result()
     if result is None:
         lost = " It was finished once: its result.json is lost." if run.folder.lost_result else ""
         raise RunError(f"Run {run.name!r} is not finished.{lost} Finish it first, with --resume.")
+    run.folder.check_whole()
+    _check_task(run)
     return result
+
+
+def _check_task(run: OpenRun) -> None:
+    """Raise if the run's folder says something else of the task than what the initiator's own agent was told then."""
+    store = run.own.run(run.name).store
+    begin, rows = store.task() if store.exists else None, run.folder.samples()
+    if begin is None:
+        return  # this agent has forgotten the run: its votes are missing, and that is said
+    task, settings = as_sent_now(begin).message, run.settings
+    n_classes = len(settings.classes)
+    said = {"n_samples": None if rows is None else len(rows), "n_classes": n_classes}
+    for name, now in (said | settings.plan.at_home().told(n_classes)).items():
+        if getattr(task, name) != now:
+            raise RunError(
+                f"{run.folder.path} says {name} = {now!r}, but agent {settings.initiator!r} was told "
+                f"{getattr(task, name)!r} when run {run.name!r} began ({store.folder / 'begin.msg'}). It is not the "
+                f"folder of this run, or was changed. {REMEDY}"
+            )
 
 
 def load_models(run: OpenRun) -> None:

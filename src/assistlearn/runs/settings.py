@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -81,6 +82,11 @@ class RunSettings:
         """Return the settings as plain values, in one flat dictionary."""
         facts = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("plan", "places")}
         return facts | self.plan.of_runs() | self.places | {"format": FORMAT}
+
+    def agreed(self) -> dict[str, Any]:
+        """Return what must not change once the run has begun, as plain values: all but where the agents are."""
+        facts: dict[str, Any] = json.loads(json.dumps(self.to_dict()))
+        return {name: value for name, value in facts.items() if name not in {"files", "reach", *self.places}}
 
     @classmethod
     def from_dict(cls, facts: dict[str, Any], source: str) -> RunSettings:

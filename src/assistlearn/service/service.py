@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -35,6 +35,7 @@ from assistlearn.service.door import Door
 from assistlearn.service.exchanges import exchange_of
 from assistlearn.service.exchanges.exchange import Demand
 from assistlearn.service.holdings import Holdings
+from assistlearn.service.kept_counts import keep, ledger_tally
 from assistlearn.service.permission import Permission
 from assistlearn.service.run_here import RunHere
 from assistlearn.service.store import RunStore, run_folder, sweep
@@ -79,7 +80,12 @@ class AgentService:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._own = holdings if ledger else replace(holdings, limits=None, privacy=None)
+        if ledger:
+            ledger_tally(holdings.home, holdings.name)  # raises an error where other files show more
         self._ledger = Ledger(holdings.home / "ledger.jsonl", clock) if ledger else None
+        self._counted: tuple[str, str] | None = None
+        if self._own.privacy is not None:
+            self._own.privacy.stated = self._stated
         self._permission = Permission(self._own, self._ledger, clock)
         self._door = Door(limits or Limits(), self._own.limits, self._permission.knows)
         self._runs: dict[str, RunHere] = {}
@@ -95,8 +101,13 @@ class AgentService:
         asker : str, optional
             Who asks, if the transport has proved it. Then only the initiator of a run is answered.
         """
+        self._counted = None
         try:
-            return self._answer(request, asker)
+            answer = self._answer(request, asker)
+            if self._counted is not None and self._ledger is not None:
+                initiator, run = self._counted
+                keep(self._own.home, self._ledger, initiator, [run])
+            return answer
         except (OSError, LedgerError) as error:
             logger.error("The ledger cannot be written", exc_info=error)
             why = (isinstance(error, OSError) and error.strerror) or type(error).__name__
@@ -257,8 +268,19 @@ class AgentService:
         claim: Claim | None = None,
         lasting: bool = True,
     ) -> None:
-        if self._ledger is not None:
-            self._ledger.record(direction, peer, run, type_, content, claim, lasting)
+        if self._ledger is None:
+            return
+        told = None
+        if direction == "sent" and claim is not None and self._own.privacy is not None:
+            told = self._own.privacy.book.of(peer).figures()
+        entry = self._ledger.record(direction, peer, run, type_, content, claim, lasting, told=told)
+        if entry.amount:
+            self._counted = peer, run
+
+    def _stated(self, initiator: str) -> Mapping[str, float]:
+        """Return the figures of what an initiator was told about people, by the ledger."""
+        assert self._ledger is not None
+        return self._ledger.standing(initiator)[1].told
 
     def _refused(self, message: Message, error: Exception) -> m.Problem:
         return self._problem(message, "sits-out" if isinstance(error, SitsOutError) else "refused", error)

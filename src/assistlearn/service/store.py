@@ -39,7 +39,6 @@ from assistlearn import storage
 from assistlearn.errors import AssistLearnError, LedgerError, ProtocolError, RunError, TableChangedError
 from assistlearn.learners.model import Model
 from assistlearn.learners.models_on_disk import dump_model, load_model
-from assistlearn.protocol.codec import decode_kept
 from assistlearn.storage.file_digests import REMEDY, FileDigests
 from assistlearn.storage.removing import remove_tree
 
@@ -101,11 +100,12 @@ class RunStore:
 
     def open(self, facts: dict[str, Any]) -> None:
         """Remember who asked, and what for."""
-        storage.write_json(self.folder / "opened.json", facts)
+        self._files.write({self._path("opened.json"): storage.json_bytes(facts)})
 
     def opened(self) -> dict[str, Any]:
         """Return who asked, and what for."""
-        return storage.read_json(self.folder / "opened.json")
+        path = self._path("opened.json")
+        return storage.json_of(self._files.read(path), path)
 
     def keep_rows(self, rows: NDArray[Any], fingerprint: str, schema: Mapping[str, Any] | None) -> None:
         """Remember the agent's row of every sample, and the table: its fingerprint, its columns' names and kinds."""
@@ -132,7 +132,7 @@ class RunStore:
     def columns(self) -> Mapping[str, Any] | None:
         """Return how the columns of the table were distributed; None where that was not kept."""
         path = self._path("columns.json")
-        columns: Mapping[str, Any] | None = storage.json_of(self._files.read(path), path) if path.exists() else None
+        columns: Mapping[str, Any] | None = storage.json_of(self._files.read(path), path) if self._has(path) else None
         return columns
 
     def schema(self) -> Mapping[str, Any] | None:
@@ -143,7 +143,7 @@ class RunStore:
     def rows(self) -> NDArray[Any] | None:
         """Return the agent's row of every sample, if samples were aligned."""
         path = self._path("rows.npy")
-        return storage.array_of(self._files.read(path), path) if path.exists() else None
+        return storage.array_of(self._files.read(path), path) if self._has(path) else None
 
     def keep_task(self, begin: bytes) -> None:
         """Remember the task."""
@@ -152,7 +152,7 @@ class RunStore:
     def task(self) -> bytes | None:
         """Return the task, if it was set."""
         path = self._path("begin.msg")
-        return self._message(path) if path.exists() else None
+        return self._files.read(path) if self._has(path) else None
 
     def keep_turn(
         self, number: int, request: bytes, reply: bytes, model: Model | None, honest: bool, again: Again | None = None
@@ -171,6 +171,11 @@ class RunStore:
     def has_turn(self, number: int) -> bool:
         """Whether a turn is done."""
         return (self._turn(number) / "reply.msg").exists()
+
+    @property
+    def n_turns(self) -> int:
+        """How many turns are done."""
+        return len(self._done_turns())
 
     def past_turns(self) -> Iterator[PastTurn]:
         """Yield the turns that are done, in order; raise ``RunError`` if something of one is missing."""
@@ -198,10 +203,10 @@ class RunStore:
         for path in [honest] if may_lack_model else [honest, model]:
             if self._files.noted(path) and not path.exists():
                 raise RunError(f"{path} is missing. {REMEDY}")
-        request, reply = self._message(folder / "request.msg"), self._message(folder / "reply.msg")
+        request, reply = self._files.read(folder / "request.msg"), self._files.read(folder / "reply.msg")
         origin, whole = "", reply
-        if (folder / "origin.txt").exists():
-            origin, whole = self._files.read(folder / "origin.txt").decode(), self._message(folder / "whole.msg")
+        if (folder / "origin.txt").exists() or self._files.noted(folder / "origin.txt"):
+            origin, whole = self._files.read(folder / "origin.txt").decode(), self._files.read(folder / "whole.msg")
         return PastTurn(number, request, reply, model if model.exists() else None, honest.exists(), whole, origin)
 
     def model(self, path: Path) -> Model:
@@ -243,8 +248,8 @@ class RunStore:
     def mark(self) -> str:
         """Return a random text that tells this run from any other with the same name; it is drawn once."""
         path = self._path("mark.txt")
-        if not path.exists():
-            self._files.write({path: secrets.token_hex(16).encode()})
+        if not path.exists() and not (self._files.noted(path) and self._done_turns()):
+            self._files.write({path: secrets.token_hex(16).encode()})  # its digest may be there from before a crash
         return self._files.read(path).decode()
 
     def forget(self) -> int:
@@ -269,19 +274,17 @@ class RunStore:
         names = (f".{self.folder.name}{f'-{number}' if number else ''}{_FORGOTTEN}" for number in count())
         return next(path for name in names if not os.path.lexists(path := self.folder.with_name(name)))
 
-    def _message(self, path: Path) -> bytes:
-        """Return a stored message. If there is no digest of its file, it must at least be possible to decode it."""
-        content = self._files.read(path)
-        if not self._files.noted(path):
-            try:
-                decode_kept(content)
-            except ProtocolError as error:
-                raise RunError(f"{path} ({len(content):,} bytes) is damaged: {error} {REMEDY}") from None
-        return content
+    def _has(self, path: Path) -> bool:
+        """Whether a file is to be read: it is there, or the run has ended and the file is lost.
+
+        Before the end, a file whose digest is kept may be missing because a crash came between the two.
+        """
+        return path.exists() or (self._path("ended.json").exists() and self._files.noted(path))
 
     def _table(self) -> dict[str, Any]:
         path = self._path("table.json")
-        table: dict[str, Any] = storage.json_of(self._files.read(path), path) if path.exists() else {}
+        there = self._has(path) or self._path("rows.npy").exists()
+        table: dict[str, Any] = storage.json_of(self._files.read(path), path) if there else {}
         return table
 
     def _path(self, name: str) -> Path:

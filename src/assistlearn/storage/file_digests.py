@@ -1,7 +1,8 @@
 """The digests of the files in a folder, kept beside them, to find a file that has changed since it was written.
 
 They are in ``digests.txt``, in the form of ``sha256sum``, so that anybody can check them. A line is added before its
-file is written; where a file was written again, the last line counts. They show what a disk, a copy or an old backup
+file is written. Where a file was written again, the last line counts, and the one before it: a crash may have come
+between the line and the file. A file without a line is not read. The digests show what a disk, a copy or an old backup
 has done to a file. They do not show a change on purpose: whoever changes a file can change its digest, too. But the
 digests of messages are also in the agent's ledger, which is chained.
 """
@@ -46,14 +47,14 @@ class FileDigests:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._known: dict[str, str] = {}
+        self._known: dict[str, list[str]] = {}
         self._size = -1
 
     def write(self, files: Mapping[Path, bytes]) -> None:
         """Write files, each whole or not at all, in this order."""
         known = self._digests()
         fresh = {self._name(path): digest_of(content) for path, content in files.items()}
-        lines = "".join(f"{digest}  {name}\n" for name, digest in fresh.items() if known.get(name) != digest)
+        lines = "".join(f"{digest}  {name}\n" for name, digest in fresh.items() if known.get(name, [])[-1:] != [digest])
         if lines:
             self._append(lines.encode())
         for path, content in files.items():
@@ -73,27 +74,34 @@ class FileDigests:
     def check(self, path: Path, content: bytes) -> None:
         """Raise ``RunError`` if ``content`` is not what was written to a file."""
         said = self._digests().get(self._name(path))
-        if said is not None and said != digest_of(content):
+        if said is None:
+            raise RunError(
+                f"{path} has no digest in {self._folder / NAME}: either that file lost a line, or this one was not "
+                f"written by the run. {REMEDY}"
+            )
+        if digest_of(content) not in said[-2:]:
             raise RunError(
                 f"{path} is not what was written ({len(content):,} bytes; its digest differs from that in {NAME}): it "
                 f"was changed, cut off or damaged. {REMEDY}"
             )
 
     def noted(self, path: Path) -> bool:
-        """Return whether a digest of this file is kept; older releases kept none."""
+        """Return whether a digest of this file is kept: it was written, or a crash came just before."""
         return self._name(path) in self._digests()
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self._folder).as_posix()
 
-    def _digests(self) -> dict[str, str]:
-        """Return the digest of each file; read again when another process has added some."""
+    def _digests(self) -> dict[str, list[str]]:
+        """Return the digests of each file, the last one last; read again when another process has added some."""
         path = self._folder / NAME
         size = path.stat().st_size if path.exists() else 0
         if size != self._size:
             text = path.read_text(encoding="utf-8", errors="replace") if size else ""
             found = map(_LINE.fullmatch, text.split("\n")[:-1])  # without a last line that a crash cut short
-            self._known = {line[2]: line[1] for line in found if line}
+            self._known = {}
+            for line in filter(None, found):
+                self._known.setdefault(line[2], []).append(line[1])
             self._size = size
         return self._known
 

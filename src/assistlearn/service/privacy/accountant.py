@@ -8,6 +8,9 @@ from typing import Any
 
 DELTA = 1e-6
 
+LARGEST = 700.0
+"""Above this epsilon, an answer hides nothing that a computer could tell from nothing."""
+
 
 def epsilon_at_delta(answers: Mapping[float, int], delta: float = DELTA) -> float | None:
     """Return the epsilon of all answers together at a delta; None where ``dp-accounting`` is not installed.
@@ -22,6 +25,8 @@ def epsilon_at_delta(answers: Mapping[float, int], delta: float = DELTA) -> floa
     delta : float, default=DELTA
         The probability with which the epsilon may be exceeded.
     """
+    if any(count and epsilon > LARGEST for epsilon, count in answers.items()):
+        return sum(epsilon * count for epsilon, count in answers.items())  # counts that were lost, and are all spent
     try:
         from dp_accounting.pld import privacy_loss_distribution as pld
     except ImportError:

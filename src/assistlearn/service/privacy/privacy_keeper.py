@@ -7,7 +7,7 @@ is refused as a whole, so the others in it are not told about either.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -42,11 +42,18 @@ class PrivacyKeeper:
         Where the agent keeps its key, and the book of what it has told.
     ids : Ids
         The ids of its table.
+
+    Attributes
+    ----------
+    stated : callable
+        Returns the figures of what an initiator was told, by the agent's ledger. If the book has less, it was lost, and
+        nothing is told.
     """
 
     def __init__(self, agent: str, rules: PrivacyRules, home: Path, ids: Ids) -> None:
         self.rules = rules
         self.book = ToldBook(home / "told")
+        self.stated: Callable[[str], Mapping[str, float]] = lambda initiator: {}
         self._agent = agent
         self._home = home
         self._ids = ids
@@ -58,7 +65,7 @@ class PrivacyKeeper:
         if not path.exists() and not self.book.empty:
             raise RunError(
                 f"{path} is missing. The counts of what was told about each person depend on this key. Restore it "
-                "from a backup."
+                "from a backup. If there is none: assistlearn recount FILE."
             )
         return Coin(path)
 
@@ -132,7 +139,7 @@ class PrivacyKeeper:
         self, initiator: str, mark: int, releases: Sequence[Release], refusal: type[RefusedError] = RefusedError
     ) -> None:
         """Raise ``refusal`` if an initiator would be told too much about a person."""
-        told = self.book.of(initiator)
+        told = self.book.check(initiator, self.stated(initiator))
         self._check(told, _due(told, mark, releases), refusal)
 
     def charge(
@@ -140,7 +147,7 @@ class PrivacyKeeper:
     ) -> None:
         """Count what will be told, or raise ``refusal`` if it is too much; count nothing twice under the same mark."""
         with self.book.alone():
-            told = self.book.of(initiator)
+            told = self.book.check(initiator, self.stated(initiator))
             due = _due(told, mark, releases)
             self._check(told, due, refusal)
             for release in due:
@@ -151,6 +158,7 @@ class PrivacyKeeper:
     def _check(self, told: PeopleTold, releases: Sequence[Release], refusal: type[RefusedError]) -> None:
         rules, epsilon = self.rules, self.rules.randomise or 0.0
         for release in releases:
+            told = told.with_people(release.people) if told.is_rebuilt else told
             for key, unit, most, values, more in (
                 ("max_bits_per_sample", "bits", rules.max_bits_per_sample, told.bits, release.bits),
                 ("max_predictions", "predictions", rules.max_predictions, told.votes, release.votes),
