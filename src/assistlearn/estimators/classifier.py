@@ -288,6 +288,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         self.left_: dict[str, str] = {}
         self.holdout_indices_: Positions | None = None
         self._by_round: list[Combination] = []
+        self._votes_in_training: dict[str, Floats] = {}
         self._own_columns = OwnColumns(())
         self.n_rounds_ = 0
         if len(self.classes_) == 1:
@@ -357,6 +358,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             combining,
             made.evaluating(plan, names, alone_of(made, alone)) if len(names) > 1 else None,
             made.calibrating(plan, codes, n_classes),
+            remembering=made.remembering(plan, n_classes),
         )
         self._follow(session.run(), plan.most_rounds * len(session.present))
         if combining is not None and combining.final is not None:
@@ -364,6 +366,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         states = {name: made.states[name] for name in self._turn_takers()}
         self.ignorance_ = _ignorance(states, len(codes), made.training)
         self.report_ = session.report
+        self._votes_in_training = session.votes_in_training(self.n_rounds_)
         honest = session.honest_scores(self.n_rounds_)
         self.calibration_ = None if honest is None else honest.calibration()
         if session.report is not None:

@@ -155,10 +155,11 @@ def _schemas(limits: ServingLimits) -> dict[str, Any]:
         "Ids": _object(["ids"], ids=asked) | {"additionalProperties": False},
         "Prediction": _prediction(),
         "Predictions": _object(
-            ["predictions", "unknown", "missing"],
+            ["predictions", "unknown", "missing", "changed"],
             predictions={"type": "array", "items": _ref("Prediction")},
             unknown=TEXTS,
             missing=REASONS,
+            changed=REASONS,
         ),
         "Error": _object(["error"], error=TEXT, unknown=TEXTS, missing=REASONS),
         "Flag": flag,
