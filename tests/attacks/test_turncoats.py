@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from assistlearn.reach.processes import process_transport
 from assistlearn.runs.folder import RunFolder
 from tests.attacks.attack import attack
-from tests.attacks.lying_agent import be_a_turncoat
+from tests.attacks.lying_agent import KINDS, be_a_liar, be_a_turncoat
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import LABEL, SECRET, know_the_key, toml
 from tests.forked_agents import ForkedAgent
@@ -44,12 +45,17 @@ def run(tmp_path_factory) -> Path:
     (folder / "shared.key").write_text("0123456789abcdef0123456789abcdef\n")
     files = [folder / f"{name}.toml" for name in ("clinic", "lab", "scans")]
     know_the_key(files[0])
+    return trained(files, folder / "run", ForkedAgent)
+
+
+def trained(files: list[Path], out: Path, start: Any) -> Path:
+    """Train without hold-out samples; return the run's folder."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(process_transport, "start", ForkedAgent)
-        options = ("--seed", 1, "--models-per-turn", 1, "--rounds", 1, "--holdout", "none")
-        done = assistlearn("simulate", *files, "--out", folder / "run", *options)
+        patch.setattr(process_transport, "start", start)
+        options = ("--seed", 1, "--models-per-turn", 1, "--rounds", 1, "--holdout", "none", "--run", out.name)
+        done = assistlearn("simulate", *files, "--out", out, *options)
         assert done.code == 0, done.err
-    return folder / "run"
+    return out
 
 
 @pytest.fixture
@@ -133,3 +139,20 @@ def test_without_a_stranger_nothing_is_predicted(fresh, tmp_path):
     assert done.code != 0
     assert "the helpers of run" in done.err
     assert "['lab', 'scans']" in done.err
+
+
+@attack(
+    "helper",
+    "repeats the labels that it was told, where nothing is held out that would contradict it",
+    "not found in training, and every view of the result says that nothing was checked; in prediction it is named "
+    "within 200 people, as it votes otherwise than it said",
+)
+def test_who_repeats_labels_where_nothing_is_held_out_is_named_in_prediction(run, tmp_path):
+    files = [run.parent / f"{name}.toml" for name in ("clinic", "lab", "scans")]
+
+    def start(file: Path, *more: Any) -> ForkedAgent:
+        return ForkedAgent(file, *more, be=partial(be_a_liar, KINDS[0]) if file.stem == "lab" else None)
+
+    lied_to = trained(files, tmp_path / "lied-to", start)
+    assert "So nothing that lab and scans said was checked" in " ".join(assistlearn("show", lied_to).out.split())
+    assert list(predict(lied_to, tmp_path, 0, 200, "--json").json["changed"]) == ["lab"]

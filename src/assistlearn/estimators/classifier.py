@@ -41,7 +41,7 @@ from assistlearn.estimators.checks import (
 )
 from assistlearn.estimators.columns import AllColumns, Positions, rows_held, take_columns
 from assistlearn.estimators.documented import documents_plan
-from assistlearn.estimators.html import agents_block, answer_block
+from assistlearn.estimators.html import agents_block, answer_block, unchecked_block
 from assistlearn.estimators.learned import Learned
 from assistlearn.estimators.preparing import Prepared, check_preprocess, may_be_prepared, prepared
 from assistlearn.estimators.repeats import who_is_who
@@ -621,7 +621,8 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         report: Report | None = getattr(self, "report_", None)
         drawing: str = super()._html_repr()
         if report is None:
-            return drawing
+            helpers = list(getattr(self, "agents_", ()))[1:]
+            return (unchecked_block(helpers) if helpers and len(self.classes_) > 1 else "") + drawing
         return answer_block(report, self.metric, check_agents(self.agents)[0][0]) + drawing
 
     def __sklearn_tags__(self) -> Any:
