@@ -134,6 +134,15 @@ def test_a_service_names_it_within_200_people_and_answers_without_it_where_it_is
     assert list(later["changed"]) == ["lab"]
 
 
+@pytest.mark.parametrize("spoiled", [b"", b"nonsense", b"PK cut off"])
+def test_a_damaged_file_of_what_was_heard_is_named_with_what_to_do(fresh, tmp_path, spoiled):
+    RunFolder(fresh).votes_heard.write_bytes(spoiled)
+    done = assistlearn("predict", fresh, "--out", tmp_path / "new.csv")
+    assert done.code != 0
+    assert "votes_heard.npz is damaged" in done.err
+    assert "Remove it: the comparison then begins anew." in done.err
+
+
 def test_without_a_stranger_nothing_is_predicted(fresh, tmp_path):
     done = assistlearn("predict", fresh, "--out", tmp_path / "new.csv", "--without", "labb")
     assert done.code != 0

@@ -11,6 +11,7 @@ import io
 import json
 from collections.abc import Mapping
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -72,7 +73,7 @@ class VoteWatch:
             self._seen = dict.fromkeys(row.tobytes() for row in seen)
             self._n_looks = int(facts["looks"])
             self.named = {name: Changed(name, **known) for name, known in facts["named"].items()}
-        except (ValueError, KeyError, TypeError, EOFError, OSError) as error:
+        except (ValueError, KeyError, TypeError, EOFError, OSError, BadZipFile) as error:
             raise RunError(
                 f"{path} is damaged ({error}). It holds the votes that were heard since helpers were last compared "
                 "with training. Remove it: the comparison then begins anew."
@@ -100,8 +101,8 @@ class VoteWatch:
             if key not in self._known and key not in self._seen:
                 rows[key] = place
         self._seen |= dict.fromkeys(rows)
-        for key in list(self._seen)[: max(len(self._seen) - MOST_SEEN, 0)]:
-            del self._seen[key]
+        while len(self._seen) > MOST_SEEN:
+            del self._seen[next(iter(self._seen))]
         nothing = np.zeros((len(ids), next(iter(self._then.values())).shape[1]))
         votes = np.stack([said.get(name, nothing) for name in self._agents], axis=1)
         self._heard += [votes[place] for place in rows.values()]
