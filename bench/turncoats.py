@@ -99,6 +99,8 @@ def honest_runs(n_runs: int) -> str:
         clf, X, y, new = clouds(seed)
         clf.fit(X, y)
         found.append((len(new), bool(named(clf, heard(clf, new)))))
+        if (seed + 1) % 100 == 0:
+            print(f"{seed + 1} honest runs, {sum(alarm for _, alarm in found)} with somebody named", flush=True)
     rows = []
     for n_new in sorted({n for n, _ in found}):
         alarms = [alarm for n, alarm in found if n == n_new]
