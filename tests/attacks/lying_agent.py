@@ -66,3 +66,16 @@ def be_a_liar(kind: str, file: str, descriptor: int) -> int:
     """Be an agent's process that lies."""
     part.Agent = lying(kind)
     return agent_process.main(file, str(descriptor))
+
+
+class Turncoat(Agent):
+    """An agent that trains as any other, and turns its votes for new people around."""
+
+    def scores(self, *of: Any) -> Any:
+        return -super().scores(*of)
+
+
+def be_a_turncoat(file: str, descriptor: int) -> int:
+    """Be an agent's process that is honest in training alone."""
+    part.Agent = Turncoat
+    return agent_process.main(file, str(descriptor))

@@ -39,7 +39,8 @@ def check_training(trained: Said, run: Path) -> None:
     facts = trained.json
     assert facts.keys() == {
         *("folder", "run", "finished", "turns", "holdout_accuracy", "labels", "sat_out", "evaluation"),
-        *("goes_on", "log_is_whole", "combination", "answer", "agents", "rounds", "accuracy_of_own_votes", "result"),
+        *("goes_on", "log_is_whole", "combination", "unchecked", "answer", "agents", "rounds", "accuracy_of_own_votes"),
+        "result",
     }
     assert (facts["folder"], facts["run"], facts["finished"]) == (str(run), "first", True)
     result = facts["result"]
@@ -54,6 +55,7 @@ def check_training(trained: Said, run: Path) -> None:
     assert shown["result"] == result
     assert shown["settings"]["agents"] == ["clinic", "lab", "scans"]
     assert "permutation" not in str(shown)
+    assert shown["unchecked"].startswith("Training is finished, but no samples were held out. So nothing that lab and")
 
 
 def check_result_for_people(run: Path) -> None:
@@ -127,6 +129,8 @@ def check_prediction(run: Path, folder: Path) -> None:
         "warnings": [],
         "trained_on": 0,
         "by_label_shares": 0,
+        "changed": {},
+        "without": [],
     }
     table = pl.read_csv(out)
     assert table.columns == ["patient", "prediction", "probability of no", "probability of yes", "agents", "absent"]

@@ -130,7 +130,7 @@ def test_a_service_is_ready_once_it_needs_no_file_answers_over_tls_and_ends_in_g
     assert facts["missing"] == {}
     assert stat.S_IMODE(token.stat().st_mode) == 0o600
     assert said["voted"] == ["clinic", "lab", "scans"]
-    assert {path.name for path in run.iterdir()} - files == {"serve.token"}
+    assert {path.name for path in run.iterdir()} - files == {"serve.token", "votes_heard.npz"}
     assert len(helpers) == 2
     assert not any(Path(f"/proc/{pid}").exists() for pid in helpers)
     with forked():

@@ -121,3 +121,10 @@ def test_a_reason_reads_as_a_sentence_and_compares_as_a_name():
     assert str(clf.stop_reason_) == "all rounds done"
     assert clf.stop_reason_ == "all rounds done"
     assert clf.stop_reason_.name == "ALL_ROUNDS_DONE"
+
+
+def test_a_notebook_says_that_nothing_was_checked_where_nothing_was_held_out():
+    X, y = frame()
+    assert "was checked: a helper that repeats the labels it was told" in two().fit(X, y)._repr_html_()
+    assert "was checked" not in two()._repr_html_()
+    assert "was checked" not in two().set_params(holdout=0.3).fit(X, y)._repr_html_()

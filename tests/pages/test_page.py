@@ -96,7 +96,7 @@ def test_a_label_private_page_says_that_true_labels_stayed(shown):
 
 def test_a_page_without_hold_out_samples_says_that_nobody_knows(shown):
     said = texts(shown("without hold-out")[1])
-    assert "no samples were held out" in said
+    assert "no samples were held out. So nothing that " in said
     assert "Who helped" not in said
 
 

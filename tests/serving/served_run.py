@@ -21,7 +21,7 @@ from assistlearn.web.serving.application import PredictionService
 from assistlearn.web.serving.opened_predictor import opened_predictor
 from assistlearn.web.serving.predictor import Predictor
 from assistlearn.web.serving.serving_limits import ServingLimits
-from assistlearn.web.serving.timely_protocol import protocol_for
+from assistlearn.web.timely_protocol import protocol_for
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import know_the_key, write_agents
 
@@ -96,7 +96,7 @@ def served(run: Path, wait: bool = True) -> Iterator[Served]:
     """Serve a run while this is open; wait until all helpers were reached, unless somebody says otherwise."""
     with opened_predictor(run) as predictor, listening() as there:
         service = PredictionService(predictor, LIMITS)
-        server = WebServer(service.application(TOKEN), there, http=protocol_for(LIMITS), lifespan="off")
+        server = WebServer(service.application(TOKEN), there, http=protocol_for(LIMITS.slowest), lifespan="off")
         thread = threading.Thread(target=server.run_until_stopped)
         thread.start()
         try:

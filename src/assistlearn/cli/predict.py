@@ -51,6 +51,10 @@ def predict(
     require_all: Annotated[
         bool, typer.Option("--require-all", metavar="", help="Write nothing unless every agent takes part.")
     ] = False,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HELPER", help="Predict without this helper. Can be given several times."),
+    ] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -61,7 +65,7 @@ def predict(
     """
     needed = needed_by_run(run) | ({} if ids is None else {ids: "the file with the ids"})
     check_target(out, needed, force=force, quiet=json)
-    facts = predicted(run, ids, out, timeout, quiet=json, require_all=require_all)
+    facts = predicted(run, ids, out, timeout, quiet=json, require_all=require_all, without=without or ())
     if json:
         say_json(facts)
     else:
@@ -71,7 +75,14 @@ def predict(
 
 
 def predicted(
-    run: Path, ids: Path | None, out: Path, timeout: float, *, quiet: bool, require_all: bool = False
+    run: Path,
+    ids: Path | None,
+    out: Path,
+    timeout: float,
+    *,
+    quiet: bool,
+    require_all: bool = False,
+    without: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Predict, write the file, and return how it went."""
     from assistlearn.alignment import Ids
@@ -93,13 +104,14 @@ def predicted(
             alike = without_case(asked) if own.description.id_case == "ignore" else asked
             samples = Ids(alike, f"Agent {own.description.name!r}")
             rows = rows_of(samples, own.table.ids)
+            predicting.without(open_run, without)
             prediction = predicting.predict(open_run, samples, rows)
     if not prediction.known and not prediction.label_only:
         raise UnreachableError("No agent can vote. " + _reasons(prediction))
     if require_all and prediction.absent:
         raise UnreachableError(f"Nothing was written, as not every agent takes part. {_reasons(prediction)}")
     _write(out, own.description.id, asked, prediction)
-    return _facts(out, prediction) | {"trained_on": _trained_on(folder, rows, own)}
+    return _facts(out, prediction) | {"without": list(without), "trained_on": _trained_on(folder, rows, own)}
 
 
 def _reasons(prediction: Prediction) -> str:
@@ -164,6 +176,7 @@ def _facts(out: Path, prediction: Prediction) -> dict[str, Any]:
         "known": {name: int(mask.sum()) for name, mask in prediction.known.items()},
         "absent": dict(prediction.absent),
         "warnings": list(prediction.warnings),
+        "changed": dict(prediction.changed),
     }
 
 
@@ -187,5 +200,9 @@ def show_predicted(facts: dict[str, Any]) -> None:
         )
     for name, why in facts["absent"].items():
         say(f"[yellow]{plain(name)} did not take part:[/] {plain(why)}")
+    for name, why in facts["changed"].items():
+        say(f"[yellow]{plain(why)}[/] For predictions without it: --without {plain(name)}")
+    if facts["without"]:
+        say(f"Without {plain(', '.join(facts['without']))}, as you asked.")
     if facts["absent"] and facts["known"]:
         say("The predictions use only the votes of the other agents.")

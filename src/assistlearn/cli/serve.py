@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """Addresses that only this machine reaches."""
-
-BACKLOG = 1_024
-"""How many connections may wait until the server accepts them."""
 
 
 def serve(
@@ -59,6 +56,10 @@ def serve(
     most_ids: Annotated[
         int, typer.Option(min=1, max=100_000, metavar="IDS", help="The largest number of ids in one request.")
     ] = 1_000,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HELPER", help="Answer without this helper. Can be given several times."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Answer other programs' requests for predictions over HTTP, until Ctrl-C.
@@ -74,7 +75,7 @@ def serve(
     tls = _tls(tls_cert, tls_key)
     token = partial(_token, run, token_file, no_token)
     with _stopped_by_signals():
-        _answer(run, host, port, tls, token, most_ids, json)
+        _answer(run, host, port, tls, token, most_ids, without or (), json)
     if not json:
         say("Stopped.")
 
@@ -86,6 +87,7 @@ def _answer(
     tls: dict[str, Any],
     token_of: Callable[[], tuple[str | None, str | None]],
     most_ids: int,
+    without: Sequence[str],
     json: bool,
 ) -> None:
     """Answer requests until somebody stops it."""
@@ -93,16 +95,15 @@ def _answer(
     from assistlearn.web.serving.application import PredictionService
     from assistlearn.web.serving.opened_predictor import opened_predictor
     from assistlearn.web.serving.serving_limits import ServingLimits
-    from assistlearn.web.serving.timely_protocol import protocol_for
+    from assistlearn.web.timely_protocol import protocol_for
 
     limits = ServingLimits(most_ids=most_ids, most_bytes=max(1_000_000, 1_100 * most_ids))
-    with opened_predictor(run) as predictor, listening(port, host) as there:
+    with opened_predictor(run, without=without) as predictor, listening(port, host) as there:
         token, file = token_of()
-        there.listen(BACKLOG)
         address = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port_of(there)}"
         facts = {"address": address, "model": predictor.run.name, "token_file": file}
         app = PredictionService(predictor, limits).application(token, loopback=host in LOOPBACK)
-        server = WebServer(app, there, http=protocol_for(limits), lifespan="off", **tls)
+        server = WebServer(app, there, http=protocol_for(limits.slowest), lifespan="off", **tls)
 
         def tell(started: Future[dict[str, str]]) -> None:
             if not server.should_exit:

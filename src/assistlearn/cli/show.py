@@ -59,6 +59,7 @@ def outcome(folder: RunFolder) -> dict[str, Any]:
         "goes_on": None if (before := goes_on_of(folder)) is None else asdict(before),
         "combination": None if result is None else result.get("combination"),
         "evaluation": None if result is None else result.get("evaluation"),
+        "unchecked": view.unchecked or None,
         "answer": None if view.answer is None else asdict(view.answer),
         "agents": [asdict(row) for row in view.agents],
         "rounds": [asdict(row) for row in view.rounds],
@@ -114,8 +115,7 @@ def show_result(folder: RunFolder) -> None:
     elif settings.plan.holdout is not None:
         say(f"[yellow]The accuracy on the hold-out samples is not known:[/] it is not in {plain(folder.events)}.")
     else:
-        how = "simulate --holdout 0.2; in a task: holdout = 0.2 under [training]"
-        say(f"The accuracy was not measured, because no samples were held out ({plain(how)}).")
+        say(f"[yellow]{plain(view.unchecked)}[/]")
     _show_labels(folder)
     say(f"Probabilities: {_probabilities(settings.plan, result)}.")
     _show_combination(view, result)

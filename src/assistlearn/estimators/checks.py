@@ -18,7 +18,9 @@ from assistlearn.core.balance import without_scale
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import AssistLearnWarning, SettingsError
 from assistlearn.estimators.columns import AllColumns, Positions, positions_of
+from assistlearn.evaluation.constancy import changed
 from assistlearn.methods.label_private import caution
+from assistlearn.session.deciding import Votes
 from assistlearn.tables.label_column import notes_on_classes
 
 ALWAYS_RIGHT = (
@@ -179,3 +181,16 @@ def warn_large_epsilon(epsilon: float) -> None:
     words = caution(epsilon)
     if words:
         warnings.warn(words, AssistLearnWarning, stacklevel=4)
+
+
+def warn_of_changed_votes(then: Mapping[str, Floats], said: Mapping[str, Votes]) -> None:
+    """Name the helpers that vote otherwise than in training, and say how to predict without them.
+
+    Each table that is predicted is a look of its own, with the whole rate of false alarms.
+    """
+    now = {name: each.scores / each.weight for name, each in said.items() if each.weight > 0.0}
+    found = changed(then, now, next(iter(said)))
+    if found:
+        rest = [name for name in said if name not in {each.helper for each in found}]
+        words = " ".join(str(each) for each in found)
+        warnings.warn(f"{words} For predictions without: subset({rest}).", AssistLearnWarning, stacklevel=4)

@@ -41,7 +41,7 @@ from assistlearn.estimators.checks import (
 )
 from assistlearn.estimators.columns import AllColumns, Positions, rows_held, take_columns
 from assistlearn.estimators.documented import documents_plan
-from assistlearn.estimators.html import agents_block, answer_block
+from assistlearn.estimators.html import agents_block, answer_block, unchecked_block
 from assistlearn.estimators.learned import Learned
 from assistlearn.estimators.preparing import Prepared, check_preprocess, may_be_prepared, prepared
 from assistlearn.estimators.repeats import who_is_who
@@ -288,6 +288,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         self.left_: dict[str, str] = {}
         self.holdout_indices_: Positions | None = None
         self._by_round: list[Combination] = []
+        self._votes_in_training: dict[str, Floats] = {}
         self._own_columns = OwnColumns(())
         self.n_rounds_ = 0
         if len(self.classes_) == 1:
@@ -357,6 +358,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
             combining,
             made.evaluating(plan, names, alone_of(made, alone)) if len(names) > 1 else None,
             made.calibrating(plan, codes, n_classes),
+            remembering=made.remembering(plan, n_classes),
         )
         self._follow(session.run(), plan.most_rounds * len(session.present))
         if combining is not None and combining.final is not None:
@@ -364,6 +366,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         states = {name: made.states[name] for name in self._turn_takers()}
         self.ignorance_ = _ignorance(states, len(codes), made.training)
         self.report_ = session.report
+        self._votes_in_training = session.votes_in_training(self.n_rounds_)
         honest = session.honest_scores(self.n_rounds_)
         self.calibration_ = None if honest is None else honest.calibration()
         if session.report is not None:
@@ -618,7 +621,8 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         report: Report | None = getattr(self, "report_", None)
         drawing: str = super()._html_repr()
         if report is None:
-            return drawing
+            helpers = list(getattr(self, "agents_", ()))[1:]
+            return (unchecked_block(helpers) if helpers and len(self.classes_) > 1 else "") + drawing
         return answer_block(report, self.metric, check_agents(self.agents)[0][0]) + drawing
 
     def __sklearn_tags__(self) -> Any:

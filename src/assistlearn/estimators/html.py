@@ -18,6 +18,7 @@ from assistlearn.evaluation.figures_in_words import (
     percent,
     points,
     shares_in_words,
+    unchecked_in_words,
 )
 from assistlearn.evaluation.report import Report
 from assistlearn.evaluation.result import Headline, SharedIn, ShareRow, findings
@@ -85,6 +86,11 @@ def answer_block(report: Report, metric: str, initiator: str) -> str:
     rows = "".join(f"<tr><th>{escape(title)}</th><td>{escape(value)}</td></tr>" for title, value in cells)
     said, caption = escape(" ".join(filter(None, words))), escape(f"{answer.what[0].upper()}{answer.what[1:]}")
     return f"<p>{said}</p><table><caption>{caption}</caption>{rows}</table>"
+
+
+def unchecked_block(helpers: Sequence[str]) -> str:
+    """Return as HTML that nothing was checked, because nothing was held out."""
+    return f"<p>{escape(unchecked_in_words(helpers))}</p>"
 
 
 def _leading(answer: Headline, by_labels: bool) -> list[tuple[str, str]]:

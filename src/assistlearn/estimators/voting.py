@@ -16,7 +16,7 @@ from assistlearn.combination.own_columns import OwnColumns
 from assistlearn.core import Contribution, votes
 from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Bools, Floats
-from assistlearn.estimators.checks import check_agents, has_labels_alone
+from assistlearn.estimators.checks import check_agents, has_labels_alone, warn_of_changed_votes
 from assistlearn.estimators.columns import Positions, rows_held, take_columns
 from assistlearn.estimators.preparing import Prepared
 from assistlearn.evaluation.score_calibration import ScoreCalibration
@@ -42,6 +42,7 @@ class VotesMixin:
     calibration_: ScoreCalibration | None
     _by_round: list[Combination]
     _own_columns: OwnColumns
+    _votes_in_training: dict[str, Floats]
 
     def _check_table(self, X: Any, reset: bool) -> Any:
         raise NotImplementedError
@@ -216,7 +217,9 @@ class VotesMixin:
         """Return what is decided about the samples of a table."""
         check_is_fitted(self)
         X = self._check_table(X, reset=False)
-        return self._decided(self._votes_on(X), self._own_numbers_of(X))
+        said = self._votes_on(X)
+        warn_of_changed_votes(self._votes_in_training, said)
+        return self._decided(said, self._own_numbers_of(X))
 
     def _decided(self, said: Mapping[str, Votes], numbers: Floats | None) -> Decision:
         """Return what the agents' votes decide, with the initiator's columns as numbers."""

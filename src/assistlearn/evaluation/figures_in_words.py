@@ -100,6 +100,25 @@ def answer_in_words(found: Headline, label_only: bool = False) -> str:
     return f"{verdict} On {where}, the {found.what} is {figures}. {difference_in_words(found)}".rstrip()
 
 
+def unchecked_in_words(helpers: Sequence[str]) -> str:
+    """Return what a result without hold-out samples must say: that nothing was checked.
+
+    >>> print(unchecked_in_words(["lab"]))
+    Training is finished, but no samples were held out. So nothing that lab said was checked: a helper that repeats the
+    labels it was told looks like a good one. And nobody can say how good the result is on samples that no model was
+    trained on. Hold some out: --holdout 0.2 (in a task: holdout = 0.2 under [training]; in Python: holdout=0.2).
+    """
+    checked = (
+        f"So nothing that {listed(helpers)} said was checked: a helper that repeats the labels it was told looks like "
+        "a good one. And nobody"
+    )
+    return (
+        f"Training is finished, but no samples were held out. {checked if helpers else 'So nobody'} can say how good "
+        "the result is on samples that no model was trained on. Hold some out: --holdout 0.2 (in a task: holdout = 0.2 "
+        "under [training]; in Python: holdout=0.2)."
+    )
+
+
 def shares_in_words(found: Findings, initiator: str) -> str:
     """Return what the helpers' shares are compared with, if the initiator has votes of its own."""
     own, alone = found.accuracy_of_own_votes, found.measured("accuracy")

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
+from assistlearn.evaluation.figures_in_words import unchecked_in_words
 from assistlearn.evaluation.reliability import Reliability
 from assistlearn.evaluation.result import (
     AgentRow,
@@ -298,9 +299,17 @@ class View:
         """What the hold-out samples say about the result."""
         return Findings(self.subject.metric, **{each.name: getattr(self, each.name) for each in fields(Findings)[1:]})
 
+    @property
+    def unchecked(self) -> str:
+        """What must be said of a result without hold-out samples; empty of others, and where there is none."""
+        judged = self.answer is not None or any(row.accuracy is not None for row in self.rounds)
+        if self.state != "finished" or judged or self.n_holdout or self.opened or len(self.subject.classes) == 1:
+            return ""
+        return unchecked_in_words(self.subject.helpers)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the view as plain values, with times as text."""
-        facts: dict[str, Any] = _plain(asdict(self))
+        facts: dict[str, Any] = _plain(asdict(self)) | {"unchecked": self.unchecked or None}
         return facts
 
 

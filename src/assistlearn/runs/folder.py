@@ -14,6 +14,8 @@
     whole/000001.msg      the answer about all samples, to a turn that was taken again
     left.json             agents that were gone, and from which turn on the run went on without them
     events.jsonl          what happened, one fact per line, as it happens
+    votes.npy             the agents' honest votes in training, with which those for new people are compared
+    votes_heard.npz       votes for new people that were not yet compared with them, and who votes otherwise
     combination.bin       the learned combination, where votes are not just added up
     result.json           the contributions, the stop reason, the bytes
     alone/                in a pilot, while it works: the initiator without help
@@ -56,6 +58,9 @@ LABELS = "labels.json"
 TOKEN_FILE = "serve.token"  # noqa: S105  the name of a file
 """The file with what clients of a prediction service must send. It exists once the run was served."""
 
+VOTES_HEARD = "votes_heard.npz"
+"""The file with the votes for new people that were heard since they were last compared with those of training."""
+
 FILES = (
     "secret.json",
     "samples.npy",
@@ -65,6 +70,8 @@ FILES = (
     LABELS,
     "left.json",
     "events.jsonl",
+    "votes.npy",
+    VOTES_HEARD,
     "combination.bin",
     "result.json",
     "worth.json",
@@ -259,6 +266,20 @@ class RunFolder:
         """Return the learned combination, as bytes; None where votes are added up."""
         path = self.path / "combination.bin"
         return self._files.read(path) if path.exists() else None
+
+    def write_votes_in_training(self, votes: NDArray[Any]) -> None:
+        """Keep the agents' honest votes on training samples, in the order of the agents."""
+        self._files.write({self.path / "votes.npy": storage.array_bytes(votes)})
+
+    def votes_in_training(self) -> NDArray[Any] | None:
+        """Return the agents' honest votes on training samples; None where there are none."""
+        path = self.path / "votes.npy"
+        return storage.array_of(self._files.read(path), path) if path.exists() else None
+
+    @property
+    def votes_heard(self) -> Path:
+        """Where votes for new people wait until they are compared with those of training."""
+        return self.path / VOTES_HEARD
 
     def write_result(self, result: dict[str, Any]) -> None:
         """Write the result, with what was agreed and the digests of the files it rests on. The run is then finished."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +20,7 @@ from assistlearn.runs.correspondent import Correspondent
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.own_way import OwnWay
 from assistlearn.runs.settings import RunSettings
+from assistlearn.runs.vote_watch import VoteWatch
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.service import AgentService
 
@@ -78,6 +80,8 @@ class OpenRun:
         The log of the run's events.
     asks_first : bool, default=False
         Whether helpers are asked for consent before the run is opened anywhere: so does a command that waits for it.
+    without : tuple of str
+        Helpers that are not asked in prediction.
     """
 
     folder: RunFolder
@@ -89,6 +93,12 @@ class OpenRun:
     ledger: Ledger
     log: EventLog = field(default_factory=EventLog)
     asks_first: bool = False
+    without: tuple[str, ...] = ()
+
+    @cached_property
+    def watch(self) -> VoteWatch:
+        """Whether helpers vote for new people as they did in training."""
+        return VoteWatch(self.folder, self.settings)
 
     @property
     def name(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,7 +15,8 @@ from assistlearn.combination import Combination, from_bytes
 from assistlearn.core import votes
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.quantise import votes_of
-from assistlearn.errors import AssistLearnError, RunError, StartedAnewError
+from assistlearn.errors import AssistLearnError, RunError, SettingsError, StartedAnewError
+from assistlearn.evaluation.constancy import LEAST
 from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.events import Predicted, SamplesDone, TroubleMet
 from assistlearn.protocol import messages as m
@@ -27,6 +28,7 @@ from assistlearn.runs.open_run import OpenRun
 from assistlearn.runs.own_numbers import OwnNumbers
 from assistlearn.runs.training import tell_end
 from assistlearn.runs.vote_check import VoteCheck
+from assistlearn.runs.vote_watch import AT_ONCE
 from assistlearn.service.moved_columns import moved_columns
 from assistlearn.session.deciding import Deciding, Votes
 from assistlearn.storage.file_digests import REMEDY
@@ -60,6 +62,9 @@ class Prediction:
         The names of the classes.
     warnings : list of str
         What the initiator should look at in its own table.
+    changed : dict of str to str
+        The helpers that vote otherwise than in training, and what is known of that. Their votes count all the same,
+        unless the run is asked without them.
     by_shares : ndarray of bool of shape (n_samples,)
         Which of the samples are decided by the shares of the classes in training, because no agent says anything about
         them: none that holds them has kept a model. Where the initiator has labels alone, no agent has to hold them.
@@ -75,6 +80,7 @@ class Prediction:
     by_shares: Bools
     label_only: bool = False
     warnings: Sequence[str] = ()
+    changed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def anyone(self) -> Bools:
@@ -122,13 +128,20 @@ def predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking | None = None) -> Pr
     """
     if ask is None:
         try:
-            return predict(run, ids, rows, votes_from)
+            said = _in_order(run, ids, rows, votes_from, LEAST)
         finally:
             run.ledger.settle()
+        run.watch.save()
+        return said
+    return _in_order(run, ids, rows, ask, AT_ONCE)
+
+
+def _in_order(run: OpenRun, ids: Ids, rows: Rows, ask: Asking, at_least: int) -> Prediction:
+    """Ask about samples in an order that reveals nothing; votes are compared with training from so many people on."""
     order = order_of_asking(run, ids)
     if order is None:
-        return _predict(run, ids, rows, ask)
-    said, back = _predict(run, Ids(ids.take(order), ids.owner), rows[order], ask), np.argsort(order)
+        return _predict(run, ids, rows, ask, at_least)
+    said, back = _predict(run, Ids(ids.take(order), ids.owner), rows[order], ask, at_least), np.argsort(order)
     known = {name: held[back] for name, held in said.known.items()}
     arranged = replace(said, scores=said.scores[back], probabilities=said.probabilities[back])
     return replace(arranged, by_shares=said.by_shares[back], known=known)
@@ -180,7 +193,15 @@ def load_models(run: OpenRun) -> None:
     decided(run, row, {} if run.settings.label_only else {initiator: own_votes(run, row)})
 
 
-def _predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking) -> Prediction:
+def without(run: OpenRun, names: Sequence[str]) -> None:
+    """Let a run be asked without some of its helpers."""
+    strangers = [name for name in names if name not in run.settings.helpers]
+    if strangers:
+        raise SettingsError(f"--without {strangers[0]}: the helpers of run {run.name!r} are {run.settings.helpers}.")
+    run.without = tuple(names)
+
+
+def _predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking, at_least: int) -> Prediction:
     result = result_of(run)
     learned = _learned(run, result)  # before anybody votes: votes are counted, and should not be for nothing
     own = run.own.run(run.name)
@@ -199,10 +220,20 @@ def _predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking) -> Prediction:
         except AssistLearnError as error:
             absent[name] = str(error)
     counting = {name: each for name, each in found.items() if name not in left_out_of(result)}
-    prediction = replace(_decided(run, result, learned, rows, counting), absent=absent, warnings=warnings)
+    changed = _changed(run, ids, counting, at_least)
+    prediction = _decided(run, result, learned, rows, counting)
+    prediction = replace(prediction, absent=absent, warnings=warnings, changed=changed)
     held = {name: int(mask.sum()) for name, mask in prediction.known.items()}
     run.log.append(Predicted(len(ids), int((~prediction.anyone).sum()), held, absent))
     return prediction
+
+
+def _changed(run: OpenRun, ids: Ids, found: Mapping[str, AgentVotes], at_least: int) -> dict[str, str]:
+    """Return which helpers vote otherwise than in training, with what is known; the first time it is recorded."""
+    said = {name: each.scores / each.weight for name, each in found.items() if each.weight > 0.0}
+    for each in run.watch.hear(ids, run.holdings.home, said, at_least):
+        run.log.append(TroubleMet(str(each)))
+    return {name: str(each) for name, each in run.watch.named.items() if name in found}
 
 
 def left_out_of(result: Mapping[str, Any]) -> list[str]:
@@ -216,7 +247,7 @@ def asked_agents(run: OpenRun, result: Mapping[str, Any]) -> list[str]:
     Helpers that were left out of the result are not asked, unless they would learn about the labels by that.
     """
     out = [] if run.settings.plan.make_method().keeps_labels else left_out_of(result)
-    return [name for name in run.settings.turn_takers if name not in out]
+    return [name for name in run.settings.turn_takers if name not in out and name not in run.without]
 
 
 def decided(run: OpenRun, rows: Rows, found: Mapping[str, AgentVotes]) -> Prediction:

@@ -27,6 +27,7 @@ from assistlearn.session.combining import Lesson
 from assistlearn.session.evaluating import Evaluating
 from assistlearn.session.holdout import split
 from assistlearn.session.holdout_votes import HoldoutVotes
+from assistlearn.session.votes_in_training import VotesInTraining
 
 NEW, TRAINED_ON, HELD_OUT = 0, 1, 2
 """What a sample was in an earlier run. One that was trained on is never held out: the report would be too good."""
@@ -140,6 +141,12 @@ class SetUp:
         if plan.honest_reward != "out-of-fold" or not method.wants_probabilities:
             return None
         return ByOutOfFold(method, _at(codes, self.training), n_classes, self.weights, self.order)
+
+    def remembering(self, plan: Plan, n_classes: int) -> VotesInTraining:
+        """Return the object that collects honest votes, with which those for new people are compared."""
+        method = plan.make_method()
+        honest = plan.honest_reward == "out-of-fold" and method.wants_probabilities
+        return VotesInTraining(method, self.codes, n_classes, honest, self.holdout, self.groups, plan.seed)
 
 
 def set_up(

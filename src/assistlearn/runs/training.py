@@ -99,6 +99,7 @@ def train(run: OpenRun) -> Iterator[Event]:
         combining=combining,
         evaluating=made.evaluating(plan, agents, alone_of(made, alone)),
         calibrating=made.calibrating(plan, codes, n_classes),
+        remembering=made.remembering(plan, n_classes),
         again=schedule.rounds,
         afresh=not run.settings.places.get(KEPT_ONLY),
     )
@@ -218,6 +219,11 @@ def _follow(run: OpenRun, session: Session, made: SetUp, logged: Sequence[Event]
             _end(run, event.n_rounds, [contribution["agent"] for contribution in result["contributions"]])
             if combining is not None and combining.final is not None:
                 run.folder.write_combination(to_bytes(combining.final))
+            said = session.votes_in_training(event.n_rounds)
+            if said:
+                silence = np.zeros_like(next(iter(said.values())))
+                votes = np.array([said.get(name, silence) for name in run.settings.agents], dtype=np.float32)
+                run.folder.write_votes_in_training(votes)
             run.folder.write_result(result)
         if len(seen) <= known:
             run.log.tell(event)

@@ -150,6 +150,8 @@ class Round:
                 session.combining.add(Told(self._number, name, answer.reward, contribution.model_weight))
             if session.calibrating is not None:
                 session.calibrating.add(Told(self._number, name, answer.reward, contribution.model_weight))
+            if session.remembering is not None:
+                session.remembering.add(Told(self._number, name, answer.reward, contribution.model_weight))
             if session.holdout is not None and answer.holdout is not None:
                 session.holdout.add(Heard(self._number, name, answer.holdout, contribution.model_weight))
         worth = verdict.model_weight, verdict.mean_reward

@@ -10,6 +10,7 @@ import numpy as np
 
 from assistlearn.agents import Turn
 from assistlearn.core import RunState
+from assistlearn.core.ignorance import Floats
 from assistlearn.evaluation.report import Report
 from assistlearn.events import (
     AloneBegan,
@@ -29,6 +30,7 @@ from assistlearn.session.evaluating import Evaluating
 from assistlearn.session.holdout import HoldOut
 from assistlearn.session.participant import Participant
 from assistlearn.session.round import Round
+from assistlearn.session.votes_in_training import VotesInTraining
 
 
 class Session:
@@ -54,6 +56,8 @@ class Session:
         How the result is judged on the hold-out samples.
     calibrating : Calibrating, optional
         Collects the scores by which probabilities are calibrated.
+    remembering : VotesInTraining, optional
+        Collects the agents' honest votes, with which those for new people are compared.
     again : sequence of sequence of str, optional
         Who takes the turns of the first rounds, if these are taken again from an earlier run. These rounds never end
         the run, and do not count towards the plan's number of rounds.
@@ -86,6 +90,7 @@ class Session:
         calibrating: Calibrating | None = None,
         again: Sequence[Sequence[str]] = (),
         afresh: bool = True,
+        remembering: VotesInTraining | None = None,
     ) -> None:
         self.plan = plan
         self.states = states
@@ -94,6 +99,7 @@ class Session:
         self.combining = combining
         self.evaluating = evaluating
         self.calibrating = calibrating
+        self.remembering = remembering
         self.again = again
         self._most_rounds = len(again) + (plan.most_rounds if afresh or not again else 0)
         self.doubted: list[str] = []
@@ -181,6 +187,10 @@ class Session:
         """Return the scores by which the result of ``n_rounds`` rounds is calibrated; None where it is not."""
         left_out = () if self.report is None else self.report.left_out
         return None if self.calibrating is None else self.calibrating.scores(n_rounds, left_out)
+
+    def votes_in_training(self, n_rounds: int) -> dict[str, Floats]:
+        """Return each agent's honest votes on training samples, by one unit of weight; empty where there are none."""
+        return {} if self.remembering is None else self.remembering.votes(n_rounds)
 
     def _judge(self, n_rounds: int) -> Iterator[Event]:
         """Judge the result on the hold-out samples, where there are any."""

@@ -8,14 +8,25 @@ drawn while nobody watches.
 from __future__ import annotations
 
 import asyncio
+import errno
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import monotonic
 
+from assistlearn.errors import AssistLearnError
 from assistlearn.web.page_drawing import Drawing
 from assistlearn.web.page_state import PageState
 from assistlearn.web.watched import Watched
+
+logger = logging.getLogger("assistlearn.web")
+
+PASSING = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.EINTR)
+"""Errors of the system that pass: too many files are open just now."""
+
+AGAIN = 1.0
+"""Seconds after which something is tried again that failed by such an error."""
 
 LOOK = 0.05
 """Seconds between two looks at a log that has not grown."""
@@ -119,8 +130,16 @@ class Feed:
 
     def _follow(self) -> None:
         while not self.over:
-            asked, more = self._requests, self._watched.take_news()
-            drew = self._wanted.is_set() and self._drawing.draw()
+            asked = self._requests
+            try:
+                more = self._watched.take_news()
+                drew = self._wanted.is_set() and self._drawing.draw()
+            except (OSError, AssistLearnError) as error:
+                if not passes(error):
+                    raise
+                logger.warning("The page waits a second: %s", error)
+                self._over.wait(AGAIN)
+                continue
             if self._drawing.is_whole and asked != self._fresh:
                 self._fresh = asked
                 drew = True
@@ -132,3 +151,17 @@ class Feed:
     def _tell(self) -> None:
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._ring)
+
+
+def passes(error: BaseException) -> bool:
+    """Return whether an error comes of one of the system that passes.
+
+    >>> passes(OSError(errno.EMFILE, "Too many open files")), passes(OSError(errno.EIO, "Input/output error"))
+    (True, False)
+    """
+    while True:
+        if isinstance(error, OSError) and error.errno in PASSING:
+            return True
+        if error.__cause__ is None:
+            return False
+        error = error.__cause__

@@ -62,8 +62,8 @@ class Drawing:
         """Draw the sections that are due; return whether the page has changed."""
         now, mark = self._clock(), self._watched.mark()
         if mark != self._mark and now >= self._due:
-            self._mark, self._due = mark, now + OFTEN
             self._draw_at_once(self._watched.drafts())
+            self._mark, self._due = mark, now + OFTEN
             return True
         taken = self._take_picture(now)
         if self._under_way is None:

@@ -12,6 +12,13 @@ from starlette.types import ASGIApp
 
 from assistlearn.errors import SettingsError
 from assistlearn.web.gate import LOOPBACK
+from assistlearn.web.timely_protocol import protocol_for
+
+AT_ONCE = 8
+"""Connections that are taken at once, before any of them is looked at: so many files are open beside those counted."""
+
+BACKLOG = 1_024
+"""Connections that may wait until they are taken."""
 
 LAST_SECONDS = 5
 """Seconds to wait for incomplete answers when the server stops."""
@@ -58,7 +65,14 @@ class WebServer(uvicorn.Server):
     def __init__(
         self, app: ASGIApp, listening: socket.socket, stopping: Callable[[], object] = lambda: None, **settings: Any
     ) -> None:
-        quiet = {"log_config": None, "log_level": "warning", "access_log": False, "server_header": False, "ws": "none"}
+        quiet: dict[str, Any] = {
+            "log_config": None,
+            "log_level": "warning",
+            "access_log": False,
+            "server_header": False,
+            "ws": "none",
+        }
+        quiet |= {"http": protocol_for(), "backlog": AT_ONCE}
         own = {"timeout_graceful_shutdown": LAST_SECONDS, "lifespan": "on", "proxy_headers": False}
         super().__init__(uvicorn.Config(app, **{**quiet, **own, **settings}))
         self._listening = listening
@@ -72,6 +86,11 @@ class WebServer(uvicorn.Server):
     def stop(self) -> None:
         """Let the server end; may be called from another thread."""
         self.should_exit = True
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer. asyncio has one number for the connections that wait and for those that it takes at once."""
+        await super().startup(sockets)
+        self._listening.listen(BACKLOG)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End answers that would go on for ever, then shut down as uvicorn does."""

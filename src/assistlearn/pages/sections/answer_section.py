@@ -14,6 +14,7 @@ from assistlearn.evaluation.figures_in_words import (
     listed,
     measured,
     percent,
+    unchecked_in_words,
 )
 from assistlearn.evaluation.result import Between, Headline
 from assistlearn.pages.section import Card, PageTable, Section
@@ -61,10 +62,7 @@ def _without(view: View) -> str:
         )
     if len(view.subject.classes) == 1:
         return f"There is nothing to answer: {view.stop_reason}."
-    return (
-        "Training is finished, but no samples were held out, so nobody can say how good the result is on samples that "
-        "no model was trained on. Hold some out: --holdout 0.2."
-    )
+    return unchecked_in_words(view.subject.helpers)
 
 
 def _doubts(view: View) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from assistlearn.web.serving.bearer import BearerGate
 from assistlearn.web.serving.bodies import body_of
 from assistlearn.web.serving.inference import inference_answer, read_inference
 from assistlearn.web.serving.openapi import openapi_of
-from assistlearn.web.serving.own_names import LoopbackGate
+from assistlearn.web.serving.own_names import LoopbackGate, PagesGate
 from assistlearn.web.serving.plain_answers import ServedAnswer
 from assistlearn.web.serving.predictor import Predictor
 from assistlearn.web.serving.service_metrics import ServiceMetrics
@@ -58,7 +58,7 @@ class PredictionService:
             Whether to refuse requests to other host names than those of loopback.
         """
         app: ASGIApp = Starlette(routes=self.routes(), exception_handlers={HTTPException: _said, Exception: _fault})
-        app = app if token is None else BearerGate(app, token)
+        app = PagesGate(app) if token is None else BearerGate(app, token)
         return self._metrics.counting(LoopbackGate(app) if loopback else app)
 
     def routes(self) -> list[Route]:

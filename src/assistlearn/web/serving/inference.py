@@ -90,7 +90,8 @@ def inference_answer(request: InferenceRequest, model: str, answer: ServedAnswer
         tails.append(tail)
     body: dict[str, Any] = {"model_name": model, "model_version": "1"} | ({"id": request.id} if request.id else {})
     missing = json.dumps(dict(answer.prediction.absent))
-    parameters = {"missing": missing, "unknown": json.dumps(answer.unknown)}
+    changed = json.dumps(dict(answer.prediction.changed))
+    parameters = {"missing": missing, "unknown": json.dumps(answer.unknown), "changed": changed}
     if answer.by_label_shares is not None:
         parameters["by_label_shares"] = json.dumps(answer.by_label_shares)
     body |= {"parameters": parameters, "outputs": outputs}

@@ -14,10 +14,11 @@ REASONS: dict[str, Any] = {"type": "object", "additionalProperties": TEXT}
 ANSWERS = {
     "400": "The request is not valid; the error says where.",
     "401": "The token is missing or wrong.",
+    "403": "A web page asks, and no token is needed.",
     "404": "No agent that was reached knows any of the ids; or there is no such model.",
     "408": "The request did not come in time.",
     "413": "Too many ids, or too many bytes.",
-    "415": "The body is compressed. Send it uncompressed.",
+    "415": "The body is compressed, or, where no token is needed, of a type that web pages send.",
     "421": "The Host header does not name this service.",
     "503": "Too many requests wait, or no agent can vote.",
 }
@@ -76,7 +77,8 @@ def _in_json(schema: str) -> dict[str, Any]:
 
 def _answers(content: dict[str, Any], *statuses: str) -> dict[str, Any]:
     refused = {
-        status: {"description": ANSWERS[status], "content": _in_json("Error")} for status in ("401", "421", *statuses)
+        status: {"description": ANSWERS[status], "content": _in_json("Error")}
+        for status in ("401", "403", "421", *statuses)
     }
     return {"200": {"description": "The answer.", "content": content}} | refused
 
@@ -155,10 +157,11 @@ def _schemas(limits: ServingLimits) -> dict[str, Any]:
         "Ids": _object(["ids"], ids=asked) | {"additionalProperties": False},
         "Prediction": _prediction(),
         "Predictions": _object(
-            ["predictions", "unknown", "missing"],
+            ["predictions", "unknown", "missing", "changed"],
             predictions={"type": "array", "items": _ref("Prediction")},
             unknown=TEXTS,
             missing=REASONS,
+            changed=REASONS,
         ),
         "Error": _object(["error"], error=TEXT, unknown=TEXTS, missing=REASONS),
         "Flag": flag,

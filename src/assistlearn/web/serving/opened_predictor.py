@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from assistlearn.runs.finished_folder import FinishedFolder
 from assistlearn.runs.folder_lock import locked
 from assistlearn.runs.open_run import OpenRun
 from assistlearn.runs.prediction import result_of
+from assistlearn.runs.prediction import without as asked_without
 from assistlearn.runs.training import tell_end
 from assistlearn.web.serving.predictor import Predictor
 from assistlearn.web.serving.service_log import ServiceLog
@@ -34,7 +35,7 @@ def _greet(run: OpenRun, helper: str) -> None:
 
 
 @contextmanager
-def opened_predictor(path: Path, timeout: float = ANSWER) -> Iterator[Predictor]:
+def opened_predictor(path: Path, timeout: float = ANSWER, without: Sequence[str] = ()) -> Iterator[Predictor]:
     """Yield a predictor for a run, whose ways begin to open. At the end, answer waiting requests and close the ways.
 
     Parameters
@@ -43,12 +44,15 @@ def opened_predictor(path: Path, timeout: float = ANSWER) -> Iterator[Predictor]
         The run's folder.
     timeout : float
         Seconds that an agent on this machine has for an answer.
+    without : sequence of str
+        Helpers that are not asked.
     """
     folder = FinishedFolder(path)
     log = ServiceLog(folder.events)
     ways = StandingWays(folder.settings(), log, timeout)
     with locked(path, alone=False):
         run, _ = with_own_table(folder, ways, training=False, log=log)
+        asked_without(run, without)
         predictor = Predictor(run, ways)
         ways.start(partial(_greet, run))
         try:

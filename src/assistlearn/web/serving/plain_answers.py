@@ -47,6 +47,7 @@ class ServedAnswer:
             "predictions": [self._one(given, place, labels[place]) for given, place in pairs if there[place]],
             "unknown": self.unknown,
             "missing": dict(self.prediction.absent),
+            "changed": dict(self.prediction.changed),
         }
 
     @property

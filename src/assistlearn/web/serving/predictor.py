@@ -144,6 +144,7 @@ class Predictor:
         if self._asking.is_alive():
             self._asking.join()
         self._deciding.shutdown(wait=True)
+        self.run.watch.save()
 
     def _start(self) -> None:
         """Load the models while the ways open, then wait until each is open or has failed once."""
