@@ -32,6 +32,7 @@ from assistlearn.core.randomised_response import draw
 from assistlearn.core.votes import Codes
 from assistlearn.errors import RefusedError, RunError
 from assistlearn.runs.class_order import own_key
+from assistlearn.storage import private_folder
 
 NAME = "told-labels.sqlite"
 """The name of the file in the folder where the initiator keeps its models."""
@@ -183,7 +184,7 @@ class LabelLedger:
         """Yield a connection while nobody else can write. All changes are kept, or none of them."""
         try:
             if not self.path.exists():
-                self.path.parent.mkdir(parents=True, exist_ok=True)
+                private_folder(self.path.parent)
                 os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
             with closing(sqlite3.connect(self.path, timeout=60.0, isolation_level=None)) as connection:
                 connection.execute("PRAGMA synchronous = FULL")
