@@ -103,7 +103,7 @@ def _of_run(folder: Path, psi: bool = False) -> dict[str, Any]:
     assert said.code == 0, said.err
     result = json.loads((folder / "run" / "result.json").read_text())
     shown = assistlearn("show", folder / "run", "--json").json
-    assert assistlearn("forget", folder / "run", "--json").code == 0
+    assert assistlearn("forget", "--yes", folder / "run", "--json").code == 0
     entries = {name: _ledger(folder / f"{name}-models" / "ledger.jsonl", psi) for name in NAMES}
     predictions = (folder / "predictions.csv").read_text().splitlines()
     return {
