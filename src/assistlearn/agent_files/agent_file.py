@@ -61,6 +61,8 @@ class AgentDescription:
         Whether the agent votes although columns of its table have moved far since training.
     read_seconds : float
         How long a server may take to hand over the table.
+    local_server : bool
+        Whether that server may be this machine, or one of its provider.
     places : Places
         Where each key stands, for error messages.
     """
@@ -83,6 +85,7 @@ class AgentDescription:
     privacy: PrivacyRules | None
     moved_columns: Literal["refuse", "accept"]
     read_seconds: float
+    local_server: bool
     places: Places = field(repr=False, compare=False)
 
     @property
@@ -149,6 +152,7 @@ def _described(keys: AgentKeys, places: Places) -> AgentDescription:
         privacy=keys.privacy,
         moved_columns=keys.moved_columns,
         read_seconds=keys.read_seconds,
+        local_server=keys.local_server,
         places=places,
     )
 

@@ -100,7 +100,7 @@ def read(write_agent, odd, monkeypatch, tmp_path):
     monkeypatch.setenv("NO_PROXY", "*")
 
     def of(table, **lines):
-        return read_table(load_description(write_agent(table=f'"{odd}/{table}"', **lines)))
+        return read_table(load_description(write_agent(table=f'"{odd}/{table}"', local_server="true", **lines)))
 
     return of
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from glob import glob
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from assistlearn.agent_files.addresses import ENDINGS, without_secrets
 from assistlearn.agent_files.table_source import TableQuery
 from assistlearn.errors import MissingExtraError, TableError
 from assistlearn.extras import install_line
@@ -34,17 +38,27 @@ class DuckdbSource:
 
     def _ask(self, columns: str, rest: str) -> pl.DataFrame:
         duckdb = _duckdb()
-        settings = {"autoinstall_known_extensions": False, "allow_community_extensions": False}
+        never = ("autoinstall_known_extensions", "autoload_known_extensions", "allow_community_extensions")
+        settings = dict.fromkeys(never, False)
         try:
             with duckdb.connect(
                 self._table.database or ":memory:", read_only=self._table.database is not None, config=settings
             ) as connection:
                 connection.execute("set file_search_path = ?", [str(self._table.folder.resolve())])
+                connection.execute("set allowed_paths = ?", [files_named(self._table.query, self._table.folder)])
+                connection.execute("set enable_external_access = false")
+                connection.execute("set lock_configuration = true")
                 query = self._one_select(connection.extract_statements(self._table.query), duckdb)
                 asked = f"select {columns} from ({query}\n) {rest}"  # noqa: S608 own query
                 return pl.DataFrame(_ArrowStream(connection.sql(asked)))
+        except duckdb.PermissionException as error:
+            raise TableError(
+                f"{self._place}: {without_secrets(str(error))}. A query may read its database, and tables whose files "
+                f"it names itself in quotes ({', '.join(ENDINGS)}), and nothing else."
+            ) from None
         except duckdb.Error as error:
-            raise TableError(f"{self._place}: the query failed: {error} Correct it, or the database.") from error
+            said = without_secrets(str(error))
+            raise TableError(f"{self._place}: the query failed: {said} Correct it, or the database.") from None
 
     def _one_select(self, statements: Sequence[Any], duckdb: Any) -> str:
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
@@ -53,6 +67,26 @@ class DuckdbSource:
                 "with the database's own tools."
             )
         return str(statements[0].query).strip().rstrip(";")
+
+
+def files_named(query: str, folder: Path) -> list[str]:
+    """Return the files of tables that a query names in quotes, as it writes them and as the system does.
+
+    >>> files_named("select * from 'a.csv', read_text('/etc/passwd') -- it's 'b.csv'", Path("/lab"))
+    ['/lab/a.csv', 'a.csv']
+    """
+    found = set()
+    for literal in _QUOTED.finditer(query):
+        name = (literal["text"] or literal["name"] or "").replace("''", "'").replace('""', '"')
+        if name.lower().endswith(ENDINGS) and "://" not in name:
+            matching = glob(name, root_dir=folder, recursive=True)
+            found |= {name, *matching, *(str((folder / each).resolve()) for each in (name, *matching))}
+            found |= {str(folder.resolve() / each) for each in (name, *matching)}
+    return sorted(found)
+
+
+_QUOTED = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?P<text>(?:[^']|'')*)'|["](?P<name>(?:[^"]|"")*)["]""", re.DOTALL)
+"""A comment, a text, or a name in quotes."""
 
 
 class _ArrowStream:

@@ -50,7 +50,7 @@ def _of_url(table: TableUrl, description: AgentDescription, stack: ExitStack) ->
     place, seconds = description.places("table"), description.read_seconds
     path = table.url.partition("?")[0].lower()
     if scheme_of(table.url) in WEB:
-        file = stack.enter_context(web_file(table, place, seconds))
+        file = stack.enter_context(web_file(table, place, seconds, description.local_server))
     elif path.endswith((".parquet", "/")):
         return ObjectParquetSource(table, place, seconds)
     else:
