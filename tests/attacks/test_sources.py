@@ -11,6 +11,7 @@ import pytest
 
 from assistlearn.agent_files import TableUrl, load_description
 from assistlearn.agent_files.addresses import is_own_host
+from assistlearn.agent_files.reading_limits import ReadingLimits
 from assistlearn.errors import AssistLearnError, DescriptionError, TableError
 from assistlearn.tables import read_table
 from assistlearn.tables.sources import web_file
@@ -127,7 +128,7 @@ def test_names_and_redirects_that_lead_home_are_refused(monkeypatch):
 
 
 def _refused(url: str) -> str:
-    opened = web_file.web_file(TableUrl(url), "lab.toml", 10.0, local_server=False)
+    opened = web_file.web_file(TableUrl(url), "lab.toml", 10.0, ReadingLimits(), local_server=False)
     with pytest.raises(TableError, match=r"lab\.toml: .*local_server = true") as caught, opened:
         pass
     return str(caught.value)

@@ -14,6 +14,7 @@ from assistlearn.agent_files.allowance import Allowance
 from assistlearn.agent_files.places import Places
 from assistlearn.agent_files.preparation import PreprocessingSettings
 from assistlearn.agent_files.privacy_rules import PrivacyRules
+from assistlearn.agent_files.reading_limits import ReadingLimits
 from assistlearn.agent_files.table_source import TableFile, TableQuery, TableUrl
 from assistlearn.agent_files.toml_file import from_toml, read_toml_file
 
@@ -63,6 +64,8 @@ class AgentDescription:
         How long a server may take to hand over the table.
     local_server : bool
         Whether that server may be this machine, or one of its provider.
+    reading : ReadingLimits
+        How large the table may be.
     places : Places
         Where each key stands, for error messages.
     """
@@ -86,6 +89,7 @@ class AgentDescription:
     moved_columns: Literal["refuse", "accept"]
     read_seconds: float
     local_server: bool
+    reading: ReadingLimits
     places: Places = field(repr=False, compare=False)
 
     @property
@@ -153,6 +157,7 @@ def _described(keys: AgentKeys, places: Places) -> AgentDescription:
         moved_columns=keys.moved_columns,
         read_seconds=keys.read_seconds,
         local_server=keys.local_server,
+        reading=keys.reading,
         places=places,
     )
 

@@ -14,6 +14,7 @@ from assistlearn.agent_files.addresses import ENDINGS, check_database_url, check
 from assistlearn.agent_files.allowance import Allowance
 from assistlearn.agent_files.preparation import PreprocessingSettings
 from assistlearn.agent_files.privacy_rules import PrivacyRules
+from assistlearn.agent_files.reading_limits import ReadingLimits
 from assistlearn.agent_files.toml_file import Text
 from assistlearn.errors import Problems, WrongKeyError
 
@@ -88,6 +89,7 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     models: Path | None = None
     secret: Path | None = None
     preprocessing: PreprocessingSettings = PreprocessingSettings()
+    reading: ReadingLimits = ReadingLimits()
     allow: Allowance | None = None
     privacy: PrivacyRules | None = None
 

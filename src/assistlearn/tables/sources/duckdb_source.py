@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from assistlearn.agent_files.addresses import ENDINGS, without_secrets
+from assistlearn.agent_files.reading_limits import ReadingLimits
 from assistlearn.agent_files.table_source import TableQuery
 from assistlearn.errors import MissingExtraError, TableError
 from assistlearn.extras import install_line
@@ -22,10 +23,11 @@ class DuckdbSource:
 
     from_text = False
 
-    def __init__(self, table: TableQuery, id_columns: Sequence[str], place: str) -> None:
+    def __init__(self, table: TableQuery, id_columns: Sequence[str], place: str, limits: ReadingLimits) -> None:
         self._table = table
         self._id_columns = id_columns
         self._place = place
+        self._limits = limits
 
     def names(self) -> list[str]:
         """Return the names of the columns that the query answers with."""
@@ -47,9 +49,11 @@ class DuckdbSource:
                 connection.execute("set file_search_path = ?", [str(self._table.folder.resolve())])
                 connection.execute("set allowed_paths = ?", [files_named(self._table.query, self._table.folder)])
                 connection.execute("set enable_external_access = false")
+                connection.execute("set memory_limit = ?", [f"{self._limits.max_memory}MB"])
                 connection.execute("set lock_configuration = true")
                 query = self._one_select(connection.extract_statements(self._table.query), duckdb)
-                asked = f"select {columns} from ({query}\n) {rest}"  # noqa: S608 own query
+                inner = f"select * from ({query}\n) limit {self._limits.max_rows + 1}"  # noqa: S608 own query
+                asked = f"select {columns} from ({inner}) {rest}"  # noqa: S608 own query
                 return pl.DataFrame(_ArrowStream(connection.sql(asked)))
         except duckdb.PermissionException as error:
             raise TableError(

@@ -15,7 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any
 from urllib.parse import quote, unquote, urlsplit
 
-from assistlearn.agent_files.addresses import is_own_address, is_own_host, refusal_of_own_host
+from assistlearn.agent_files.addresses import is_own_address, is_own_host, refusal_of_own_host, shown
+from assistlearn.agent_files.reading_limits import ReadingLimits
 from assistlearn.agent_files.table_source import TableUrl
 from assistlearn.errors import TableError
 from assistlearn.protocol.bounded import within
@@ -28,12 +29,12 @@ PIECE = 1 << 20
 
 
 @contextmanager
-def web_file(table: TableUrl, place: str, seconds: float, local_server: bool) -> Iterator[Path]:
+def web_file(table: TableUrl, place: str, seconds: float, limits: ReadingLimits, local_server: bool) -> Iterator[Path]:
     """Copy a table from a web server into a temporary file, and yield its path. The file is removed afterwards."""
     with TemporaryDirectory(prefix="assistlearn-") as folder:
         file = Path(folder, "table" + ending_of(table))
         with told_apart(table, place):
-            within(seconds, _fetch, table.url, file, min(SILENCE, seconds), local_server, place)
+            within(seconds, _fetch, table.url, file, min(SILENCE, seconds), limits, local_server, place)
         refuse_page(file, table, place)
         yield file
 
@@ -55,7 +56,7 @@ def refuse_page(file: Path, table: TableUrl, place: str) -> None:
         )
 
 
-def _fetch(url: str, file: Path, silence: float, local_server: bool, place: str) -> None:
+def _fetch(url: str, file: Path, silence: float, limits: ReadingLimits, local_server: bool, place: str) -> None:
     guards = () if local_server else (_Http, _Https)
     opener = urllib.request.build_opener(_Redirects, *guards)
     try:
@@ -69,6 +70,7 @@ def _fetch(url: str, file: Path, silence: float, local_server: bool, place: str)
         expected = answer.headers.get("Content-Length")
         while piece := answer.read(PIECE):
             target.write(piece)
+            limits.check_memory(f"{place}: the table {shown(url)}", target.tell())
         if expected is not None and target.tell() != int(expected):
             raise ConnectionResetError(f"IncompleteRead: {target.tell()} of {expected} bytes")
 
