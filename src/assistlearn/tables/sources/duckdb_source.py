@@ -17,6 +17,9 @@ from assistlearn.errors import MissingExtraError, TableError
 from assistlearn.extras import install_line
 from assistlearn.tables.sources.sql_names import quoted
 
+ENGINE = 5
+"""What share of the memory the engine may take: one in so many. The rest is for its answer."""
+
 
 class DuckdbSource:
     """The answer to one SELECT, ordered by id: a database promises no order of its own."""
@@ -49,7 +52,7 @@ class DuckdbSource:
                 connection.execute("set file_search_path = ?", [str(self._table.folder.resolve())])
                 connection.execute("set allowed_paths = ?", [files_named(self._table.query, self._table.folder)])
                 connection.execute("set enable_external_access = false")
-                connection.execute("set memory_limit = ?", [f"{self._limits.max_memory}MB"])
+                connection.execute("set memory_limit = ?", [f"{max(self._limits.max_memory // ENGINE, 100)}MB"])
                 connection.execute("set lock_configuration = true")
                 query = self._one_select(connection.extract_statements(self._table.query), duckdb)
                 inner = f"select * from ({query}\n) limit {self._limits.max_rows + 1}"  # noqa: S608 own query

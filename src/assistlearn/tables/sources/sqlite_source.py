@@ -53,6 +53,8 @@ class SqliteSource:
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns, as numbers where all values are numbers."""
         listed, order = (", ".join(map(quoted, names)) for names in (columns, self._id_columns))
+        with self._answer("count(*)", "") as cursor:  # rows without end are not sorted
+            self._limits.check(self._place, cursor.fetchone()[0])
         with self._answer(listed, f"order by {order}") as cursor:
             pieces = [self._piece(rows, columns) for rows in iter(lambda: cursor.fetchmany(ROWS), [])]
         if not pieces:
