@@ -89,12 +89,14 @@ def unpacked(file: BinaryIO | None, footer: Footer, columns: Iterable[str]) -> t
     n_bytes = n_values = n_pages = 0
     with _damaged("its pages are damaged"):
         for column in (chunk for name in columns for chunk in footer.chunks.get(name, ())):
-            found = [] if file is None else [_of_page(head) for head in _heads(file, column)]
-            n_pages += len(found)
+            heads = [] if file is None else list(_heads(file, column))
+            n_pages += len(heads)
             if n_pages > MOST_PAGES:
                 raise FooterError(f"it has more than {MOST_PAGES:,} pages")
-            n_bytes += max(0, int(column[6]), sum(each for each, _ in found))
-            n_values += max(0, int(column[5]), sum(each for _, each in found))
+            found = [_of_page(head) for head in heads]
+            values = max(0, int(column[5]), sum(each for _, each in found))
+            n_bytes += max(0, int(column[6]), sum(each for each, _ in found), *_from_dictionary(heads, values))
+            n_values += values
     return n_bytes, n_values
 
 
@@ -154,6 +156,13 @@ def _of_page(head: dict[int, Any]) -> tuple[int, int]:
     if said.get(2 if 5 in head else 4) == DELTA_BYTE_ARRAY:
         raise FooterError("it has texts in the encoding DELTA_BYTE_ARRAY, whose size nobody can know before")
     return max(int(head[2]), 0), max(int(said.get(1, 0)), 0)
+
+
+def _from_dictionary(heads: Iterable[dict[int, Any]], n_values: int) -> Iterator[int]:
+    """Yield how many bytes values have about that all stand in a dictionary: each as many as those there on average."""
+    for head in heads:
+        if 7 in head:
+            yield n_values * max(int(head[2]), 0) // max(int(head[7].get(1, 1)), 1)
 
 
 class _Thrift:
