@@ -166,7 +166,7 @@ def _from_dictionary(heads: Iterable[dict[int, Any]], n_values: int) -> Iterator
 
 
 class _Thrift:
-    """Reads values of Thrift's compact protocol; a struct becomes a dict from the number of a field to its value."""
+    """Reads values of Thrift's compact protocol; a structure becomes a dict from the number of a field to its value."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
