@@ -164,7 +164,7 @@ def main(
     if as_json_:
         typer.echo(as_json(result, picture))
         return
-    console = Console()
+    console = Console(emoji=False)
     console.print(as_table(result))
     console.print(f"Mean over {splits} seeded splits, {rounds} rounds. The plots are in {picture}", soft_wrap=True)
 

@@ -15,6 +15,7 @@ from assistlearn.agent_files.agent_keys import AgentKeys, FeatureChoice, Learner
 from assistlearn.agent_files.allowance import Allowance
 from assistlearn.agent_files.preparation import PreprocessingSettings
 from assistlearn.agent_files.privacy_rules import PrivacyRules
+from assistlearn.agent_files.reading_limits import ReadingLimits
 
 DOCS = Path(__file__).parents[2] / "docs"
 KEYS, LIMITS = (DOCS / "reference" / name for name in ("agent-file.md", "agent-file-limits.md"))
@@ -22,6 +23,7 @@ TABLES = {
     "features": (KEYS, FeatureChoice),
     "learner": (KEYS, LearnerDescription),
     "preprocessing": (KEYS, PreprocessingSettings),
+    "reading": (KEYS, ReadingLimits),
     "allow": (LIMITS, Allowance),
     "privacy": (LIMITS, PrivacyRules),
 }

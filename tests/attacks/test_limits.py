@@ -19,7 +19,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import HEADER_BYTES
 from assistlearn.protocol.ledger import read
 from assistlearn.runs.correspondent import Correspondent
-from assistlearn.service import service as service_module
+from assistlearn.service import problem_log
 from assistlearn.service.agent_from_file import gate
 from assistlearn.service.store import RunStore
 from tests.attacks.attack import attack
@@ -513,7 +513,7 @@ def test_a_name_of_a_run_leads_nowhere_else(tmp_path, run):
     "the file of problems is put aside and begun anew",
 )
 def test_problems_do_not_fill_the_disk(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(service_module, "LARGEST_LOG", 20_000)
+    monkeypatch.setattr(problem_log, "LARGEST_LOG", 20_000)
     lab = allowing(tmp_path, max_turns="none")
     lab.ready()
     (tmp_path / "runs" / "r1" / "turns").write_text("no folder")

@@ -49,7 +49,7 @@ COMMANDS: dict[str, Callable[[Path], list[object]]] = {
     "audit": lambda folder: ["audit", folder / "lab.toml"],
     "privacy": lambda folder: ["privacy", folder / "run"],
     "predict": lambda folder: ["predict", folder / "run", "--out", folder / "predictions.csv"],
-    "forget": lambda folder: ["forget", folder / "run"],
+    "forget": lambda folder: ["forget", "--yes", folder / "run"],
     "report": lambda folder: ["report", folder / "run", "--out", folder / "page.html"],
 }
 

@@ -36,15 +36,15 @@ def test_no_damage_is_met_with_a_traceback_or_in_silence(run):
 def test_files_of_a_run_that_has_lost_whose_it_is_are_not_called_forgotten(run, tmp_path):
     folder = shutil.copytree(run, tmp_path / "copy")
     (folder / "lab-models/runs/first/opened.json").unlink()
-    said = assistlearn("forget", folder / "run")
+    said = assistlearn("forget", "--yes", folder / "run")
     assert said.code == 3
     assert "keeps files of run 'first', but opened.json, which says whose run it is, is lost" in " ".join(
         said.out.split()
     )
     assert (folder / "lab-models/runs/first/turns").exists()
-    assert assistlearn("forget", "first", "--agent", folder / "lab.toml").code == 0
+    assert assistlearn("forget", "--yes", "first", "--agent", folder / "lab.toml").code == 0
     assert not (folder / "lab-models/runs/first").exists()
-    assert assistlearn("forget", folder / "run").code == 0
+    assert assistlearn("forget", "--yes", folder / "run").code == 0
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ COMMANDS = {
     "watch": ["--port", "--no-open", "--json"],
     "audit": ["--run", "--json"],
     "privacy": ["--run", "--attack", "--plot", "--json"],
-    "forget": ["--agent", "--json"],
+    "forget": ["--agent", "--yes", "--dry-run", "--json"],
 }
 
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
+from assistlearn.agent_files.reading_limits import ReadingLimits
 from assistlearn.cli.ids_file import _source, ids_in
 from assistlearn.errors import IdsError, TableError
 from tests.cli.small_agents import toml
@@ -64,4 +65,4 @@ def test_a_folder_holds_no_ids(tmp_path, read):
     read(b"patient\n1\n")
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(TableError, match=r"folder.csv is a folder\. Name a file with ids"):
-        _source(tmp_path / "folder.csv", ["patient"])
+        _source(tmp_path / "folder.csv", ["patient"], ReadingLimits())

@@ -177,17 +177,19 @@ def check_that_absent_agents_are_reported(agents: list[Path], run: Path, folder:
 def check_that_the_others_forget_and_one_does_later(agents: list[Path], run: Path) -> None:
     """The scanner's file is still away."""
     clinic, lab, scans = agents
-    forgotten = assistlearn("forget", run, "--json")
+    forgotten = assistlearn("forget", "--yes", run, "--json")
     assert forgotten.code == 3
     assert forgotten.json.keys() == {"run", "removed", "absent", "lives_on"}
     assert forgotten.json["removed"].keys() == {"clinic", "lab"}
     assert "cannot start" in forgotten.json["absent"]["scans"]
     assistlearn("predict", run, "--timeout", 60).failed(3, "No agent can vote", "knows no run 'first'")
     os.rename(scans.parent / "away.toml", scans)
-    assistlearn("forget", "first", "--agent", lab).failed(2, "'lab' knows no run 'first'. The runs it knows: none")
-    one = assistlearn("forget", "first", "--agent", scans)
+    assistlearn("forget", "--yes", "first", "--agent", lab).failed(
+        2, "'lab' knows no run 'first'. The runs it knows: none"
+    )
+    one = assistlearn("forget", "--yes", "first", "--agent", scans)
     assert one.out == f"scans: {ROUNDS} models removed\n"
-    again = assistlearn("forget", run)
+    again = assistlearn("forget", "--yes", run)
     assert again.code == 0
     assert again.out == "clinic: 0 models removed\nlab: 0 models removed\nscans: 0 models removed\n"
     assert not run.exists()

@@ -27,7 +27,7 @@ def test_a_second_command_in_a_run_s_folder_names_the_first_and_changes_nothing(
         wait_until(lambda: len(list((run / "turns").glob("*.msg"))) >= 3 or first.poll() is not None)
         words = (f"{run} is in use by another command (assistlearn simulate, process {first.pid})", "type this one")
         assistlearn("simulate", "--resume", run).failed(2, *words)
-        assistlearn("forget", run).failed(2, *words)
+        assistlearn("forget", "--yes", run).failed(2, *words)
         assert "is not finished" in assistlearn("show", run).out
         assert first.poll() is None, "the run has ended too early for this test: let it have more rounds"
         os.kill(first.pid, signal.SIGKILL)
@@ -41,7 +41,7 @@ def test_a_second_command_in_a_run_s_folder_names_the_first_and_changes_nothing(
     ]
     assert [process.wait(60) for process in together] == [0, 0]  # those who predict share the folder
     assert (run.parent / "one.csv").read_bytes() == (run.parent / "two.csv").read_bytes()
-    assert assistlearn("forget", run).code == 0
+    assert assistlearn("forget", "--yes", run).code == 0
     assert not run.exists()
 
 

@@ -100,3 +100,22 @@ def test_all_agents_or_nothing(run, tmp_path):
         lab.write_text(kept)
     refused.failed(3, "Nothing was written, as not every agent takes part. lab: ")
     assert not list(tmp_path.iterdir())
+
+
+def test_forget_asks_before_it_removes_and_refuses_where_nobody_can_be_asked(run):
+    lab = ("first", "--agent", run.parent / "lab.toml")
+    for arguments in ((run,), lab):
+        before = everything_in(run.parent)
+        assistlearn("forget", *arguments).failed(2, "Nothing was done: no question can be asked here. Add --yes")
+        said = assistlearn("forget", *arguments, "--dry-run")
+        assert said.code == 0
+        assert "Nothing is removed. These agents would remove their models and records:" in said.out
+        assert everything_in(run.parent) == before
+    facts = assistlearn("forget", run, "--dry-run", "--json").json
+    assert facts == {"run": str(run), "would_ask": ["clinic", "lab"], "folders": [str(run)]}
+    assert assistlearn("forget", *lab, "--yes").out.startswith("lab: ")
+    assert not (run.parent / "lab-models" / "runs" / "first").exists()
+
+
+def everything_in(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())

@@ -62,10 +62,10 @@ def test_both_runs_predict(grown):
 def test_to_forget_the_earlier_run_says_what_lives_on_and_leaves_it(grown, tmp_path):
     made, trained = grown
     copy = shutil.copytree(made.folder, tmp_path / "copy")
-    said = assistlearn("forget", copy / "runs" / "first")
+    said = assistlearn("forget", "--yes", copy / "runs" / "first")
     assert "Run second, which went on from this run, still has some of its models. Forget that run, too." in said.out
     assert assistlearn("predict", copy / "runs" / "second", "--out", copy / "later.csv").code == 0
-    at_lab = assistlearn("forget", "second", "--agent", copy / "lab.toml", "--json").json
+    at_lab = assistlearn("forget", "--yes", "second", "--agent", copy / "lab.toml", "--json").json
     kept = sum(each["agent"] == "lab" for each in trained.json["result"]["contributions"])
     assert (at_lab["removed"], at_lab["lives_on"]) == ({"lab": kept}, [])
 

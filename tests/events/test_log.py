@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import fields
@@ -166,9 +167,9 @@ def test_processes_that_append_at_the_same_time_lose_nothing(tmp_path):
         assert [number for who, number in said if who == name] == [str(number) for number in range(200)]
 
 
-def test_a_log_that_cannot_be_written_is_complained_of_once_and_stops_nobody(tmp_path):
+def test_a_log_that_cannot_be_written_is_complained_of_once_and_stops_nobody(tmp_path, monkeypatch):
     path = tmp_path / "events.jsonl"
-    path.symlink_to("/dev/full")
+    monkeypatch.setattr("assistlearn.events.log.appending", _on_a_full_disk)
     log, heard = EventLog(path), []
     log.listen(heard.append)
     for fact in FACTS[:3]:
@@ -177,3 +178,7 @@ def test_a_log_that_cannot_be_written_is_complained_of_once_and_stops_nobody(tmp
     (trouble,) = [fact for fact in heard if isinstance(fact, TroubleMet)]
     assert str(path) in trouble.words
     assert "No space left" in trouble.words
+
+
+def _on_a_full_disk(path):
+    return os.fdopen(os.open("/dev/full", os.O_RDWR), "r+b")

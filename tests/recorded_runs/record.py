@@ -104,7 +104,7 @@ def _of_run(folder: Path, before: Mapping[str, int] | None = None, psi: bool = F
     assert said.code == 0, said.err
     result = json.loads((folder / "run" / "result.json").read_text())
     shown = assistlearn("show", folder / "run", "--json").json
-    assert assistlearn("forget", folder / "run", "--json").code == 0
+    assert assistlearn("forget", "--yes", folder / "run", "--json").code == 0
     entries = {name: _ledger(_lines(folder, name)[(before or {}).get(name, 0) :], psi) for name in NAMES}
     predictions = (folder / "predictions.csv").read_text().splitlines()
     return {

@@ -76,7 +76,7 @@ def test_a_run_is_followed_from_before_its_beginning_through_a_kill_to_its_end_a
             assert int(stopped.id) <= int(resumed.id) <= int(end.id)
             page = asked(address.port, address.path)[2]
             assert turns_on(page) == ended.json["turns"]  # none is lost by the kill, none is told twice
-            assert assistlearn("forget", run).code == 0
+            assert assistlearn("forget", "--yes", run).code == 0
             stream.until(lambda told: told.kind == "anew")
         page = asked(address.port, address.path)[2]
         assert "The run was forgotten, or failed before its first turn" in page

@@ -14,6 +14,7 @@ from assistlearn.agent_files.allowance import Allowance
 from assistlearn.agent_files.places import Places
 from assistlearn.agent_files.preparation import PreprocessingSettings
 from assistlearn.agent_files.privacy_rules import PrivacyRules
+from assistlearn.agent_files.reading_limits import ReadingLimits
 from assistlearn.agent_files.table_source import TableFile, TableQuery, TableUrl
 from assistlearn.agent_files.toml_file import from_toml, read_toml_file
 
@@ -61,6 +62,10 @@ class AgentDescription:
         Whether the agent votes although columns of its table have moved far since training.
     read_seconds : float
         How long a server may take to hand over the table.
+    local_server : bool
+        Whether that server may be this machine, or one of its provider.
+    reading : ReadingLimits
+        How large the table may be.
     places : Places
         Where each key stands, for error messages.
     """
@@ -83,6 +88,8 @@ class AgentDescription:
     privacy: PrivacyRules | None
     moved_columns: Literal["refuse", "accept"]
     read_seconds: float
+    local_server: bool
+    reading: ReadingLimits
     places: Places = field(repr=False, compare=False)
 
     @property
@@ -149,6 +156,8 @@ def _described(keys: AgentKeys, places: Places) -> AgentDescription:
         privacy=keys.privacy,
         moved_columns=keys.moved_columns,
         read_seconds=keys.read_seconds,
+        local_server=keys.local_server,
+        reading=keys.reading,
         places=places,
     )
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from assistlearn.agent_files.addresses import ENDINGS, check_database_url, check_table_url, is_url
+from assistlearn.agent_files.addresses import ENDINGS, check_database_url, check_path, check_table_url, is_url
 from assistlearn.agent_files.allowance import Allowance
 from assistlearn.agent_files.preparation import PreprocessingSettings
 from assistlearn.agent_files.privacy_rules import PrivacyRules
+from assistlearn.agent_files.reading_limits import ReadingLimits
 from assistlearn.agent_files.toml_file import Text
 from assistlearn.errors import Problems, WrongKeyError
 
@@ -74,6 +76,7 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     query: Text | None = None
     database: TablePlace | None = None
     read_seconds: Seconds = 600.0
+    local_server: bool = False
     id: Annotated[Name | tuple[Name, ...], Meta(examples=["id"])]
     id_case: Literal["exact", "ignore"] = "exact"
     duplicates: Literal["refuse", "first", "last"] = "refuse"
@@ -86,6 +89,7 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     models: Path | None = None
     secret: Path | None = None
     preprocessing: PreprocessingSettings = PreprocessingSettings()
+    reading: ReadingLimits = ReadingLimits()
     allow: Allowance | None = None
     privacy: PrivacyRules | None = None
 
@@ -183,8 +187,9 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             raise WrongKeyError("query", "the file has both 'table' and 'query'. Keep one of them.")
         if self.separator is not None:
             raise WrongKeyError("separator", "'separator' goes with a CSV file, not with 'query'. Remove it.")
-        if self.database is not None and is_url(self.database):
-            check_database_url(self.database)
+        if self.database is not None:
+            check = check_database_url if is_url(self.database) else partial(check_path, "database")
+            check(self.database)
 
     def _check_file(self) -> None:
         if self.database is not None:
@@ -195,8 +200,10 @@ class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
                 'the key \'table\' is missing. Add a line such as: table = "lab.csv" (or query = "select ...")',
             )
         if is_url(self.table):
-            check_table_url(self.table)
-        elif not self.table.lower().endswith((*ENDINGS, "/")):
+            check_table_url(self.table, self.local_server)
+        else:
+            check_path("table", self.table)
+        if not is_url(self.table) and not self.table.lower().endswith((*ENDINGS, "/")):
             raise WrongKeyError(
                 "table",
                 f"the format of the table {Path(self.table).name!r} is not known. It must end in {', '.join(ENDINGS)}, "

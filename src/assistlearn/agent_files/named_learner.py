@@ -70,6 +70,7 @@ class _Maker:
                 "function that returns one."
             )
         self._check_values(learner)
+        self._refuse_memory(learner)
         return learner
 
     def _find(self) -> Callable[..., Any]:
@@ -141,6 +142,16 @@ class _Maker:
         except ValueError as error:
             named = [name for name in self._parameters if f"{name!r} parameter" in str(error)]
             raise self._error(f"learner {self._kind!r} refuses a parameter: {error}", *named[:1]) from error
+
+    def _refuse_memory(self, learner: Any) -> None:
+        """Refuse a learner that keeps what it has computed in a folder: it would read pickles from there."""
+        parameters = learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
+        for name, value in parameters.items():
+            if name.rpartition("__")[2] == "memory" and value is not None:
+                raise self._error(
+                    f"learner {self._kind!r} has {name} = {value!r}: it would keep what it learns from the table in "
+                    "that folder, as pickles, and run whatever somebody puts there. Leave it out."
+                )
 
     def _error(self, message: str, parameter: str | None = None) -> LearnerError:
         inside = () if parameter is None else ("parameters", parameter)

@@ -10,6 +10,9 @@ from typing import Any, TypeAlias
 
 KeyPath: TypeAlias = tuple[str, ...]
 
+MOST_LOOKED_AT = 2_000_000
+"""How many characters are looked at to find lines: a list over many lines is looked at again with each of them."""
+
 
 @dataclass(frozen=True)
 class Places:
@@ -74,12 +77,18 @@ def _statements(text: str) -> Iterator[tuple[int, bool, dict[str, Any]]]:
     valid only when it is closed.
     """
     pending: list[str] = []
+    long, looked_at = 0, 0
     for number, line in enumerate(text.split("\n"), start=1):
         pending.append(line)
+        long += len(line) + 1
+        looked_at += long
+        if looked_at > MOST_LOOKED_AT:  # the keys after this one have no line in messages
+            return
         try:
             values = tomllib.loads("\n".join(pending))
         except tomllib.TOMLDecodeError:
             continue
+        long = 0
         if values:
             yield number - len(pending) + 1, pending[0].lstrip().startswith("["), values
         pending = []

@@ -28,6 +28,12 @@ T = TypeVar("T", bound=msgspec.Struct)
 Text = Annotated[str, Meta(pattern=r"\S", description="a text in quotes, not an empty one")]
 Count = Annotated[int, Meta(ge=1)]
 
+LARGEST = 1_000_000
+"""Bytes of a file at the most."""
+
+DEEPEST = 20
+"""How deep tables and lists may be."""
+
 BACKSLASH = "write paths with /, as in table = \"tables/lab.csv\", or in single quotes: table = 'tables\\lab.csv'."
 
 
@@ -123,16 +129,48 @@ TRIES = 2
 def read_toml(file: Path, what: str) -> tuple[str, dict[str, Any]]:
     """Return a TOML file's text and values."""
     try:
-        text = file.read_text(encoding="utf-8-sig")
-        return text, tomllib.loads(text)
+        with file.open("rb") as opened:
+            content = opened.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise DescriptionError(
+                f"The {what} {file} has more than {LARGEST:,} bytes. It should be a short text: correct it."
+            )
+        text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        values = tomllib.loads(text)
+        _check_depth(values, file)
+        return text, values
+    except DescriptionError:
+        raise
     except FileNotFoundError:
         raise DescriptionError(f"There is no {what} {file}. Check the path, or write one.") from None
     except tomllib.TOMLDecodeError as error:
         escape = "\\" in str(error) or "hex value" in str(error)
         remedy = BACKSLASH if escape else 'texts need quotes, as in name = "lab".'
         raise DescriptionError(f"{file} is not valid TOML: {error}. Correct it; {remedy}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError) as error:  # the second is a ValueError, too
         raise DescriptionError(f"The {what} {file} cannot be read: {error}. It must be UTF-8 text.") from None
+    except ValueError:  # Python reads no whole number of more digits
+        raise DescriptionError(f"{file} has a number with more digits than can be read. Correct it.") from None
+    except RecursionError:
+        raise _too_deep(file) from None
+
+
+def _check_depth(values: dict[str, Any], file: Path) -> None:
+    """Refuse tables and lists that are deeper than any key needs: what reads them goes into each by a call."""
+    level: list[Any] = [values]
+    for _ in range(DEEPEST + 1):
+        level = [
+            inner
+            for around in level
+            for inner in (around.values() if isinstance(around, dict) else around)
+            if isinstance(inner, dict | list)
+        ]
+    if level:
+        raise _too_deep(file)
+
+
+def _too_deep(file: Path) -> DescriptionError:
+    return DescriptionError(f"{file} has tables or lists that are more than {DEEPEST} deep. Correct it.")
 
 
 def _path(folder: Path, kind: type, value: object) -> Path:

@@ -10,6 +10,7 @@ import polars as pl
 from sklearn.datasets import load_breast_cancer
 
 from assistlearn.cli.agent_template import agent_toml, refuse_existing
+from assistlearn.storage import write_bytes
 
 PARTS = {"clinic": slice(0, 6), "lab": slice(6, 18), "scans": slice(18, 30)}
 LEARNERS = {
@@ -46,8 +47,6 @@ def write_example(folder: Path) -> list[Path]:
         table.write_csv(folder / f"{name}.csv")
         text = agent_toml(name, "initiator" if name == "clinic" else "helper", f"{name}.csv", *LEARNERS[name])
         (folder / f"{name}.toml").write_text(text, encoding="utf-8")
-    key = folder / "shared.key"
-    key.touch(mode=0o600)
-    key.write_text(secrets.token_hex(32) + "\n", encoding="utf-8")
+    write_bytes(folder / "shared.key", f"{secrets.token_hex(32)}\n".encode())
     pl.DataFrame({"patient": patients[new]}).write_csv(folder / "new-patients.csv")
     return paths

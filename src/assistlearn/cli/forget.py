@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assistlearn.cli.confirming import agreed
 from assistlearn.cli.output import Json, counted, plain, say, say_json
 from assistlearn.errors import RunError
+
+if TYPE_CHECKING:
+    from assistlearn.service.store import RunStore
 
 
 def forget(
@@ -22,10 +27,24 @@ def forget(
             help="Forget only at the agent of this file, and ask no other agent. May be given several times.",
         ),
     ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Remove without a question.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", metavar="", help="Say what would be removed, and remove nothing.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Remove the models and records of a run at every agent, or at some. Ledgers stay, as a proof that it existed."""
-    removed, absent, others = _at_some(agent, run) if agent else _everywhere(Path(run))
+    """Remove the models and records of a run at every agent, or at some. Ledgers stay, as a proof that it existed.
+
+    You are asked first. Where nobody can be asked, nothing is removed without --yes.
+    """
+    stores = _stores(agent, run) if agent else {}
+    names, places = _concerned(stores, Path(run))
+    if dry_run:
+        _say_what_would_go(run, names, places, json)
+        return
+    listed = ", ".join(names)
+    agreed(f"Remove the models and records of run {run} at {listed}? Nothing brings them back.", yes)
+    removed, absent, others = _at_some(stores, run) if agent else _everywhere(Path(run))
     if json:
         say_json({"run": run, "removed": removed, "absent": absent, "lives_on": others})
     else:
@@ -40,6 +59,24 @@ def forget(
             )
     if absent:
         raise typer.Exit(3)
+
+
+def _concerned(stores: Mapping[str, RunStore], run: Path) -> tuple[list[str], list[Path]]:
+    """Return the agents that would forget a run, and the folders of it that are known here."""
+    from assistlearn.runs.folder import RunFolder
+
+    if stores:
+        return list(stores), [store.folder for store in stores.values()]
+    return RunFolder(run).settings().agents, [run]
+
+
+def _say_what_would_go(run: str, names: list[str], places: list[Path], json: bool) -> None:
+    if json:
+        say_json({"run": run, "would_ask": names, "folders": [str(place) for place in places]})
+        return
+    say(f"Nothing is removed. These agents would remove their models and records: {plain(', '.join(names))}")
+    for place in places:
+        say(f"With them would go {plain(place)}")
 
 
 def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str], list[str]]:
@@ -60,11 +97,12 @@ def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str], list[str]]:
     return forgotten.removed, forgotten.absent, others
 
 
-def _at_some(files: list[Path], run: str) -> tuple[dict[str, int], dict[str, str], list[str]]:
+def _stores(files: list[Path], run: str) -> dict[str, RunStore]:
+    """Return what the agents of these files keep of a run."""
     from assistlearn.agent_files import load_description
-    from assistlearn.service.store import RunStore, run_folder, runs_at, runs_with_models_of
+    from assistlearn.service.store import RunStore, run_folder, runs_at
 
-    found, others = {}, set()
+    found = {}
     for file in files:
         description = load_description(file)
         memory = RunStore(run_folder(description.models, run))
@@ -72,9 +110,15 @@ def _at_some(files: list[Path], run: str) -> tuple[dict[str, int], dict[str, str
             known = ", ".join(runs_at(description.models)) or "none"
             raise RunError(f"Agent {description.name!r} knows no run {run!r}. The runs it knows: {known}.")
         found[description.name] = memory
-        others |= {*runs_with_models_of(description.models, run)}
+    return found
+
+
+def _at_some(stores: Mapping[str, RunStore], run: str) -> tuple[dict[str, int], dict[str, str], list[str]]:
+    from assistlearn.service.store import runs_with_models_of
+
+    others = {other for store in stores.values() for other in runs_with_models_of(store.folder.parents[1], run)}
     removed, absent = {}, {}
-    for name, memory in found.items():
+    for name, memory in stores.items():
         try:
             removed[name] = memory.forget()
         except RunError as error:  # a part of it is still there

@@ -11,6 +11,7 @@ from assistlearn.errors import TableError
 if TYPE_CHECKING:
     import polars as pl
 
+    from assistlearn.agent_files.reading_limits import ReadingLimits
     from assistlearn.runs.folder import RunFolder
     from assistlearn.tables.sources.source import Source
 
@@ -21,8 +22,9 @@ def ids_in(file: Path, folder: RunFolder) -> pl.Series:
     from assistlearn.alignment import Ids, join_ids
 
     settings = folder.settings()
-    names = load_description(settings.files[settings.initiator]).id
-    source = _source(file, names)
+    description = load_description(settings.files[settings.initiator])
+    names = description.id
+    source = _source(file, names, description.reading)
     there = source.names()
     for name in names:
         if name not in there:
@@ -37,7 +39,7 @@ def ids_in(file: Path, folder: RunFolder) -> pl.Series:
     return ids
 
 
-def _source(file: Path, names: Sequence[str]) -> Source:
+def _source(file: Path, names: Sequence[str], limits: ReadingLimits) -> Source:
     from assistlearn.tables.sources.csv_source import CsvSource
     from assistlearn.tables.sources.parquet_source import ParquetFile, ParquetSource
     from assistlearn.tables.sources.raw_csv import CsvFile
@@ -47,8 +49,8 @@ def _source(file: Path, names: Sequence[str]) -> Source:
     if not file.is_file():
         raise TableError(f"{file}: there is no such file.")
     if file.suffix.lower() == ".parquet":
-        return ParquetSource([ParquetFile(str(file), str(file))], str(file))
-    return CsvSource(CsvFile(file, _separator(file, names), str(file)))
+        return ParquetSource([ParquetFile(str(file), str(file))], str(file), limits)
+    return CsvSource(CsvFile(file, _separator(file, names), str(file)), limits=limits)
 
 
 def _separator(file: Path, names: Sequence[str]) -> str:

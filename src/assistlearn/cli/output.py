@@ -30,17 +30,17 @@ def say_json(facts: dict[str, Any]) -> None:
 
 def say(text: str) -> None:
     """Print a line with rich's markup. It is never broken, so that paths and commands in it can be copied."""
-    Console(highlight=False).print(text, soft_wrap=True)
+    Console(highlight=False, emoji=False).print(text, soft_wrap=True)
 
 
 def say_table(table: Table) -> None:
     """Print a table."""
-    Console(highlight=False).print(table)
+    Console(highlight=False, emoji=False).print(table)
 
 
 def complaints() -> Console:
     """Return where errors and progress go: standard error."""
-    return Console(stderr=True, soft_wrap=True, highlight=False)
+    return Console(stderr=True, soft_wrap=True, highlight=False, emoji=False)
 
 
 def plain(value: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
 OWN_COLUMNS = ("prediction", "agents", "absent")
 """Columns of the file besides ids and probabilities."""
+
+FORMULA = r"^[=+@\t\r\n\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}-]"
+"""How a text begins that a spreadsheet could take for a formula; the last four are full-width signs."""
+
+NUMBER = r"^[+-][0-9.,]+([eE][+-]?[0-9]+)?$"
+"""A number with a sign is no formula."""
 
 BY_SHARES = "(shares of the labels)"
 """What the column ``agents`` says where the shares of the labels decide. No agent can have this name."""
@@ -158,7 +164,31 @@ def _write(out: Path, id_names: Sequence[str], asked: pl.Series, prediction: Pre
     voters = (" ".join(name for name, there in zip(agents, row, strict=True) if there) for row in masks)
     columns["agents"] = _with_shares([names or None for names in voters], prediction)
     columns["absent"] = pl.Series([" ".join(prediction.absent) or None] * len(asked), dtype=pl.String)
-    write_bytes(out, pl.DataFrame(columns).write_csv().encode())
+    write_bytes(out, as_csv(columns).encode())
+
+
+def as_csv(columns: Mapping[str, Any]) -> str:
+    """Return columns as CSV in which no text is a formula: an apostrophe stands before it, as spreadsheets write it.
+
+    An id comes from a table and could begin with ``=``; a spreadsheet that opens the file would run it.
+
+    >>> import polars as pl
+    >>> print(as_csv({"id": pl.Series(["=cmd|' /C calc'!A0", "-12", "p-1"])}))
+    id
+    '=cmd|' /C calc'!A0
+    -12
+    p-1
+    """
+    import polars as pl
+
+    def harmless(values: pl.Series) -> pl.Series:
+        if values.dtype != pl.String:
+            return values
+        formula = (values.str.contains(FORMULA) & ~values.str.contains(NUMBER)).fill_null(False)
+        return values.zip_with(~formula, "'" + values)
+
+    named = zip(harmless(pl.Series(list(columns))), pl.DataFrame(columns), strict=True)
+    return pl.DataFrame({name: harmless(values) for name, values in named}).write_csv()
 
 
 def _with_shares(voters: list[str | None], prediction: Prediction) -> list[str | None]:

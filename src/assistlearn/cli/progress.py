@@ -6,7 +6,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TaskID, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from assistlearn.cli.output import complaints, plain, size
 from assistlearn.evaluation.figures_in_words import TITLES
@@ -30,6 +31,13 @@ if TYPE_CHECKING:
     from assistlearn.runs.settings import RunSettings
 
 
+class _Words(TextColumn):
+    """Words in which names stay as they are: rich makes an emoji of a name such as ``:x:``."""
+
+    def render(self, task: Task) -> Text:
+        return Text.from_markup(self.text_format.format(task=task), style=self.style, emoji=False)
+
+
 class _Bar:
     """A bar that is gone when the work is done."""
 
@@ -37,11 +45,11 @@ class _Bar:
         console = console or complaints()
         self._quiet = quiet
         self.progress = Progress(
-            TextColumn("{task.description}"),
+            _Words("{task.description}"),
             BarColumn(bar_width=20),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
+            _Words("{task.fields[note]}"),
             console=console,
             transient=True,
             disable=quiet or not console.is_terminal,

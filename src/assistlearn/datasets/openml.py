@@ -157,6 +157,6 @@ def _keep(path: Path, features: Array, labels: Array) -> None:
 def _bar(text: str) -> Iterator[None]:
     """Show a bar that moves until the work is done: OpenML does not say how much there is to download."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=Console(stderr=True, emoji=False), transient=True) as progress:
         progress.add_task(text, total=None)
         yield

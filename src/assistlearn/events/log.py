@@ -18,6 +18,7 @@ import msgspec
 
 from assistlearn.errors import RunError
 from assistlearn.events.facts import Event, TroubleMet, UnknownEvent
+from assistlearn.storage import appending
 from assistlearn.storage.file_locks import wait_for
 from assistlearn.storage.growing_file import GrowingFile
 
@@ -131,7 +132,7 @@ def recorded_on(line: bytes, where: str, strict: bool = True) -> Recorded:
 
 def _write(path: Path, line: bytes) -> None:
     """Append a line. Several processes may append at the same time: each waits until the file is free."""
-    with path.open("a+b") as file:
+    with appending(path) as file:
         wait_for(file)
         _drop_torn_line(file)
         file.write(line)

@@ -22,7 +22,7 @@ AUDITED_TYPES = (
 
 
 def audit(model: Any, source: str) -> None:
-    """Refuse a model that holds a tree which leads anywhere but to its own leaves and columns.
+    """Refuse a model with a tree that leads anywhere but to its own leaves and columns, or with a folder of pickles.
 
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> audit(DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]), "a file")
@@ -31,6 +31,10 @@ def audit(model: Any, source: str) -> None:
 
     for part in _parts(model):
         n_columns = getattr(part, "n_features_in_", None)
+        if getattr(part, "memory", None) is not None and hasattr(part, "get_params"):
+            raise UntrustedFileError(
+                f"{source}: {type(part).__name__} has a memory, a folder whose pickles it would run."
+            )
         if hasattr(part, "check_kept"):  # a model whose trees are not scikit-learn's checks them itself
             part.check_kept(source)
         if hasattr(part, "tree_"):

@@ -6,6 +6,8 @@ skops imports every estimator of scikit-learn, so it is imported where the first
 from __future__ import annotations
 
 import importlib
+import io
+import zipfile
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
@@ -31,6 +33,10 @@ HARMLESS_TYPES = (  # plain numbers and settings, which skops does not list
 )
 
 
+UNPACKED, UNPACKED_TEXT, TIMES = 100_000_000, 20_000_000, 5
+"""To how many bytes any model may unpack, how many of them may be text, and to how many times its own bytes."""
+
+
 def load_trusted(path: str | PathLike[str], trusted: Sequence[str], packages: Sequence[str] = ()) -> Any:
     """Return what a skops file holds, after checking that every type in it is trusted and that its trees are sound.
 
@@ -48,12 +54,13 @@ def load_trusted(path: str | PathLike[str], trusted: Sequence[str], packages: Se
 
 def loads_trusted(data: bytes, source: str, trusted: Sequence[str] = (), packages: Sequence[str] = ()) -> Any:
     """Return what the bytes of a skops file hold, as :func:`load_trusted` does; ``source`` is what errors call them."""
-    from skops import io
+    from skops.io import get_untrusted_types, loads
 
+    _check_size(data, source)
     try:
-        found = set(io.get_untrusted_types(data=data))
+        found = set(get_untrusted_types(data=data))
         _refuse_unknown(found, trusted, packages, source)
-        model = io.loads(data, trusted=sorted(found))
+        model = loads(data, trusted=sorted(found))
     except UntrustedFileError:
         raise
     except Exception as error:  # a crafted file can raise any error in the libraries that read it
@@ -65,12 +72,30 @@ def loads_trusted(data: bytes, source: str, trusted: Sequence[str] = (), package
     return model
 
 
+def _check_size(data: bytes, source: str) -> None:
+    """Refuse a file that unpacks to much more than its bytes: we write files that are not packed.
+
+    What is in it is not looked at: only the list that every ZIP file ends with.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as file:
+            sizes = {each.filename: each.file_size for each in file.infolist()}
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError, EOFError):
+        return  # no ZIP file: whoever reads it says so
+    text, all_ = sizes.get("schema.json", 0), sum(sizes.values())
+    if all_ > max(UNPACKED, TIMES * len(data)) or text > max(UNPACKED_TEXT, TIMES * len(data)):
+        raise UntrustedFileError(
+            f"{source} has {len(data):,} bytes and unpacks to {all_:,} ({text:,} of them text): it is not a model that "
+            "was written here, and is not read. Save it again without compression, or take it from a backup."
+        )
+
+
 def dump_model(model: Model, packages: Sequence[str] = ()) -> bytes:
     """Return a model as bytes, after checking that :func:`load_model` with these packages will accept them."""
-    from skops import io
+    from skops.io import dumps, get_untrusted_types
 
-    content: bytes = io.dumps(model)
-    unknown = _unknown(set(io.get_untrusted_types(data=content)), MODEL_TYPES, packages)
+    content: bytes = dumps(model)
+    unknown = _unknown(set(get_untrusted_types(data=content)), MODEL_TYPES, packages)
     if unknown:
         raise LearnerError(
             f"The model {type(model.estimator).__name__} cannot be kept safely: it holds {', '.join(unknown)}, which "

@@ -35,6 +35,7 @@ from assistlearn.protocol.checkpoint import (
 from assistlearn.protocol.decision import Decision
 from assistlearn.protocol.entries import FIRST, Chain, Direction, Entry, entry_on, line_of, made
 from assistlearn.protocol.tally import Claim, PeerCount, Tally
+from assistlearn.storage import appending, private_folder, replace
 from assistlearn.storage.file_locks import wait_for
 
 __all__ = ["FIRST", "Direction", "Entry", "Ledger", "Place", "counted", "followed", "has_entry", "read", "verify"]
@@ -67,7 +68,7 @@ class Ledger:
     def __init__(self, path: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.path = path
         self._clock = clock
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         with self._locked() as file:
             if not path.stat().st_size and not _head(path).exists():
                 _write_head(path, 0, FIRST)
@@ -197,7 +198,7 @@ class Ledger:
 
     @contextmanager
     def _locked(self) -> Iterator[BinaryIO]:
-        with self.path.open("a+b") as file:
+        with appending(self.path) as file:
             wait_for(file)
             yield file
 
@@ -338,9 +339,7 @@ def _check_head(path: Path, chain: Chain) -> int:
 
 
 def _write_head(path: Path, number: int, hash: str) -> None:
-    fresh = _head(path).with_suffix(".new")
-    fresh.write_text(f"{number} {hash}\n", encoding="utf-8")
-    os.replace(fresh, _head(path))
+    replace(_head(path), f"{number} {hash}\n".encode(), lasting=False)
 
 
 def _head(path: Path) -> Path:

@@ -11,6 +11,7 @@ from assistlearn.runs.folder import ALONE, RunFolder
 from assistlearn.runs.open_run import OpenRun, open_run
 from assistlearn.runs.prediction import Prediction, decided, predict
 from assistlearn.runs.training import train
+from assistlearn.storage import private_folder
 from assistlearn.storage.removing import remove_tree
 
 
@@ -31,7 +32,7 @@ def alone_on(run: OpenRun, rows: Rows) -> Prediction:
         return decided(run, rows, {})
     home = run.folder.path / ALONE
     remove_tree(home)  # left by an earlier try
-    home.mkdir()
+    private_folder(home)
     try:
         single = _single(run)
         for _ in train(single):

@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from assistlearn.errors import RunError
+from assistlearn.storage import private_folder
 
 KEY_FILE = "class-order.key"
 """The name of the file in the folder where the initiator keeps its models."""
@@ -103,7 +104,7 @@ def _refuse_another(path: Path) -> None:
 
 def _draw(path: Path) -> None:
     """Write a new key that only its owner may read, whole or not at all. If two runs do so at once, the first wins."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # with mode 0600
     fresh = Path(name)
     try:

@@ -24,6 +24,7 @@ from assistlearn.runs.taking_over import OwnSide, check_can_go_on, take_over
 from assistlearn.runs.told_labels import check_ledger
 from assistlearn.service.agent_from_file import from_loaded
 from assistlearn.service.store import RunStore, run_folder
+from assistlearn.storage import private_folder
 from assistlearn.tables import load_agent
 from assistlearn.tables.label_column import notes_on_labels
 
@@ -93,7 +94,7 @@ def write_run(
     key = own_key(initiator.models)
     order, words = secret_order(key, known_by, plan.seed, len(classes)), secret_words(key, known_by, plan.seed)
     order = order if goes_on is None else goes_on.permutation()  # the order in which kept models answer
-    folder.path.mkdir(parents=True, exist_ok=True)
+    private_folder(folder.path)
     with locked(folder.path, alone=True):
         if folder.exists:  # another command has begun one in the meantime
             raise RunError(f"{folder.path} holds a run already. Name another folder (--out).")

@@ -6,6 +6,7 @@ that ends. The file names that process, for error messages. It stays behind, and
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 from assistlearn.errors import RunError
+from assistlearn.storage import appending
 from assistlearn.storage.file_locks import take, taken_alone
 
 NAME = "lock"
@@ -31,7 +33,7 @@ def locked(folder: Path, *, alone: bool) -> Iterator[None]:
         Whether no other process may use it meanwhile; otherwise others may share it.
     """
     try:
-        file = (folder / NAME).open("a+", encoding="utf-8")
+        file = io.TextIOWrapper(appending(folder / NAME), encoding="utf-8", write_through=True)
     except OSError:
         if alone:
             raise

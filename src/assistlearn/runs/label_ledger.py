@@ -40,6 +40,7 @@ from assistlearn.core.randomised_response import likely, picked
 from assistlearn.core.votes import Codes
 from assistlearn.errors import DiskError, RefusedError, RunError
 from assistlearn.runs.class_order import KEY_FILE, LABEL_LEDGER, own_key
+from assistlearn.storage import private_folder
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS about (key BLOB);
@@ -382,7 +383,7 @@ class LabelLedger:
         """Yield a verified ledger while nobody else can write. All changes are kept, or none of them."""
         try:
             if not self.path.exists():
-                self.path.parent.mkdir(parents=True, exist_ok=True)
+                private_folder(self.path.parent)
                 os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
             with closing(sqlite3.connect(self.path, timeout=60.0, isolation_level=None)) as connection:
                 connection.execute("PRAGMA synchronous = FULL")

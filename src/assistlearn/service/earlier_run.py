@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 from assistlearn.errors import CannotGoOnError, RefusedError, RunError
@@ -11,6 +10,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import kept_now
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.moved_columns import moved_columns
+from assistlearn.service.problem_log import note_problem
 from assistlearn.service.run_here import RunHere
 from assistlearn.service.store import RunStore
 from assistlearn.storage.file_digests import REMEDY
@@ -53,16 +53,11 @@ def _check_table(own: Holdings, earlier: RunStore) -> None:
         raise CannotGoOnError("the columns of its table are not those that its models were fitted to")
     words = moved_columns(own, earlier)
     if words and not own.accepts_moved_columns:
-        note(own, "\n".join([f"Run {earlier.folder.name!r}: the table has changed, as if units had changed:", *words]))
+        told = f"Run {earlier.folder.name!r}: the table has changed, as if units had changed:"
+        note_problem(own.home, "\n".join([told, *words]))
         raise CannotGoOnError(f"{len(words)} of its columns have moved far since then, as if their units had changed")
 
 
 def _columns(schema: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     """Return the names and kinds of the columns."""
     return [] if schema is None else [(column["name"], column["kind"]) for column in schema["columns"]]
-
-
-def note(own: Holdings, words: str) -> None:
-    """Write something to ``problems.log`` for the agent's owner."""
-    with suppress(OSError), (own.home / "problems.log").open("a", encoding="utf-8") as file:
-        file.write(words + "\n")

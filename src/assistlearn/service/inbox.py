@@ -105,7 +105,7 @@ class Inbox:
         if self.folder.is_symlink():
             raise RequestsError(f"{self.folder} is a link, and is not followed. Put a folder in its place.")
         with storage.writing(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
+            storage.private_folder(self.folder)
             lock = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT | NO_LINK, 0o600)
         try:
             wait_for(lock)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from assistlearn.errors import MovedColumnsError
 from assistlearn.service.holdings import Holdings
+from assistlearn.service.problem_log import note_problem
 from assistlearn.service.store import RunStore
 from assistlearn.tables.distribution import moved
 
@@ -31,8 +30,7 @@ def check_columns(own: Holdings, store: RunStore) -> None:
         return
     lines = "".join(f"  {each}\n" for each in words)
     told = f"Run {store.folder.name!r}: the table has changed since training, as if units had changed:\n{lines}"
-    with suppress(OSError), (own.home / "problems.log").open("a", encoding="utf-8") as file:
-        file.write(told + "\n")
+    note_problem(own.home, told)
     if not own.accepts_moved_columns:
         raise MovedColumnsError(
             f"Agent {own.name!r}: {len(words)} of the columns of its table have moved far since training, as if their "

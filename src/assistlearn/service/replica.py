@@ -18,8 +18,14 @@ from assistlearn.protocol.arrays import unpack_numbers
 from assistlearn.protocol.older import Snapshot
 from assistlearn.protocol.rewards import PackedReward, loudness, unpack_reward
 
-LAST_TURN = 1_000_000
-"""The most turns of a run. For each turn, an agent draws the seeds of all turns before it."""
+LAST_TURN = 100_000
+"""The most turns of a run."""
+
+AHEAD = 10_000
+"""How many turns others may have taken since the last that an agent knows.
+
+The agent draws the seed of each of them, so without a limit one request could make it draw any number.
+"""
 
 
 @dataclass(frozen=True)
@@ -155,10 +161,11 @@ class Replica:
             raise
 
     def _check_order(self, message: m.TakeTurn) -> None:
-        if not self.known < message.turn <= LAST_TURN:
+        last = min(LAST_TURN, self.known + AHEAD)
+        if not self.known < message.turn <= last:
             raise OutOfOrderError(
-                f"Turn {message.turn} is not possible: this agent knows the run up to turn {self.known}, and no run "
-                f"has more than {LAST_TURN:,} turns."
+                f"Turn {message.turn} is not possible: this agent knows the run up to turn {self.known}, so the next "
+                f"is at most turn {last:,}. No run has more than {LAST_TURN:,} turns."
             )
         if self._own is not None and message.round <= self._own.round:
             raise OutOfOrderError(

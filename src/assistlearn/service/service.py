@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import os
 import traceback
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -37,6 +35,7 @@ from assistlearn.service.exchanges.exchange import Demand
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.kept_counts import keep, ledger_tally
 from assistlearn.service.permission import Permission
+from assistlearn.service.problem_log import note_problem
 from assistlearn.service.run_here import RunHere
 from assistlearn.service.store import RunStore, run_folder, sweep
 
@@ -44,9 +43,6 @@ logger = logging.getLogger("assistlearn.service")
 
 COUNTED_ANSWERS = (m.TurnTaken, m.Scores)
 """The answers whose bits are counted."""
-
-LARGEST_LOG = 1_000_000
-"""When ``problems.log`` has more bytes than this, it is renamed ``problems.log.1``, and a new file begins."""
 
 Result = TypeVar("Result")
 
@@ -299,7 +295,7 @@ class AgentService:
             return self._problem(message, "failed", error)
         type_ = type_of(message)
         logger.error("Request %s failed", type_, exc_info=error)
-        self._note(f"Run {message.run!r}, {type_}:\n{''.join(traceback.format_exception(error))}\n")
+        note_problem(self._own.home, f"Run {message.run!r}, {type_}:\n{''.join(traceback.format_exception(error))}")
         text = (
             f"Agent {self._own.name!r} failed at {type_!r} ({type(error).__name__}). Its owner finds the reason in "
             "problems.log, beside its ledger."
@@ -311,15 +307,6 @@ class AgentService:
                 "correct the error; then go on. Nothing is lost."
             )
         return m.Problem(run=_name(message), kind="failed", text=text)
-
-    def _note(self, text: str) -> None:
-        """Write something to ``problems.log`` for the agent's owner, and start a new file when that is too large."""
-        path = self._own.home / "problems.log"
-        with suppress(OSError):
-            if path.exists() and path.stat().st_size > LARGEST_LOG:
-                os.replace(path, path.with_name("problems.log.1"))
-            with path.open("a", encoding="utf-8") as file:
-                file.write(text[:LARGEST_LOG])
 
 
 def _name(message: Message) -> str:

@@ -108,8 +108,8 @@ class FileDigests:
     def _append(self, lines: bytes) -> None:
         path = self._folder / NAME
         with storage.writing(path):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            with path.open("a+b") as file:
+            storage.private_folder(self._folder)
+            with storage.appending(path) as file:
                 _drop_cut_line(file)
                 file.write(lines)
                 file.flush()

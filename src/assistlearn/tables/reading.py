@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import cast
 
 import numpy as np
 import polars as pl
@@ -53,6 +54,7 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
     codes: Sequence[str] = []
     with open_source(description) as source:
         names = source.names()
+        description.reading.check(str(description.table), n_columns=len(names))
         with problems.gathered():
             features, codes = _wanted(description, names, schema)
         label, weight, person = _beside(description, names, schema)
@@ -69,6 +71,7 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
         if not there:
             problems.settle()
         frame = source.read(there, [name for name in as_text if name in names])
+    _check_size(frame, description)
     if frame.is_empty():
         problems.add(
             TableError(f"{description.table} has columns but not a single row. Fill it, or correct the query.")
@@ -76,6 +79,21 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
         problems.settle()
     table = _Reading(description, source.from_text, frame, codes, problems).table(schema, label, weight, person)
     return replace(table, index=tuple(name for name in names if is_index(name) and name not in features))
+
+
+def _check_size(frame: pl.DataFrame, description: AgentDescription) -> None:
+    """Refuse a table that turned out to be too large: one long text may stand in every row without taking its room."""
+    limits, name = description.reading, str(description.table)
+    limits.check(name, len(frame))
+    total = 0
+    for values in frame:
+        if values.dtype in (pl.String, pl.Binary):
+            lengths = values.str.len_bytes() if values.dtype == pl.String else values.bin.size()
+            longest = cast(int, lengths.max() or 0)
+            if longest > limits.max_cell:
+                limits.refuse(name, "max_cell", f"a value of {longest:,} bytes in column {values.name!r}")
+            total += int(lengths.sum())
+    limits.check_memory(name, total)
 
 
 def _wanted(

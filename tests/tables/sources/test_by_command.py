@@ -21,7 +21,7 @@ def test_check_says_where_the_table_was_read_from(s3, write_agent):
 
 def test_trouble_is_an_error_without_a_traceback(write_agent, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "*")
-    file = write_agent(table=f'"http://127.0.0.1:{servers.free_port()}/t.csv"')
+    file = write_agent(table=f'"http://127.0.0.1:{servers.free_port()}/t.csv"', local_server="true")
     assistlearn("check", file).failed(2, "line 2", "the connection is refused")
 
 

@@ -100,7 +100,7 @@ def read(write_agent, odd, monkeypatch, tmp_path):
     monkeypatch.setenv("NO_PROXY", "*")
 
     def of(table, **lines):
-        return read_table(load_description(write_agent(table=f'"{odd}/{table}"', **lines)))
+        return read_table(load_description(write_agent(table=f'"{odd}/{table}"', local_server="true", **lines)))
 
     return of
 
@@ -159,8 +159,10 @@ def test_letters_of_any_language_are_sent_as_web_servers_know_them(write_agent, 
     monkeypatch.setenv("NO_PROXY", "*")
     (tmp_path / "Köln 1.csv").write_bytes(CSV)
     with servers.web(tmp_path) as url:
-        assert len(read_table(load_description(write_agent(table=f'"{url}/Köln 1.csv"')))) == 2
-        assert len(read_table(load_description(write_agent(table=f'"{url}/K%C3%B6ln%201.csv"')))) == 2
+        assert len(read_table(load_description(write_agent(table=f'"{url}/Köln 1.csv"', local_server="true")))) == 2
+        assert (
+            len(read_table(load_description(write_agent(table=f'"{url}/K%C3%B6ln%201.csv"', local_server="true")))) == 2
+        )
     with pytest.raises(TableError, match="there is no such host"):
         read_table(load_description(write_agent(table=f'"http://{"ö" * 80}.example/t.csv"')))
 
@@ -184,10 +186,12 @@ def test_no_such_host_and_nobody_who_listens_are_told_apart(write_agent, monkeyp
     with pytest.raises(TableError, match=r"line 2: the table http://nowhere\.invalid/t\.csv .* there is no such host"):
         read_table(load_description(write_agent(table='"http://nowhere.invalid/t.csv"')))
     with pytest.raises(TableError, match="the connection is refused"):
-        read_table(load_description(write_agent(table=f'"http://127.0.0.1:{servers.free_port()}/t.csv"')))
+        read_table(
+            load_description(write_agent(table=f'"http://127.0.0.1:{servers.free_port()}/t.csv"', local_server="true"))
+        )
 
 
 def test_what_is_not_there_is_a_missing_table(write_agent, tmp_path, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "*")
     with servers.web(tmp_path) as url, pytest.raises(MissingTableError, match="there is no such table"):
-        read_table(load_description(write_agent(table=f'"{url}/none.csv"')))
+        read_table(load_description(write_agent(table=f'"{url}/none.csv"', local_server="true")))

@@ -103,7 +103,7 @@ class Engine:
             return
         done = threading.Event()
         columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True)) as bar:
+        with Progress(*columns, console=Console(stderr=True, emoji=False)) as bar:
             task = bar.add_task(text, total=None)
 
             def watch() -> None:

@@ -44,6 +44,7 @@ _SETTINGS: Any = {
 }
 _LEFT_TO_THE_PAGE = {"font-family", "stroke-linejoin", "stroke-linecap", "stroke-miterlimit"}
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _FONT = re.compile(r"(?:(?P<weight>bold|\d00)\s+)?(?P<size>[\d.]+px)")
 
 
@@ -80,6 +81,7 @@ def inlined(document: str, key: str) -> str:
     >>> inlined(drawn + 'style="font: 9px x">b</text></g></svg>', "k")
     '<svg><g fill="none"><text font-size="9px">b</text></g></svg>'
     """
+    document = _NOT_IN_XML.sub(lambda found: ascii(found[0])[1:-1], document)  # a label may hold any character
     root = ElementTree.fromstring(document)  # noqa: S314 - our own drawing
     used = set(re.findall(r"(?:href=\"|url\()#([^\")]+)", document))
     for parent in list(root.iter()):

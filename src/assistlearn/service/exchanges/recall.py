@@ -8,9 +8,10 @@ from assistlearn.errors import AssistLearnError, CannotGoOnError, OutOfOrderErro
 from assistlearn.learners.models_on_disk import packages_of
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import Encoded, decode
-from assistlearn.service.earlier_run import check_earlier, note
+from assistlearn.service.earlier_run import check_earlier
 from assistlearn.service.earlier_turns import EarlierTurns
 from assistlearn.service.exchanges.exchange import Exchange
+from assistlearn.service.problem_log import note_problem
 from assistlearn.service.run_here import RunHere
 from assistlearn.service.store import RunStore, run_folder
 from assistlearn.service.taking_again import known_before
@@ -42,7 +43,7 @@ class Recalling(Exchange):
         except (CannotGoOnError, ProtocolError) as error:
             return m.Recalled(run=message.run, turns=[], why=str(error), table_changed=True)
         except AssistLearnError as error:  # the message may name files: only the owner may read it
-            note(run.own, f"Run {message.run!r} cannot go on from {message.earlier!r}: {error}")
+            note_problem(run.own.home, f"Run {message.run!r} cannot go on from {message.earlier!r}: {error}")
             why = f"what it kept of run {message.earlier!r} was changed, damaged or lost; its owner finds which file "
             return m.Recalled(run=message.run, turns=[], why=why + "in problems.log", table_changed=True)
         changed = earlier.fingerprint() != run.own.fingerprint

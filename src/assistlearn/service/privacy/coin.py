@@ -86,7 +86,7 @@ def _draw_key(path: Path) -> None:
     """Draw a key; where another process does so at the same time, the first one counts."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     with storage.writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        storage.private_folder(path.parent)
         fresh.unlink(missing_ok=True)
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(secrets.token_bytes(KEY_BYTES))

@@ -288,8 +288,8 @@ class ToldBook:
     def alone(self) -> Iterator[None]:
         """Wait until no other process counts, and keep others from counting meanwhile."""
         with storage.writing(self._folder):
-            self._folder.mkdir(parents=True, exist_ok=True)
-        with (self._folder / "lock").open("a") as file:
+            storage.private_folder(self._folder)
+        with storage.appending(self._folder / "lock") as file:
             wait_for(file)
             yield
 

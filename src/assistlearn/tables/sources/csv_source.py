@@ -11,8 +11,9 @@ from typing import Any
 
 import polars as pl
 
+from assistlearn.agent_files.reading_limits import ReadingLimits
 from assistlearn.errors import TableError
-from assistlearn.tables.sources.raw_csv import CsvFile, refuse_encoding, refuse_ragged
+from assistlearn.tables.sources.raw_csv import CsvFile, refuse_encoding, refuse_large, refuse_ragged
 
 SAMPLED_ROWS = 10_000
 """How many rows of a CSV file show the types of its columns. If a later value does not fit, the file is read again."""
@@ -23,12 +24,14 @@ class CsvSource:
 
     from_text = True
 
-    def __init__(self, table: CsvFile, missing_values: Sequence[str] = ()) -> None:
+    def __init__(self, table: CsvFile, missing_values: Sequence[str] = (), limits: ReadingLimits | None = None) -> None:
         self._table = table
+        self._limits = limits or ReadingLimits()
         self._missing_values = list(missing_values)
 
     def names(self) -> list[str]:
-        """Return the names in the header."""
+        """Return the names in the header; refuse a file that is too large."""
+        refuse_large(self._table, self._limits)
         return list(self._sampled)
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:

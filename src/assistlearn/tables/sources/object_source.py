@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import polars as pl
 
+from assistlearn.agent_files.reading_limits import ReadingLimits
 from assistlearn.agent_files.table_source import TableUrl
 from assistlearn.errors import TableError
 from assistlearn.protocol.bounded import within
@@ -24,12 +25,12 @@ Result = TypeVar("Result")
 
 
 @contextmanager
-def object_file(table: TableUrl, place: str, seconds: float) -> Iterator[Path]:
+def object_file(table: TableUrl, place: str, seconds: float, limits: ReadingLimits) -> Iterator[Path]:
     """Copy an object into a temporary file, and yield its path. The file is removed afterwards."""
     with TemporaryDirectory(prefix="assistlearn-") as folder:
         file = Path(folder, "table" + ending_of(table))
         with told_apart(table, place):
-            within(seconds, RemoteObjects(table).fetch, file)
+            within(seconds, RemoteObjects(table).fetch, file, limits)
         refuse_page(file, table, place)
         yield file
 
@@ -39,10 +40,11 @@ class ObjectParquetSource:
 
     from_text = False
 
-    def __init__(self, table: TableUrl, place: str, seconds: float) -> None:
+    def __init__(self, table: TableUrl, place: str, seconds: float, limits: ReadingLimits) -> None:
         self._table = table
         self._place = place
         self._seconds = seconds
+        self._limits = limits
         self._objects = RemoteObjects(table)
         self._seen = self._bounded(self._look)
         self._parquet = self._source()
@@ -77,7 +79,7 @@ class ObjectParquetSource:
             for each in self._seen
         ]
         trouble = partial(trouble_with, table=self._table, place=self._place)
-        return ParquetSource(files, str(self._table), engine_options(), trouble)
+        return ParquetSource(files, str(self._table), self._limits, engine_options(), trouble, self._objects.opened)
 
     def _refuse_changed(self) -> None:
         if self._bounded(self._look) != self._seen:

@@ -38,30 +38,32 @@ def open_source(description: AgentDescription) -> Iterator[Source]:
 def _of_query(table: TableQuery, description: AgentDescription) -> Source:
     place, database = description.places("query"), table.database
     if isinstance(database, str):
-        return PostgresSource(table.query, database, description.id, place, description.read_seconds)
+        return PostgresSource(
+            table.query, database, description.id, place, description.read_seconds, description.reading
+        )
     if database is not None:
         _require_file(database, description, "database")
         if is_sqlite(database):
-            return SqliteSource(table.query, database, description.id, place)
-    return DuckdbSource(table, description.id, place)
+            return SqliteSource(table.query, database, description.id, place, description.reading)
+    return DuckdbSource(table, description.id, place, description.reading)
 
 
 def _of_url(table: TableUrl, description: AgentDescription, stack: ExitStack) -> Source:
     place, seconds = description.places("table"), description.read_seconds
     path = table.url.partition("?")[0].lower()
     if scheme_of(table.url) in WEB:
-        file = stack.enter_context(web_file(table, place, seconds))
+        file = stack.enter_context(web_file(table, place, seconds, description.reading, description.local_server))
     elif path.endswith((".parquet", "/")):
-        return ObjectParquetSource(table, place, seconds)
+        return ObjectParquetSource(table, place, seconds, description.reading)
     else:
-        file = stack.enter_context(object_file(table, place, seconds))
+        file = stack.enter_context(object_file(table, place, seconds, description.reading))
     return _in_file(file, table.separator, str(table), description)
 
 
 def _of_file(table: TableFile, description: AgentDescription) -> Source:
     place, name = description.places("table"), table.path.name.lower()
     if table.path.is_dir() and (table.is_folder or name.endswith(".parquet")):
-        return ParquetSource(files_of_folder(table.path, place), str(table))
+        return ParquetSource(files_of_folder(table.path, place), str(table), description.reading)
     if table.is_folder:
         raise MissingTableError(
             f"{place}: there is no folder {table} (table). Put it there, or correct the path, which is relative to the "
@@ -73,8 +75,8 @@ def _of_file(table: TableFile, description: AgentDescription) -> Source:
 
 def _in_file(path: Path, separator: str, name: str, description: AgentDescription) -> Source:
     if path.suffix.lower() == ".parquet":
-        return ParquetSource([ParquetFile(str(path), name)], name)
-    return CsvSource(CsvFile(path, separator, name), description.preprocessing.missing_values)
+        return ParquetSource([ParquetFile(str(path), name)], name, description.reading)
+    return CsvSource(CsvFile(path, separator, name), description.preprocessing.missing_values, description.reading)
 
 
 def _require_file(path: Path, description: AgentDescription, key: str) -> None:

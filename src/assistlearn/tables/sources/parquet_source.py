@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, BinaryIO
 
 import polars as pl
 
+from assistlearn.agent_files.reading_limits import ReadingLimits
 from assistlearn.errors import TableError
+from assistlearn.tables.sources.parquet_footer import Footer, FooterError, read_footer, unpacked
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,10 @@ class ParquetFile:
     partition: Mapping[str, str | None] = field(default_factory=dict)
 
 
+def _open_here(place: str) -> BinaryIO:
+    return open(place, "rb")
+
+
 class ParquetSource:
     """The rows of some Parquet files, in the order of the files.
 
@@ -40,10 +46,14 @@ class ParquetSource:
         At least one.
     name : str
         What messages call the table.
+    limits : ReadingLimits
+        How large the table may be.
     options : mapping, optional
         The engine's settings for an object store.
     trouble : callable, optional
         Returns our own error for an error of the engine; None where it is not about a store.
+    opened : callable, optional
+        Opens a file by its place, to look at its footer.
     """
 
     from_text = False
@@ -52,16 +62,24 @@ class ParquetSource:
         self,
         files: Sequence[ParquetFile],
         name: str,
+        limits: ReadingLimits,
         options: dict[str, Any] | None = None,
         trouble: Callable[[BaseException], TableError | None] = lambda error: None,
+        opened: Callable[[str], AbstractContextManager[BinaryIO]] = _open_here,
     ) -> None:
         self._files = files
         self._name = name
+        self._limits = limits
+        self._footers: list[Footer] = []
         self._options = options
         self._trouble = trouble
+        self._opened = opened
 
     def names(self) -> list[str]:
-        """Return the names of all columns; refuse files whose columns differ."""
+        """Return the names of all columns; refuse files whose columns differ, or that are too large."""
+        self._footers = list(map(self._footer, self._files))
+        columns_of = max(len(footer.chunks) for footer in self._footers)
+        self._limits.check(self._name, sum(footer.n_rows for footer in self._footers), columns_of)
         first, *others = self._files
         with self._readable(first):
             columns = self._scan_one(first).collect_schema()
@@ -73,8 +91,29 @@ class ParquetSource:
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns with the types they have in the files."""
+        self._check_memory(columns)
         with self._readable():
             return self._scan().select(columns).collect()
+
+    def _footer(self, file: ParquetFile) -> Footer:
+        with self._looked_at(file), self._opened(file.place) as opened:
+            return read_footer(opened)
+
+    def _check_memory(self, columns: Sequence[str]) -> None:
+        """Refuse columns that unpack to more than is allowed. In a store, only the footer is asked."""
+        n_bytes = n_values = 0
+        for file, footer in zip(self._files, self._footers, strict=True):
+            with self._looked_at(file), self._opened(file.place) as opened:
+                found = unpacked(opened if self._options is None else None, footer, columns)
+            n_bytes, n_values = n_bytes + found[0], n_values + found[1]
+        self._limits.check_memory(self._name, n_bytes, n_values)
+
+    @contextmanager
+    def _looked_at(self, file: ParquetFile) -> Iterator[None]:
+        try:
+            yield
+        except FooterError as error:
+            raise TableError(f"{file.name} cannot be read: {error}. It must be a whole Parquet file.") from None
 
     def _scan(self) -> pl.LazyFrame:
         partitions = self._partitions(self._scan_one(self._files[0]).collect_schema())

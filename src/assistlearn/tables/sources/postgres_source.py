@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 import polars as pl
 
 from assistlearn.agent_files.addresses import shown
+from assistlearn.agent_files.reading_limits import ReadingLimits
 from assistlearn.errors import AssistLearnError, MissingExtraError, TableError
 from assistlearn.extras import install_line
 from assistlearn.protocol.bounded import within
@@ -46,16 +47,21 @@ class PostgresSource:
         Where the query stands, for messages.
     seconds : float
         How long each of the two questions may take: which columns there are, and their values.
+    limits : ReadingLimits
+        How large the table may be.
     """
 
     from_text = False
 
-    def __init__(self, query: str, url: str, id_columns: Sequence[str], place: str, seconds: float) -> None:
+    def __init__(
+        self, query: str, url: str, id_columns: Sequence[str], place: str, seconds: float, limits: ReadingLimits
+    ) -> None:
         self._query = query.strip().rstrip(";")
         self._url = url
         self._id_columns = id_columns
         self._place = place
         self._seconds = seconds
+        self._limits = limits
 
     def names(self) -> list[str]:
         """Return the names of the columns that the query answers with."""
@@ -66,7 +72,9 @@ class PostgresSource:
         types = dict(self._types)
         listed = [cast_of(name, types[name], name in self._id_columns, self._place) for name in columns]
         order = ", ".join(order_of(name, types[name]) for name in self._id_columns)
-        frame: pl.DataFrame = self._bounded(self._ask, ", ".join(listed), f"order by {order}", _as_frame)
+        frame: pl.DataFrame = self._bounded(
+            self._ask, ", ".join(listed), f"order by {order} limit {self._limits.max_rows + 1}", _as_frame
+        )
         refuse_infinite_dates(frame, self._place)
         exact = [name for name in self._id_columns if types[name] == "numeric"]
         return frame.with_columns(self._whole(frame[name]) for name in exact)

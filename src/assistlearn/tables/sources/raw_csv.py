@@ -8,13 +8,21 @@ from __future__ import annotations
 import codecs
 import csv
 import gzip
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from assistlearn.agent_files.reading_limits import ReadingLimits
 from assistlearn.errors import TableError
+
+PIECE = 1 << 20
+"""Bytes of a file that are looked at together."""
+
+LONG_NAME = 1_000
+"""Bytes of a column's name, which most are shorter than."""
 
 _BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -39,6 +47,39 @@ class CsvFile:
 
     def __str__(self) -> str:
         return self.name
+
+
+def refuse_large(table: CsvFile, limits: ReadingLimits) -> None:
+    """Raise ``TableError`` if a file has more rows, columns or bytes than its owner allows; it is unpacked in pieces.
+
+    A line is at most as long as all its values together. How long each value is, is looked at after reading.
+    """
+    name = str(table)
+    with _readable(table) as file:
+        n_columns = file.readline(limits.max_columns * LONG_NAME).count(table.separator.encode()) + 1
+        limits.check(name, n_columns=n_columns)
+        file.seek(0)
+        longest = limits.max_cell * n_columns
+        n_bytes, n_lines, line = 0, 0, 0
+        while piece := file.read(PIECE):
+            n_bytes += len(piece)
+            n_lines += piece.count(b"\n")
+            end = piece.rfind(b"\n")
+            line = line + len(piece) if end < 0 else len(piece) - end - 1
+            if line > longest:
+                limits.refuse(name, "max_cell", f"a line of more than {longest:,} bytes for {n_columns:,} columns")
+            limits.check(name, n_rows=n_lines - 1)
+            limits.check_memory(name, n_bytes, (n_lines - 1) * n_columns)
+
+
+@contextmanager
+def _readable(table: CsvFile) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """Open a file; where it cannot be unpacked, say so."""
+    try:
+        with _opened(table) as file:
+            yield file
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise TableError(f"{table} cannot be read: {error}. It must be a whole file, packed by gzip.") from None
 
 
 def refuse_encoding(table: CsvFile) -> None:

@@ -6,14 +6,17 @@ Credentials come from the environment. Every request has a time limit, and is tr
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property, partial
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from assistlearn.agent_files.addresses import scheme_of
+from assistlearn.agent_files.reading_limits import ReadingLimits
 from assistlearn.agent_files.table_source import TableUrl
 from assistlearn.errors import MissingExtraError, MissingTableError
 from assistlearn.extras import install_line
@@ -47,6 +50,13 @@ class RemoteObjects:
         """Return the URL of an object."""
         return f"{self._scheme}://{self._bucket}/{key}"
 
+    @contextmanager
+    def opened(self, url: str) -> Iterator[BinaryIO]:
+        """Open an object, to read a few pieces of it."""
+        from obstore import open_reader
+
+        yield cast(BinaryIO, open_reader(self._store, url.partition("://")[2].partition("/")[2]))
+
     def look(self) -> list[RemoteObject]:
         """Return the objects that there are now."""
         if not self.key or self.key.endswith("/"):
@@ -55,9 +65,10 @@ class RemoteObjects:
             metas = [self._store.head(self.key)]
         return [_object(meta) for meta in metas]
 
-    def fetch(self, file: Path) -> None:
+    def fetch(self, file: Path, limits: ReadingLimits) -> None:
         """Write the object into a file, piece by piece, all of one version."""
         (wanted,) = self.look()
+        limits.check_memory(self.url(self.key), wanted.size)
         with file.open("wb") as target, ThreadPool(AT_ONCE) as pool:  # its threads do not keep the program from ending
             fetch = partial(self._fetch_piece, wanted, target.fileno())
             for _ in pool.imap_unordered(fetch, range(0, wanted.size, PIECE)):

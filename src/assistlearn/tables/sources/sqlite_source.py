@@ -12,6 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
+from assistlearn.agent_files.reading_limits import ReadingLimits
 from assistlearn.errors import TableError
 from assistlearn.tables.sources.sql_names import quoted, refuse_twice
 
@@ -34,11 +35,14 @@ class SqliteSource:
 
     from_text = True
 
-    def __init__(self, query: str, database: Path, id_columns: Sequence[str], place: str) -> None:
+    def __init__(
+        self, query: str, database: Path, id_columns: Sequence[str], place: str, limits: ReadingLimits
+    ) -> None:
         self._query = query.strip().rstrip(";")
         self._database = database
         self._id_columns = id_columns
         self._place = place
+        self._limits = limits
 
     def names(self) -> list[str]:
         """Return the names of the columns that the query answers with."""
@@ -49,6 +53,8 @@ class SqliteSource:
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns, as numbers where all values are numbers."""
         listed, order = (", ".join(map(quoted, names)) for names in (columns, self._id_columns))
+        with self._answer("count(*)", "") as cursor:  # rows without end are not sorted
+            self._limits.check(self._place, cursor.fetchone()[0])
         with self._answer(listed, f"order by {order}") as cursor:
             pieces = [self._piece(rows, columns) for rows in iter(lambda: cursor.fetchmany(ROWS), [])]
         if not pieces:
@@ -75,12 +81,19 @@ class SqliteSource:
         url = self._database.resolve().as_uri() + "?mode=ro"
         try:
             with closing(sqlite3.connect(url, uri=True, timeout=LOCKED)) as connection:
-                yield connection.execute(f"select {columns} from ({self._query}\n) {rest}")  # noqa: S608 own query
+                inner = f"select * from ({self._query}\n) limit {self._limits.max_rows + 1}"  # noqa: S608 own query
+                yield _limited(connection, self._limits).execute(f"select {columns} from ({inner}) {rest}")  # noqa: S608
         except (sqlite3.Error, sqlite3.Warning, OverflowError) as error:
             raise TableError(
                 f"{self._place}: the query failed: {error}. It must be one SELECT, and only that. Correct it, or the "
                 "database."
             ) from error
+
+
+def _limited(connection: sqlite3.Connection, limits: ReadingLimits) -> sqlite3.Connection:
+    """Return a connection that makes no value and no row larger than is allowed."""
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(limits.max_cell, 1_000_000))
+    return connection
 
 
 def _joined(name: str, pieces: list[pl.Series], as_text: bool) -> pl.Series:

@@ -8,12 +8,15 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.client import HTTPMessage
+from http.client import HTTPConnection, HTTPMessage, HTTPSConnection
 from pathlib import Path
+from socket import getaddrinfo
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 from urllib.parse import quote, unquote, urlsplit
 
+from assistlearn.agent_files.addresses import is_own_address, is_own_host, refusal_of_own_host, shown
+from assistlearn.agent_files.reading_limits import ReadingLimits
 from assistlearn.agent_files.table_source import TableUrl
 from assistlearn.errors import TableError
 from assistlearn.protocol.bounded import within
@@ -26,12 +29,12 @@ PIECE = 1 << 20
 
 
 @contextmanager
-def web_file(table: TableUrl, place: str, seconds: float) -> Iterator[Path]:
+def web_file(table: TableUrl, place: str, seconds: float, limits: ReadingLimits, local_server: bool) -> Iterator[Path]:
     """Copy a table from a web server into a temporary file, and yield its path. The file is removed afterwards."""
     with TemporaryDirectory(prefix="assistlearn-") as folder:
         file = Path(folder, "table" + ending_of(table))
         with told_apart(table, place):
-            within(seconds, _fetch, table.url, file, min(SILENCE, seconds))
+            within(seconds, _fetch, table.url, file, min(SILENCE, seconds), limits, local_server, place)
         refuse_page(file, table, place)
         yield file
 
@@ -53,17 +56,21 @@ def refuse_page(file: Path, table: TableUrl, place: str) -> None:
         )
 
 
-def _fetch(url: str, file: Path, silence: float) -> None:
-    opener = urllib.request.build_opener(_Redirects)
+def _fetch(url: str, file: Path, silence: float, limits: ReadingLimits, local_server: bool, place: str) -> None:
+    guards = () if local_server else (_Http, _Https)
+    opener = urllib.request.build_opener(_Redirects, *guards)
     try:
         answered = opener.open(_request(url), timeout=silence)
     except urllib.error.HTTPError as error:
         error.close()
         raise
+    except TableError as error:
+        raise TableError(f"{place}: {error}") from None
     with answered as answer, file.open("wb") as target:
         expected = answer.headers.get("Content-Length")
         while piece := answer.read(PIECE):
             target.write(piece)
+            limits.check_memory(f"{place}: the table {shown(url)}", target.tell())
         if expected is not None and target.tell() != int(expected):
             raise ConnectionResetError(f"IncompleteRead: {target.tell()} of {expected} bytes")
 
@@ -91,6 +98,45 @@ def _known_user(host: str) -> str | None:
             "nobody else may read it."
         ) from None
     return None if known is None else f"{known[0]}:{known[2]}"
+
+
+def _refuse_own(request: urllib.request.Request) -> None:
+    """Refuse a host that is this machine's own by its text, or by an address that its name has."""
+    host = urlsplit(request.full_url).hostname or ""
+    found = set() if request.has_proxy() or is_own_host(host) else {each[4][0] for each in getaddrinfo(host, None)}
+    if is_own_host(host) or any(is_own_address(str(address)) for address in found):
+        raise TableError(refusal_of_own_host(f"{host!r}, where the table's URL or a redirect leads,"))
+
+
+class _Connection(HTTPConnection):
+    """A connection that looks at the address it has reached before anything is sent: a name may change its own."""
+
+    def connect(self) -> None:
+        super().connect()
+        reached = str(self.sock.getpeername()[0])
+        if is_own_address(reached):
+            self.close()
+            raise TableError(refusal_of_own_host(f"{self.host!r} leads to {reached}, which"))
+
+
+class _SafeConnection(HTTPSConnection, _Connection):
+    """The same, encrypted afterwards."""
+
+
+class _Http(urllib.request.HTTPHandler):
+    """Opens ``http://``, but not at this machine's own addresses."""
+
+    def http_open(self, req: urllib.request.Request) -> Any:
+        _refuse_own(req)
+        return self.do_open(HTTPConnection if req.has_proxy() else _Connection, req)
+
+
+class _Https(urllib.request.HTTPSHandler):
+    """Opens ``https://``, but not at this machine's own addresses."""
+
+    def https_open(self, req: urllib.request.Request) -> Any:
+        _refuse_own(req)
+        return self.do_open(HTTPSConnection if req.has_proxy() else _SafeConnection, req)
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):

@@ -17,5 +17,5 @@
     completing.py        a member completes its kit, or renews it
     revoked_list.py      the list of revoked certificates, checked and put in its place
     fingerprint.py       short digests of keys, to compare over the telephone
-    safe_files.py        reads files of others up to a limit; writes files that only their owner can read
+    safe_files.py        reads files of others up to a limit
 """

@@ -22,8 +22,9 @@ from assistlearn.reach.flare.provisioning.locked_key import locked, unlocked
 from assistlearn.reach.flare.provisioning.membership import FORMAT, Membership
 from assistlearn.reach.flare.provisioning.network_file import Network, admin_name, load_network
 from assistlearn.reach.flare.provisioning.revoked_list import read_list
-from assistlearn.reach.flare.provisioning.safe_files import read_small, write_secret
+from assistlearn.reach.flare.provisioning.safe_files import read_small
 from assistlearn.reach.flare.provisioning.signing_request import Requested
+from assistlearn.storage import write_bytes
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
@@ -54,8 +55,8 @@ def found(file: Path, folder: Path, passphrase: str) -> Authority:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.chmod(folder, 0o700)
     issuer = Issuer.new(network.name, AUTHORITY_DAYS, AUTHORITY_BITS)
-    write_secret(folder / KEY, locked(issuer.key, passphrase))
-    write_secret(folder / CERTIFICATE, _pem(issuer.certificate).encode())
+    write_bytes(folder / KEY, locked(issuer.key, passphrase))
+    write_bytes(folder / CERTIFICATE, _pem(issuer.certificate).encode())
     shutil.copyfile(file, folder / FILE)
     Record(folder / RECORD).append()  # made at once: a record that is missing later was lost
     made = Authority(folder)
@@ -171,7 +172,7 @@ class Authority:
         number = self.record.last_list() + 1
         self.record.append(Listed(datetime.now(UTC), number))
         made = issuer.revocation_list(self.record.revoked(), number)
-        write_secret(self.revoked, made.public_bytes(Encoding.PEM))
+        write_bytes(self.revoked, made.public_bytes(Encoding.PEM))
 
 
 def _line(kind: Kind, certificate: Certificate) -> Signed:

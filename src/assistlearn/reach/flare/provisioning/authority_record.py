@@ -12,6 +12,7 @@ import msgspec
 
 from assistlearn.errors import NetworkError
 from assistlearn.reach.flare.provisioning.kit import Kind
+from assistlearn.storage import appending
 
 
 class Signed(msgspec.Struct, frozen=True, tag_field="what", tag="signed", forbid_unknown_fields=True):
@@ -111,8 +112,7 @@ class Record:
     def append(self, *lines: Line) -> None:
         """Add lines, on the disk when this returns."""
         content = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
-        number = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        with os.fdopen(number, "ab") as file:
+        with appending(self.path) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -18,8 +18,8 @@ from assistlearn.reach.flare.provisioning.kit import ADMIN, Kind, Kit, key_in, l
 from assistlearn.reach.flare.provisioning.membership import Membership
 from assistlearn.reach.flare.provisioning.provision import Place, blank_kit
 from assistlearn.reach.flare.provisioning.revoked_list import number_at, number_of, read_list
-from assistlearn.reach.flare.provisioning.safe_files import write_secret
 from assistlearn.reach.flare.provisioning.signing_request import requested_names
+from assistlearn.storage import write_bytes
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
@@ -140,6 +140,6 @@ def _complete(folder: Path, kind: Kind, names: Mapping[Kind, str], membership: M
     os.chmod(folder, 0o700)
     authority, content, there = membership.loaded()[0], membership.revoked.encode(), revoked_in(folder)
     if number_of(read_list(content, authority, "The membership")) > number_at(there, authority):
-        write_secret(there, content)
-    write_secret(key_in(folder, kind).with_suffix(".crt"), membership.certificates[kind].encode())
-    write_secret(folder / "startup" / "rootCA.pem", membership.authority.encode())  # last: from here on it is a kit
+        write_bytes(there, content)
+    write_bytes(key_in(folder, kind).with_suffix(".crt"), membership.certificates[kind].encode())
+    write_bytes(folder / "startup" / "rootCA.pem", membership.authority.encode())  # last: from here on it is a kit

@@ -19,7 +19,7 @@ from assistlearn.reach.flare.provisioning import policy
 from assistlearn.reach.flare.provisioning.issuing import Issuer, key_bytes, new_key, org_of
 from assistlearn.reach.flare.provisioning.kit import ADMIN, Kind, key_in, revoked_in
 from assistlearn.reach.flare.provisioning.network_file import Network, admin_name
-from assistlearn.reach.flare.provisioning.safe_files import write_secret
+from assistlearn.storage import write_bytes
 
 RELAY = "relay"
 """The folder of the relay's kit; the others are named after the organisations."""
@@ -93,10 +93,10 @@ def _fill(network: Network, work: Path, ready: Path) -> None:
         _finish(folder, kind)
         key = new_key()
         certificate = issuer.issue(kind, name, org_of(owner), key.public_key(), network.valid_days)
-        write_secret(key_in(folder, kind), key_bytes(key))
-        write_secret(key_in(folder, kind).with_suffix(".crt"), certificate.public_bytes(Encoding.PEM))
-        write_secret(folder / "startup" / "rootCA.pem", issuer.certificate.public_bytes(Encoding.PEM))
-        write_secret(revoked_in(folder), nobody)
+        write_bytes(key_in(folder, kind), key_bytes(key))
+        write_bytes(key_in(folder, kind).with_suffix(".crt"), certificate.public_bytes(Encoding.PEM))
+        write_bytes(folder / "startup" / "rootCA.pem", issuer.certificate.public_bytes(Encoding.PEM))
+        write_bytes(revoked_in(folder), nobody)
 
 
 def blank_kit(place: Place, kind: Kind, organisation: str, work: Path) -> Path:

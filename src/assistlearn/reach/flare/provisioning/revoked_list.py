@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistlearn.errors import NetworkError
-from assistlearn.reach.flare.provisioning.safe_files import LARGEST, read_small, write_secret
+from assistlearn.reach.flare.provisioning.safe_files import LARGEST, read_small
+from assistlearn.storage import write_bytes
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate, CertificateRevocationList
@@ -65,7 +66,7 @@ def install_list(content: bytes, authority: Certificate, place: Path, where: obj
             "members who were revoked since. Ask the authority for the latest."
         )
     if new > there:
-        write_secret(place, content)
+        write_bytes(place, content)
     return new > there
 
 

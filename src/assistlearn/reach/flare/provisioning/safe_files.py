@@ -1,9 +1,7 @@
-"""Reads files of others up to a limit; writes, whole or not at all, files that only their owner can read."""
+"""Reads files of others up to a limit."""
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
 from assistlearn.errors import NetworkError
@@ -28,18 +26,3 @@ def read_small(path: Path, largest: int = LARGEST) -> bytes:
     if len(content) > largest:
         raise NetworkError(f"{path} is too large: it has more than {largest:,} bytes, and was not read.")
     return content
-
-
-def write_secret(path: Path, content: bytes) -> None:
-    """Write a file that only its owner can read; whoever looks meanwhile sees the old one or the new one."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    number, made = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")  # readable by its owner alone
-    try:
-        with os.fdopen(number, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(made, path)
-    except BaseException:
-        Path(made).unlink(missing_ok=True)
-        raise

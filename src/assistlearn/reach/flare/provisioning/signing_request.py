@@ -12,7 +12,8 @@ from assistlearn.reach.flare.provisioning.fingerprint import fingerprint
 from assistlearn.reach.flare.provisioning.issuing import BITS, key_bytes, new_key
 from assistlearn.reach.flare.provisioning.kit import ADMIN, key_in
 from assistlearn.reach.flare.provisioning.network_file import HOST, NAME, RESERVED, admin_name
-from assistlearn.reach.flare.provisioning.safe_files import read_small, write_secret
+from assistlearn.reach.flare.provisioning.safe_files import read_small
+from assistlearn.storage import write_bytes
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
@@ -61,7 +62,7 @@ def make_request(folder: Path, name: str, role: Role) -> tuple[Path, str]:
                 f"{folder}, have the certificate renewed ('assistlearn network renew'), or name another folder."
             )
     keys = {who: _key_at(place) for who, place in places.items()}
-    write_secret(request, b"".join(_signed(who, key) for who, key in keys.items()))
+    write_bytes(request, b"".join(_signed(who, key) for who, key in keys.items()))
     return request, fingerprint(*(key.public_key() for key in keys.values()))
 
 
@@ -76,7 +77,7 @@ def _key_at(place: Path) -> RSAPrivateKey:
             raise SettingsError(f"{place} holds another kind of key than this program makes. Name another folder.")
         return left
     key = new_key(BITS)
-    write_secret(place, key_bytes(key))
+    write_bytes(place, key_bytes(key))
     return key
 
 

@@ -1,0 +1,231 @@
+"""What a Parquet file says of itself, read before an engine reads it: rows, columns, nesting, and what it unpacks to.
+
+A small file can say that it has a billion rows, or columns nested so deep that an engine goes down with the whole
+process. Engines offer no way to look at a file without trusting it, so its footer is read here. It is written in
+Thrift's compact protocol, of which a few lines are enough. A footer may also lie about its pages. So the head of each
+page is read, too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+MAGIC = b"PAR1"
+LARGEST_FOOTER = 64 << 20
+DEEPEST = 32
+"""How deep columns may be nested; each list takes two levels."""
+
+MOST_PAGES = 1_000_000
+HEAD, LARGEST_HEAD = 512, 16 << 20
+"""Bytes that are read first for the head of a page, and at the most: it may hold the least and the largest value."""
+
+DELTA_BYTE_ARRAY = 7
+"""An encoding by which each text begins like the one before; how long the texts are is only known when all are made."""
+
+
+class FooterError(ValueError):
+    """What is wrong with a Parquet file, in words that follow its name."""
+
+
+@dataclass(frozen=True)
+class Footer:
+    """What a Parquet file says of itself.
+
+    Attributes
+    ----------
+    n_rows : int
+        How many rows.
+    chunks : dict from str to list
+        For each column, what is said of its pieces, by the numbers that the format gives its fields.
+    """
+
+    n_rows: int
+    chunks: dict[str, list[dict[int, Any]]]
+
+
+def read_footer(file: BinaryIO) -> Footer:
+    """Return what a Parquet file says of itself.
+
+    Raises
+    ------
+    FooterError
+        The file is no Parquet file, is damaged, or is nested too deep.
+    """
+    with _damaged("its footer is damaged"):
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - 8, 0))
+        end = bytes(file.read(8))
+        length = int.from_bytes(end[:4], "little")
+        if end[4:] != MAGIC or length > size - 8:
+            raise FooterError("it does not end as a Parquet file does")
+        if length > LARGEST_FOOTER:
+            raise FooterError(f"its footer has {length:,} bytes")
+        file.seek(size - 8 - length)
+        said = _Thrift(bytes(file.read(length))).struct()
+        _check_depth(said[2])
+        groups = said.get(4, [])
+        chunks: dict[str, list[dict[int, Any]]] = {}
+        for column in (chunk[3] for group in groups for chunk in group[1]):
+            chunks.setdefault(column[3][0].decode(), []).append(column)
+        return Footer(max(said[3], sum(max(group[3], 0) for group in groups)), chunks)
+
+
+def unpacked(file: BinaryIO | None, footer: Footer, columns: Iterable[str]) -> tuple[int, int]:
+    """Return how many bytes some columns unpack to, and how many values they have.
+
+    Parameters
+    ----------
+    file : binary file or None
+        Where the heads of the pages are read, which the footer may contradict. None: only the footer is asked.
+    footer : Footer
+        The file's footer.
+    columns : iterable of str
+        The columns.
+    """
+    n_bytes = n_values = n_pages = 0
+    with _damaged("its pages are damaged"):
+        for column in (chunk for name in columns for chunk in footer.chunks.get(name, ())):
+            heads = [] if file is None else list(_heads(file, column))
+            n_pages += len(heads)
+            if n_pages > MOST_PAGES:
+                raise FooterError(f"it has more than {MOST_PAGES:,} pages")
+            found = [_of_page(head) for head in heads]
+            values = max(0, int(column[5]), sum(each for _, each in found))
+            n_bytes += max(0, int(column[6]), sum(each for each, _ in found), *_from_dictionary(heads, values))
+            n_values += values
+    return n_bytes, n_values
+
+
+@contextmanager
+def _damaged(words: str) -> Iterator[None]:
+    """Turn every error that numbers of a crafted file can cause into one of ours."""
+    try:
+        yield
+    except FooterError:
+        raise
+    except (IndexError, KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+        raise FooterError(words) from error
+
+
+def _check_depth(schema: list[dict[int, Any]]) -> None:
+    """Refuse columns that are nested too deep. The schema lists each column before the columns inside it."""
+    open_: list[int] = []
+    for element in schema:
+        while open_ and open_[-1] == 0:
+            open_.pop()
+        if open_:
+            open_[-1] -= 1
+        open_.append(element.get(5, 0))
+        if len(open_) > DEEPEST:
+            raise FooterError(f"it has columns that are nested more than {DEEPEST} deep")
+
+
+def _heads(file: BinaryIO, column: dict[int, Any]) -> Iterator[dict[int, Any]]:
+    """Yield the heads of a column's pages: each page lies behind its head, and the next head behind it."""
+    first = column.get(11) or column[9]
+    place = min(first, column[9])
+    end = place + column[7]
+    while 0 <= place < end:
+        head, length = _head(file, place)
+        yield head
+        if head[3] < 0:
+            raise FooterError("its pages are damaged")
+        place += length + int(head[3])
+
+
+def _head(file: BinaryIO, place: int) -> tuple[dict[int, Any], int]:
+    long = HEAD
+    while True:
+        file.seek(place)
+        thrift = _Thrift(bytes(file.read(long)))
+        try:
+            return thrift.struct(), thrift.place
+        except IndexError:
+            if long >= LARGEST_HEAD:
+                raise
+            long *= 32
+
+
+def _of_page(head: dict[int, Any]) -> tuple[int, int]:
+    """Return how many bytes a page unpacks to, and how many values it has."""
+    said = head.get(5) or head.get(8) or {}
+    if said.get(2 if 5 in head else 4) == DELTA_BYTE_ARRAY:
+        raise FooterError("it has texts in the encoding DELTA_BYTE_ARRAY, whose size nobody can know before")
+    return max(int(head[2]), 0), max(int(said.get(1, 0)), 0)
+
+
+def _from_dictionary(heads: Iterable[dict[int, Any]], n_values: int) -> Iterator[int]:
+    """Yield how many bytes values have about that all stand in a dictionary: each as many as those there on average."""
+    for head in heads:
+        if 7 in head:
+            yield n_values * max(int(head[2]), 0) // max(int(head[7].get(1, 1)), 1)
+
+
+class _Thrift:
+    """Reads values of Thrift's compact protocol; a structure becomes a dict from the number of a field to its value."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.place = 0
+
+    def struct(self, depth: int = 0) -> dict[int, Any]:
+        if depth > DEEPEST:
+            raise FooterError("its footer is damaged")
+        found: dict[int, Any] = {}
+        field = 0
+        while kind := self._byte():
+            field = field + (kind >> 4) if kind >> 4 else self._whole()
+            found[field] = self._value(kind & 15, depth + 1)
+        return found
+
+    def _value(self, kind: int, depth: int) -> Any:
+        if kind in (1, 2):
+            return kind == 1
+        if kind == 3:
+            return self._byte()
+        if kind in (4, 5, 6):
+            return self._whole()
+        if kind in (7, 8):
+            return self._bytes(8 if kind == 7 else self._varint())
+        if kind in (9, 10):
+            return self._list(depth)
+        if kind == 12:
+            return self.struct(depth)
+        raise FooterError("its footer is damaged")
+
+    def _list(self, depth: int) -> list[Any]:
+        head = self._byte()
+        n = head >> 4 if head >> 4 < 15 else self._varint()
+        if n > len(self._data) or depth > DEEPEST:  # each takes a byte at least
+            raise FooterError("its footer is damaged")
+        kind = head & 15
+        return [self._byte() == 1 if kind in (1, 2) else self._value(kind, depth + 1) for _ in range(n)]
+
+    def _bytes(self, n: int) -> bytes:
+        if self.place + n > len(self._data):
+            raise IndexError
+        self.place += n
+        return self._data[self.place - n : self.place]
+
+    def _byte(self) -> int:
+        self.place += 1
+        return self._data[self.place - 1]
+
+    def _varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self._byte()
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+            shift += 7
+            if shift > 63:
+                raise FooterError("its footer is damaged")
+
+    def _whole(self) -> int:
+        value = self._varint()
+        return (value >> 1) ^ -(value & 1)
