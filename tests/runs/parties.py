@@ -87,7 +87,7 @@ class Parties:
     def settings(self, classes: list[Any]) -> RunSettings:
         given = {name: value for name, value in self.options.items() if name in SETTINGS}
         return RunSettings(
-            run="test-run",
+            run=self.options.get("run", "test-run"),
             initiator=self.agents[0][0],
             agents=[name for name, _, _ in self.agents],
             classes=classes,

@@ -179,13 +179,11 @@ def test_an_interrupted_run_tells_the_same_labels_and_ends_the_same(tmp_path):
 
 
 def test_a_second_run_tells_the_same_labels_and_the_log_says_what_was_spent(tmp_path):
-    first = parties(tmp_path, load_wine).leader()
+    first = parties(tmp_path, load_wine, run="first").leader()
     told = [event for event in train(first.run) if isinstance(event, LabelsTold)]
     assert told == []  # it is in the log of the run, as what messages are
     n = len(first.folder.told())
     (tmp_path / "run").rename(tmp_path / "first")
-    for helper in ("clinic", "lab", "scans"):
-        (tmp_path / helper / "runs" / "test-run").rename(tmp_path / helper / "runs" / "first")
     second = parties(tmp_path, load_wine, epsilon=2.0).leader()
     list(second.train())
     lines = [json.loads(line) for line in (tmp_path / "run" / "events.jsonl").read_text().splitlines()]
@@ -195,10 +193,8 @@ def test_a_second_run_tells_the_same_labels_and_the_log_says_what_was_spent(tmp_
 
 def test_a_run_that_tells_the_labels_as_they_are_is_in_the_ledger_of_what_was_kept_back(tmp_path):
     def run(place: str, **options) -> None:
-        list(parties(tmp_path, load_wine, **options).leader().train())
+        list(parties(tmp_path, load_wine, run=place, **options).leader().train())
         (tmp_path / "run").rename(tmp_path / place)
-        for agent in ("clinic", "lab", "scans"):
-            (tmp_path / agent / "runs" / "test-run").rename(tmp_path / agent / "runs" / place)
 
     run("private")
     ledger = LabelLedger(tmp_path / "clinic", "", [0, 1, 2])
@@ -208,11 +204,9 @@ def test_a_run_that_tells_the_labels_as_they_are_is_in_the_ledger_of_what_was_ke
 
 
 def test_true_labels_are_booked_from_the_first_run_on_and_a_later_run_says_so(tmp_path):
-    first = parties(tmp_path, load_wine, method="soft", n_rounds=1).leader()
+    first = parties(tmp_path, load_wine, run="first", method="soft", n_rounds=1).leader()
     list(first.train())
     (tmp_path / "run").rename(tmp_path / "first")
-    for agent in ("clinic", "lab", "scans"):
-        (tmp_path / agent / "runs" / "test-run").rename(tmp_path / agent / "runs" / "first")
     made = parties(tmp_path, load_wine)
     told = []
     leader = made.leader()
@@ -230,13 +224,11 @@ def test_a_limit_on_labels_is_kept_also_by_a_run_that_was_begun_without_it(tmp_p
 
 
 def test_a_ledger_that_is_gone_is_missed_before_labels_are_told_anew(tmp_path):
-    list(parties(tmp_path, load_wine).leader().train())
+    list(parties(tmp_path, load_wine, run="first").leader().train())
     (tmp_path / "run").rename(tmp_path / "first")
-    for agent in ("clinic", "lab", "scans"):
-        (tmp_path / agent / "runs" / "test-run").rename(tmp_path / agent / "runs" / "first")
     (tmp_path / "clinic" / "told-labels.sqlite").unlink()
     with pytest.raises(
-        RunError, match=r"told-labels\.sqlite.* is missing: .* shows that run 'test-run' told labels.* Restore"
+        RunError, match=r"told-labels\.sqlite.* is missing: .* shows that run 'first' told labels.* Restore"
     ):
         list(parties(tmp_path, load_wine).leader().train())
 
@@ -358,9 +350,7 @@ def test_a_run_that_tells_more_of_the_labels_than_the_owner_lets_it_is_refused_b
 
 def test_what_all_runs_have_told_is_held_to_what_the_owner_allows(tmp_path):
     labels = load_wine(return_X_y=True)[1]
-    list(parties(tmp_path, load_wine, epsilon=1.5, max_label_epsilon=1.5).leader().train())
-    for agent in ("clinic", "lab", "scans"):
-        (tmp_path / agent / "runs" / "test-run").rename(tmp_path / agent / "runs" / "first")
+    list(parties(tmp_path, load_wine, run="first", epsilon=1.5, max_label_epsilon=1.5).leader().train())
     (tmp_path / "run").rename(tmp_path / "first")
     limit = {"max_label_epsilon": 1.5, "told_labels": "afresh"}
     second = parties(tmp_path, load_wine, labels[::-1], epsilon=0.5, **limit).leader()
