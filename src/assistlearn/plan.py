@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from assistlearn.core.randomised_response import LARGEST
 from assistlearn.errors import SettingsError
 from assistlearn.methods import method_class, method_named, names
 from assistlearn.orders import ORDERS, Greedy, Order, order_of, wrong_with
 from assistlearn.setting import (
+    LARGEST_EPSILON,
     Complaint,
     at_most,
     choice,
@@ -340,7 +340,7 @@ class Plan:
         "How much the labels that helpers see may reveal about the true ones. Smaller is more private and "
         "less accurate; above 3 a label is hardly protected. The odds of a label change by a factor of "
         "exp(epsilon) at most.",
-        positive_up_to(LARGEST),
+        positive_up_to(LARGEST_EPSILON),
         applies=lambda plan: plan.make_method().keeps_labels,
         more="Labels are changed at random once; everything else that helpers learn follows from the changed "
         "labels. At most 20; ``inf``, for comparisons, changes none, and runs of separate agents refuse it.",

@@ -12,6 +12,10 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
+LARGEST_EPSILON = 20.0
+"""The largest epsilon of randomised labels and answers. Beyond it the numbers of a computer no longer hold what is
+stated: from 37 on nothing would be changed at all."""
+
 Complaint: TypeAlias = str | None
 """What is wrong with a value, as words that follow its name, such as "must be ..."; None if nothing is wrong."""
 

@@ -160,7 +160,7 @@ def open_port(service) -> Iterator[int]:
 
 def test_the_page_waits_while_no_file_can_be_opened(service, tmp_path):
     resource = pytest.importorskip("resource")
-    for name in ("secret.json", "settings.json"):
+    for name in ("secret.json", "settings.json", "digests.txt"):
         shutil.copy(service.predictor.run.folder.path / name, tmp_path / name)
     failures: list[BaseException] = []
     feed = Feed(LiveRun(tmp_path), failures.append)

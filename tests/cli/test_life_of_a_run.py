@@ -95,6 +95,7 @@ def check_audit(agents: list[Path], folder: Path) -> None:
             "last",
             "totals",
             "counted",
+            "rebuilt",
             "decisions",
             "told",
         }

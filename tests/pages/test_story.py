@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import tarfile
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -29,7 +27,6 @@ from assistlearn.events import (
     StopReason,
     TroubleMet,
     TurnFinished,
-    read,
 )
 from assistlearn.pages import time_line
 from assistlearn.pages.pictures import drawn
@@ -39,9 +36,7 @@ from assistlearn.pages.sections.rounds_section import rounds
 from assistlearn.pages.story import Story
 from assistlearn.pages.thinned import MOST
 from assistlearn.pages.view import RoundRow, Subject
-from assistlearn.runs.folder import RunFolder
 
-KEPT = sorted((Path(__file__).parents[1] / "runs" / "kept").glob("version-*.tar.gz"))
 SUBJECT = Subject("r", "bank", ("bank", "lab"), ("no", "yes"), "processes", (), 5, False, "accuracy")
 START = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -77,25 +72,6 @@ def test_the_parts_of_the_time_line_add_up_to_the_whole(facts):
     view = story.view("going on")
     whole = 0.0 if view.began is None else (view.last - view.began).total_seconds()
     assert sum(spent.seconds for spent in view.seconds) == pytest.approx(whole, abs=0.05)
-
-
-@pytest.mark.parametrize("archive", KEPT, ids=lambda path: path.name)
-def test_runs_of_older_releases_have_a_story_with_their_own_figures(archive, tmp_path):
-    with tarfile.open(archive) as kept:
-        kept.extractall(tmp_path, filter="data")
-    folders = [RunFolder(path.parent) for path in sorted(tmp_path.rglob("run/settings.json"))]
-    assert len(folders) >= 2
-    for folder in folders:
-        view, result = view_of(folder), folder.result()
-        turns = [each.event for each in read(folder.events) if isinstance(each.event, TurnFinished)]
-        assert view.state == ("stopped" if result is None else "finished")
-        assert view.progress.turns == len(turns) > 0
-        if result is not None:
-            assert view.n_rounds == result["n_rounds"]
-            for exchange in view.exchanges:
-                assert exchange.turns == result["traffic"][exchange.helper]["turns"]
-                answers = {row.type: row.bytes for row in exchange.rows if row.direction == "received"}
-                assert answers["turn-taken"] == result["traffic"][exchange.helper]["received"]["turn-taken"]
 
 
 def test_a_run_that_has_just_begun_has_a_story_without_an_answer():

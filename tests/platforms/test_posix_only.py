@@ -38,6 +38,7 @@ NAMED = {
     ("cli/diagnosis/surroundings.py", "os.sysconf"): "its absence is caught",
     ("storage/posix_locks.py", "fcntl"): "where there is none, windows_locks.py is taken",
     ("tables/sources/remote_objects.py", "os.pwrite"): "the extra s3, named on the page on platforms",
+    ("web/timely_protocol.py", "resource"): "not imported on Windows, which counts sockets apart from files",
 }
 """Where such a thing is used, and why that does no harm."""
 

@@ -18,7 +18,7 @@ from assistlearn.protocol.rewards import pack_holdout, pack_reward
 from assistlearn.runs.setup import HELD_OUT, NEW, TRAINED_ON, split_of
 from assistlearn.service.agent_from_file import holdings_of
 from assistlearn.service.privacy.told_book import ToldBook
-from tests.runs.digests import rewrite, rewrite_settings
+from tests.runs.digests import rewrite_settings
 from tests.runs.growing import Growing, changes, turns
 
 TOLD_TWICE = "[privacy]\nmax_bits_per_sample = 16\n"
@@ -43,12 +43,6 @@ def change_a_model(made: Growing) -> None:
     path.write_bytes(path.read_bytes()[:-1] + b"!")
 
 
-def be_of_another_initiator(made: Growing) -> None:
-    folder = made.folder / "lab-models" / "runs" / "first"
-    opened = storage.read_json(folder / "opened.json") | {"initiator": "bank"}
-    rewrite(folder, "opened.json", storage.json_bytes(opened))
-
-
 def forget_it(made: Growing) -> None:
     (made.folder / "lab-models" / "runs" / "first").rename(made.folder / "elsewhere")
 
@@ -66,7 +60,7 @@ def allow_another_purpose(made: Growing) -> None:
 REASONS = [
     (lose_the_task, "was changed, damaged or lost"),
     (change_a_model, "was changed, damaged or lost"),
-    (be_of_another_initiator, "it knows no run 'first' of 'clinic'"),
+    (forget_it, "it knows no run 'first' of 'clinic'"),
     (have_other_columns, "the columns of its table are not those"),
     (allow_another_purpose, "its owner no longer allows run 'first'"),
 ]

@@ -9,11 +9,11 @@ from msgspec import Meta
 
 from assistlearn.agent_files.suggestion import did_you_mean, listed
 from assistlearn.agent_files.toml_file import Count, Text
-from assistlearn.core.randomised_response import LARGEST
 from assistlearn.errors import WrongKeyError
 from assistlearn.methods import names
+from assistlearn.setting import LARGEST_EPSILON
 
-Epsilon: TypeAlias = Annotated[float, Meta(gt=0.0, le=LARGEST)]
+Epsilon: TypeAlias = Annotated[float, Meta(gt=0.0, le=LARGEST_EPSILON)]
 Positive: TypeAlias = Annotated[float, Meta(gt=0.0)]
 
 

@@ -23,10 +23,6 @@ import numpy as np
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
 
-LARGEST = 20.0
-"""The largest epsilon that is drawn by. Beyond it the numbers of a computer no longer hold what is stated: from 37 on
-no label would be changed at all."""
-
 
 def kept_share(epsilon: float, n_classes: int) -> float:
     """Return the probability that a label is kept. Otherwise it is drawn evenly from all classes, its own included.

@@ -11,7 +11,6 @@ from typing import Any
 from assistlearn.agent_files import AgentDescription
 from assistlearn.agent_files.privacy_rules import PrivacyRules
 from assistlearn.alignment.cipher import require_library
-from assistlearn.core.randomised_response import LARGEST
 from assistlearn.errors import AssistLearnWarning, RunError, SettingsError
 from assistlearn.plan import Plan
 from assistlearn.runs.class_order import own_key, secret_order, secret_words
@@ -24,6 +23,7 @@ from assistlearn.runs.taking_over import OwnSide, check_can_go_on, take_over
 from assistlearn.runs.told_labels import check_ledger
 from assistlearn.service.agent_from_file import from_loaded
 from assistlearn.service.store import RunStore, run_folder
+from assistlearn.setting import LARGEST_EPSILON
 from assistlearn.storage import private_folder
 from assistlearn.tables import load_agent
 from assistlearn.tables.label_column import notes_on_labels
@@ -109,7 +109,7 @@ def _check_labels(initiator: AgentDescription, plan: Plan) -> None:
     if keeps and math.isinf(plan.epsilon):
         raise SettingsError(
             f"An infinite epsilon would tell helpers the true labels, which method {plan.method!r} is to keep. Set "
-            f'epsilon to {LARGEST:g} or less, or use the method "soft".'
+            f'epsilon to {LARGEST_EPSILON:g} or less, or use the method "soft".'
         )
     most = None if initiator.privacy is None else initiator.privacy.max_label_epsilon
     if most is None:
