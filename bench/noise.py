@@ -130,7 +130,7 @@ def main() -> None:
             )
     print(table(worst))
     if asked.page:
-        put(PAGE, "bench/noise.py", table(worst), f"python -m bench.noise --seeds {asked.seeds}")
+        put(PAGE, "bench/noise.py", table(worst), f"python -m bench.noise --first {asked.first} --seeds {asked.seeds}")
 
 
 def table(found: Mapping[str, Sequence[Found]]) -> str:
