@@ -6,11 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
-from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.agents import Agent, TrainingSamples, Turn
@@ -54,9 +53,8 @@ def test_a_correction_told_in_part_moves_the_sum_by_that_part():
 
 
 @pytest.mark.parametrize("data", [load_breast_cancer, load_wine], ids=["two classes", "three"])
-def test_an_agent_that_is_alone_has_nothing_to_correct_after_it_has_made_up_for_the_shrinkage(data, monkeypatch):
+def test_an_agent_that_is_alone_has_nothing_to_say_after_it_has_made_up_for_the_shrinkage(data):
     """It would learn the noise of its own folds, with the wrong sign, if it heard its own votes."""
-    monkeypatch.setattr("assistlearn.agents.agent.FAVOUR", np.inf)  # corrections alone
     X, codes = data(return_X_y=True)
     agent = Agent("a", GaussianNB(), Honesty("out-of-fold", 3, models=1 + SOFT.models_per_turn))
     agent.begin(TrainingSamples(X[:, :2], codes), seed=5)
@@ -75,21 +73,6 @@ def test_an_agent_that_is_alone_has_nothing_to_correct_after_it_has_made_up_for_
 @pytest.fixture(scope="module")
 def tic_tac_toe():
     return TIC_TAC_TOE[1].cut(0)
-
-
-def corrections(model: AssistedClassifier) -> set[bool]:
-    """Return whether the models of the second round are corrections."""
-    kept = [kept for agent in model.agents_.values() for kept in agent.models if kept.round == 2]
-    return {isinstance(each.model.estimator, Correction) for each in kept}
-
-
-def test_in_a_later_round_full_trees_add_up_and_a_line_is_corrected(tic_tac_toe):
-    X, y = load_digits(return_X_y=True)
-    trees = [("left", DecisionTreeClassifier(), slice(0, 32)), ("right", DecisionTreeClassifier(), slice(32, 64))]
-    assert corrections(AssistedClassifier(trees, n_rounds=2, random_state=0).fit(X[:600], y[:600])) == {False}
-    lines = [(name, LogisticRegression(), columns) for name, columns in tic_tac_toe.columns.items()]
-    fitted = AssistedClassifier(lines, n_rounds=2, random_state=0).fit(tic_tac_toe.X_train, tic_tac_toe.y_train)
-    assert corrections(fitted) == {True}
 
 
 def test_rounds_go_on_where_two_agents_know_little_apart_and_much_together(tic_tac_toe):

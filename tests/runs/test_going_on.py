@@ -150,14 +150,11 @@ def test_a_run_that_went_on_can_itself_be_gone_on_from(second, tmp_path):
 
 
 def test_with_a_new_helper_and_the_same_people_it_is_the_run_that_starts_anew_to_the_bit(first, tmp_path):
-    """It speaks last in a round, so that the turns that are taken again are those that the others would take.
-
-    In later rounds an agent corrects what it has fitted in this run, and not what it has taken over.
-    """
+    """It speaks last in a round, so that the turns that are taken again are those that the others would take."""
     made = first.copied(tmp_path / "project")
-    folder = made.go_on("onward", "first", ["shop"], settings={"n_rounds": 1})
+    folder = made.go_on("onward", "first", ["shop"])
     events = made.train(folder)
-    anew = made.begin("anew", ["clinic", "lab", "shop"], n_rounds=1)
+    anew = made.begin("anew", ["clinic", "lab", "shop"], n_rounds=2)
     made.train(anew)
     assert turns(events)[:3] == [(1, "clinic"), (1, "lab"), (1, "shop")]
     same = ("contributions", "evaluation", "calibration", "combination", "stop_reason", "n_rounds")

@@ -31,10 +31,6 @@ from assistlearn.learners.residual_trees import ResidualTrees
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.method import Method
 
-FAVOUR = 0.9
-"""One more model is taken if it gains more than this share of what a correction gains. Its honest gain is measured too
-low: what the vote lacks on the other folds tells of its own fold, with the opposite sign."""
-
 
 @dataclass(frozen=True)
 class KeptModel:
@@ -154,7 +150,7 @@ class Agent:
             model, said = fit_to_noisy_labels(self._learner, method.label_epsilon, *when, method=method)
             return model, method.reward(said, samples.own_codes, samples.held, state.n_classes)
         if isinstance(state, SoftState | VectorState) and self._corrects:
-            model, said = self._later(turn, state, method)
+            model, said = self._correction(turn, state, method)
         elif method.wants_probabilities and self._boosts:
             own = state if samples.held is None else state.part(samples.held)
             model, said = self._learner.fit_boosted(Private(own, method, turn.seed, str(turn)))
@@ -171,22 +167,6 @@ class Agent:
     def _corrects(self) -> bool:
         """Whether the agent corrects what its models have said before, in place of adding to it."""
         return self._learner.honest and self._learner.boosts and self.own is not None and self.own.told is not None
-
-    def _later(self, turn: Turn, state: SoftState | VectorState, method: Method) -> tuple[Model, Said]:
-        """Return a correction of what the agent has said before, or one more model, whichever gains more.
-
-        Learners that differ from fit to fit, such as full trees, gain by adding up many models; others lose by it.
-        """
-        model, said = self._correction(turn, state, method)
-        if not self._boosts:
-            return model, said
-        samples, fine = self._training(), method.in_private()
-        own: RunState = state if samples.held is None else state.part(samples.held)
-        another, found = self._learner.fit_boosted(Private(own, method, turn.seed, str(turn)))
-        gain, more = (
-            own.judge(fine.reward(each, samples.own_codes, None, state.n_classes)).gain for each in (said, found)
-        )
-        return (another, found) if more > FAVOUR * gain else (model, said)
 
     def _correction(self, turn: Turn, state: SoftState | VectorState, method: Method) -> tuple[Model, Said]:
         """Return a model that was fitted beside the others' votes, less what the agent's own models have said.
