@@ -25,9 +25,10 @@ test: $(STAMP) ## Everything CI runs
 	$(MAKE) --jobs $(JOBS) --output-sync docs lint types layers
 	$(MAKE) unit
 
-lint: $(STAMP) ## Style of code and docstrings
+lint: $(STAMP) ## Style of code and docstrings, and spelling
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/typos --format brief .github bench deploy docs src tests *.md
 
 types: $(STAMP) ## Static types
 	$(BIN)/mypy

@@ -75,7 +75,7 @@ def clouds(seed: int) -> tuple[AssistedClassifier, Any, Any, Any]:
     rng = np.random.default_rng(seed)
     n_classes, n_agents = int(rng.choice([2, 2, 3, 5])), int(rng.integers(2, 4))
     n, n_new = int(rng.choice([150, 300, 800])), int(rng.choice([60, 200, 200, 600]))
-    centers = rng.normal(size=(n_classes, 3 * n_agents)) * np.repeat(rng.uniform(0.2, 1.2, n_agents), 3)
+    centres = rng.normal(size=(n_classes, 3 * n_agents)) * np.repeat(rng.uniform(0.2, 1.2, n_agents), 3)
     shares = rng.dirichlet(np.full(n_classes, 5.0)) if rng.random() < 0.4 else np.full(n_classes, 1.0 / n_classes)
     settings: dict[str, Any] = {
         "models_per_turn": int(rng.choice([1, 3, 20])),
@@ -89,7 +89,7 @@ def clouds(seed: int) -> tuple[AssistedClassifier, Any, Any, Any]:
     agents = [(f"a{i}", kinds[rng.integers(len(kinds))](), [3 * i, 3 * i + 1, 3 * i + 2]) for i in range(n_agents)]
     y = rng.choice(n_classes, n + n_new, p=shares)
     y[: 3 * n_classes] = np.tile(np.arange(n_classes), 3)
-    X = rng.normal(size=(len(y), 3 * n_agents)) + centers[y]
+    X = rng.normal(size=(len(y), 3 * n_agents)) + centres[y]
     return AssistedClassifier(agents, random_state=seed, **settings), X[:n], y[:n], X[n:]
 
 
