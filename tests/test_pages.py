@@ -1,10 +1,8 @@
-"""What pages and pictures say about the code is what the code is."""
+"""What pages say about the code is what the code is."""
 
 import re
-import sys
 import tomllib
 from dataclasses import fields
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Literal, get_args, get_origin
 
@@ -71,47 +69,20 @@ def test_the_page_on_messages_names_the_present_version_and_what_changed_in_it()
     ]
 
 
-def _drawing(script="draw_architecture"):
-    spec = spec_from_file_location(script, ROOT / "docs" / f"{script}.py")
-    module = sys.modules[script] = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def _layers():
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
     [rows] = [contract["layers"] for contract in contracts["contracts"] if contract["type"] == "layers"]
     return [[name.strip(" ()") for name in row.split("|")] for row in rows]
 
 
-def test_the_picture_and_the_table_of_the_layers_have_those_of_the_contract():
-    assert [layer.names.split(", ") for layer in _drawing().LAYERS] == _layers()
+def test_the_table_of_the_layers_has_those_of_the_contract():
     rows = _rows(_section("architecture", "The layers, and who has what"))
     listed = [name for names, *_ in rows for name in CODE.findall(names)]
     assert listed == [name for row in _layers() for name in row]
 
 
-@pytest.mark.parametrize(
-    ("script", "names"),
-    [
-        ("draw_architecture", ("architecture.svg", "way_of_a_reward.svg")),
-        ("draw_network", ("who_runs_what.svg", "trust_boundaries.svg")),
-    ],
-)
-def test_the_pictures_are_those_that_the_script_draws(script, names, tmp_path, monkeypatch):
-    drawing = _drawing(script)
-    monkeypatch.setattr(drawing, "OUT", tmp_path)
-    drawing.main()
-    for name in names:
-        drawn, kept = ((folder / name).read_text(encoding="utf-8") for folder in (tmp_path, ROOT / "docs" / "_static"))
-        assert re.findall(r"<text.*?>(.*?)</text>", drawn) == re.findall(r"<text.*?>(.*?)</text>", kept)
-
-
-def test_a_reward_goes_through_the_modules_of_its_picture_and_is_packed_once(tmp_path):
-    way = follow(100, tmp_path)
-    stops = [module for stop in _drawing().STOPS for module in stop.modules.split(" · ") if module != "reach"]
-    assert {f"assistlearn.{module}" for module in stops} <= way.modules.keys()
-    assert way.made() == {"packed": 1, "unpacked": 2, "encoded": 2, "decoded": 2}
+def test_a_reward_is_packed_once_and_sent_on_as_its_owner_made_it(tmp_path):
+    assert follow(100, tmp_path).made() == {"packed": 1, "unpacked": 2, "encoded": 2, "decoded": 2}
 
 
 def test_every_event_is_listed_with_what_it_says():
