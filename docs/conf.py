@@ -1,11 +1,10 @@
-"""Sphinx settings: MyST pages, furo, and one API page per layer, written from what the package holds."""
+"""Sphinx settings: MyST pages, furo, and the pages that the program writes."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-import tomllib
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,9 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from command_pages import write_command_pages  # noqa: E402  (found beside this file)
-from errors_page import write_errors_page  # noqa: E402
-from layer_pages import write_layer_pages  # noqa: E402
+from generated import write_all  # noqa: E402  (found beside this file)
 
 from assistlearn.release import __version__  # noqa: E402
-
-PYPROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))
 
 project = "assistlearn"
 author = "The assistlearn developers"
@@ -51,7 +46,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the numpy docstrings say the types in words
 autodoc_use_type_comments = False  # there are none, and looking for them takes time
 toc_object_entries = False  # the list at the side of every page would be made of thousands of names each time
-autosummary_generate = False  # the pages are written below, a layer each
+autosummary_generate = False  # generated.py writes the pages, a layer each
 napoleon_google_docstring = False
 napoleon_custom_sections = [("Attributes", "params_style")]  # a list; autodoc would document each a second time
 napoleon_use_param = napoleon_use_rtype = False  # types are words; as fields, every word would be looked up as a name
@@ -89,11 +84,8 @@ linkcheck_ignore = [r"https?://(127\.0\.0\.1|localhost)\b.*", r"https://[\w.-]*\
 html_theme = "furo"
 html_title = f"assistlearn {release}"
 html_static_path = ["_static"]
-exclude_patterns = ["_build", "reference/commands/examples"]  # examples are parts of the pages beside them
-
-write_layer_pages(PYPROJECT, HERE.parent / "src" / "assistlearn", HERE / "reference" / "api" / "generated")
-write_command_pages()
-write_errors_page()
+exclude_patterns = ["_build", "reference/examples"]  # examples are parts of the pages on commands
+smartquotes_action = "qe"  # quotes and dots; two dashes begin an option
 
 
 def skip_scikit_learn(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
@@ -138,7 +130,8 @@ def spread_tutorials(app: Any, env: Any, names: list[str]) -> None:
 
 
 def setup(app: Any) -> None:
-    """Connect the five above; those for docstrings to either side of napoleon, whose priority is 500."""
+    """Write the generated pages, and connect the five above; napoleon, between two of them, has priority 500."""
+    app.connect("builder-inited", lambda app: write_all())
     app.connect("env-before-read-docs", spread_tutorials)
     app.connect("missing-reference", find_passed_on)
     app.connect("autodoc-skip-member", skip_scikit_learn)

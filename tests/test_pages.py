@@ -20,10 +20,7 @@ from tests.documentation import pages
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
-OTHERS = [
-    page for page in pages() if "commands" not in page.parts
-]  # a command may be called as a page of another folder
-PAGES = {page.stem: page.read_text(encoding="utf-8") for page in (README, *OTHERS)}
+PAGES = {page.stem: page.read_text(encoding="utf-8") for page in (README, *pages())}
 CODE = re.compile(r"`([\w.]+)`")
 
 

@@ -1,95 +1,88 @@
-"""The pages on the commands are those of the program, with an example, every exit code and every key of the JSON."""
+"""The pages that the program writes name every command, option, error, exit code and key."""
 
 from __future__ import annotations
 
+import inspect
 import re
-import sys
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import pytest
 
+from assistlearn import errors
 from assistlearn.cli import program
 from tests.cli.program import assistlearn
-from tests.documentation import DOCS
+from tests.documentation import DOCS, generator
 
-REFERENCE = DOCS / "reference"
 CODES = {program.FAULT, program.WRONG, program.ABSENT, program.CHANGED, program.AWAITED, program.INTERRUPTED, 0}
+GENERATED = generator()
+COMMANDS = GENERATED.commands()
 
 
-def generator(name):
-    """Import a script that writes pages, from the folder of the documentation."""
-    spec = spec_from_file_location(name, DOCS / f"{name}.py")
-    module = sys.modules[name] = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    """A folder with the pages as a build writes them."""
+    folder = tmp_path_factory.mktemp("reference")
+    GENERATED.write_all(folder)
+    return folder
 
 
-PAGES = generator("command_pages")
-COMMANDS = PAGES.commands()
+@pytest.fixture
+def page(reference):
+    def read(command):
+        return (reference / "commands" / f"{command.replace(' ', '-')}.md").read_text(encoding="utf-8")
 
-
-def page(command: str) -> str:
-    return (REFERENCE / "commands" / f"{PAGES.page_name(command)}.md").read_text(encoding="utf-8")
-
-
-def json_keys(command: str) -> set[str]:
-    return set(re.findall(r"`(\w+)`", page(command).partition("\n## JSON\n")[2]))
-
-
-def test_the_pages_are_what_the_script_writes_now(tmp_path):
-    PAGES.write_command_pages(tmp_path)
-    kept = {file.name: file.read_text(encoding="utf-8") for file in (REFERENCE / "commands").glob("*.md")}
-    made = {file.name: file.read_text(encoding="utf-8") for file in tmp_path.glob("*.md")}
-    assert kept == made, "write them again: python docs/command_pages.py"
-
-
-def test_the_page_on_errors_is_what_the_script_writes_now(tmp_path):
-    generator("errors_page").write_errors_page(tmp_path / "errors.md")
-    kept, made = (folder / "errors.md" for folder in (REFERENCE, tmp_path))
-    assert kept.read_text(encoding="utf-8") == made.read_text(encoding="utf-8"), "python docs/errors_page.py"
-
-
-def test_every_error_says_what_to_do():
-    lines = (REFERENCE / "errors.md").read_text(encoding="utf-8").splitlines()
-    rows = [line.split(" | ") for line in lines if re.match(r"\| (↳ )*`\w+Error` ", line)]
-    assert len(rows) > 30
-    assert all(when and remedy for _, when, remedy, *_ in rows)
+    return read
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_option_is_explained(command):
+def test_every_command_has_a_page_with_every_option_explained(command, page):
     for option in COMMANDS[command].params:
-        if "--help" not in option.opts:
-            assert option.help.endswith((".", "?")), (command, option.opts)
-            assert all(f"`{name}" in page(command) for name in option.opts if "--" in name)
+        assert "--help" in option.opts or option.help.endswith((".", "?")), option.opts
+        assert all(name in page(command) for name in option.opts if "--" in name)
+    assert f"({command.replace(' ', '-')}.md)" in page("index")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_an_example_its_json_keys_and_its_exit_codes(command):
-    text = page(command)
-    assert f"assistlearn {command}" in text.partition("\n## Example\n")[2]
-    assert "\n## JSON\n" in text or command == "site start"
-    codes = {int(code) for code in re.findall(r"^- (\d+): ", text.partition("\n## Exit codes\n")[2], re.MULTILINE)}
-    assert 0 in codes < CODES
+def test_every_example_is_of_a_command():
+    assert {example.stem.replace("-", " ") for example in GENERATED.EXAMPLES.glob("*.md")} <= {
+        command.replace("-", " ") for command in COMMANDS
+    }
 
 
-@pytest.mark.parametrize("example", sorted((REFERENCE / "commands" / "examples").glob("*.md")), ids=lambda e: e.stem)
-def test_every_example_is_of_a_command_and_short(example):
-    assert example.stem in map(PAGES.page_name, COMMANDS)
-    assert len(example.read_text(encoding="utf-8").split()) <= 1500
+def test_every_error_is_on_its_page_with_what_to_do(reference):
+    text = (reference / "errors.md").read_text(encoding="utf-8")
+    rows = {row[1]: row for row in re.finditer(r"^\| (?:↳ )*`(\w+)` \| (.*?) \| (.*?) \|", text, re.MULTILINE)}
+    root = errors.AssistLearnError
+    kinds = {name for name, kind in vars(errors).items() if inspect.isclass(kind) and issubclass(kind, root)}
+    assert rows.keys() == kinds - {root.__name__}
+    assert all(when and remedy for _, when, remedy in (row.groups() for row in rows.values()))
+
+
+def test_every_layer_has_a_page_in_the_list_of_the_api(reference):
+    folder = reference / "api" / "generated"
+    listed = (folder / "index.md").read_text(encoding="utf-8")
+    assert "\nsession\n" in listed
+    assert all(f"\n{page.stem}\n" in listed for page in folder.glob("*.md") if page.stem != "index")
+
+
+def test_a_page_of_what_is_no_more_is_removed_and_others_are_left_as_they_are(reference):
+    old, kept = (reference / "commands" / name for name in ("gone.md", "train.md"))
+    old.write_text("# gone\n", encoding="utf-8")
+    before = kept.stat().st_mtime_ns
+    GENERATED.write_all(reference)
+    assert not old.exists()
+    assert kept.stat().st_mtime_ns == before
 
 
 def test_the_exit_codes_are_those_of_the_program():
-    text = Path(REFERENCE / "exit-codes-and-json.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference" / "exit-codes-and-json.md").read_text(encoding="utf-8")
     assert {int(code) for code in re.findall(r"^\| (\d+) \| .*? \|$", text, flags=re.MULTILINE)} == CODES
 
 
-def test_the_keys_of_a_check_are_documented(agents):
-    assert assistlearn("check", agents[0], "--json").json.keys() <= json_keys("check")
+def test_the_keys_of_a_check_are_documented(agents, page):
+    keys = set(re.findall(r"`(\w+)`", page("check").partition("\n## JSON\n")[2]))
+    assert assistlearn("check", agents[0], "--json").json.keys() <= keys
 
 
-def test_the_example_of_init_is_what_it_says(tmp_path, monkeypatch):
+def test_the_example_of_init_is_what_it_says(tmp_path, monkeypatch, page):
     monkeypatch.chdir(tmp_path)
     said = assistlearn("init", "demo", "--example").out.splitlines()
     assert said == page("init").partition("$ assistlearn init demo --example\n")[2].partition("\n```")[0].splitlines()
