@@ -35,6 +35,7 @@ myst_heading_anchors = 3
 
 # Tutorials are notebooks in Markdown. They run whenever the documentation is built; a cell that fails fails the build.
 nb_execution_mode = os.environ.get("ASSISTLEARN_NOTEBOOKS", "force")  # "off" to look at pages quickly
+suppress_warnings = ["myst-nb.lexer"] if nb_execution_mode == "off" else []  # only a run says which lexer
 nb_execution_raise_on_error = True
 nb_execution_timeout = 180
 nb_execution_in_temp = True

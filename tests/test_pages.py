@@ -30,7 +30,7 @@ def _section(page, heading):
 
 def _rows(text):
     """The rows of the tables in a text, each as a list of its cells."""
-    lines = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| ---")]
+    lines = [line for line in text.splitlines() if line.startswith("| ") and set(line) - set("|-: ")]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
