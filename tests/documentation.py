@@ -11,7 +11,8 @@ NOT_WRITTEN_BY_PEOPLE = {"_build", "generated", "commands", "errors.md"}
 
 def pages() -> list[Path]:
     """Return all pages that people write; not their parts, and not what is written when they are built."""
-    return sorted(page for page in DOCS.rglob("*.md") if not {"examples", *NOT_WRITTEN_BY_PEOPLE} & {*page.parts})
+    others = {"examples", *NOT_WRITTEN_BY_PEOPLE}
+    return sorted(page for page in DOCS.rglob("*.md") if others.isdisjoint(page.relative_to(DOCS).parts))
 
 
 def generator() -> ModuleType:
