@@ -15,7 +15,7 @@ from tests.documentation import DOCS
 FOLDER = DOCS / "tutorials"
 TUTORIALS = sorted(page for page in FOLDER.glob("*.md") if page.name != "index.md")
 GALLERY = (FOLDER / "index.md").read_text(encoding="utf-8")
-CARD = re.compile(r":::\{grid-item-card\} (?P<title>.+)\n(?P<options>(?::.+\n)+)\n(?P<words>.+)\n:::")
+CARD = re.compile(r"\{grid-item-card\} (?P<title>.+)\n(?P<options>(?::.+\n)+)\n(?P<words>.+)\n")
 CARDS = {
     options["link"]: {**options, "title": found["title"], "words": found["words"]}
     for found in CARD.finditer(GALLERY)
@@ -41,8 +41,6 @@ def code(page):
 
 def test_the_gallery_has_a_card_for_every_tutorial_and_for_nothing_else():
     assert sorted(CARDS) == [page.stem for page in TUTORIALS]
-    in_the_menu = GALLERY.partition("```{toctree}\n:hidden:\n\n")[2].partition("\n```")[0].split()
-    assert in_the_menu == list(CARDS)
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=named)
