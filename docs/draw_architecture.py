@@ -32,11 +32,10 @@ class Layer(NamedTuple):
 
 
 LAYERS = (
-    Layer("demo, cli", "what people start", "train, predict, show", "site start, check, audit"),
-    Layer("experiments", "the paper's figures", "", ""),
+    Layer("cli", "what people start", "train, predict, show", "site start, check, audit"),
     Layer("web", "live pages, predictions", "watch, serve", "watch"),
     Layer("pages", "a run as one page", "report", "report"),
-    Layer("display, datasets", "plots; data with its split", "", ""),
+    Layer("display", "plots", "", ""),
     Layer("estimators", "agents in one process", "", ""),
     Layer("reach", "how agents are reached", "asks: a transport", "listens: a site, a process"),
     Layer("runs", "the initiator's side of a run", "folder, secret class order", ""),

