@@ -65,7 +65,9 @@ def reproduce(
         results = [_run(settings, out, jobs, folder, json) for settings in chosen]
     _report(results, out, folder, json)
     if page is not None:
-        write_page(results, page, folder, made=datetime.now(UTC).date().isoformat())
+        options = [*figures, *(["--quick"] if small else []), "--page", page.as_posix()]
+        command = f"python -m paper {' '.join(options)}"
+        write_page(results, page, folder, command=command, made=datetime.now(UTC).date().isoformat())
         if not json:
             say(f"The page is {plain(page)}.")
 

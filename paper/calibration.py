@@ -22,14 +22,7 @@ SHOWN: tuple[Method, ...] = ("Single", "Oracle")
 class Trial:
     """How close a candidate comes to the published curves.
 
-    Attributes
-    ----------
-    candidate : Candidate
-        The settings that were tried.
-    away : dict of str to float
-        For Single and Oracle, the mean absolute difference from the published curve, over its rounds.
-    guides : tuple of str
-        Which of the two curves count.
+    ``away`` has the mean absolute difference from the published curve, over its rounds; ``guides`` says which count.
     """
 
     candidate: Candidate
@@ -43,15 +36,7 @@ class Trial:
 
 
 def trials(settings: FigureSettings, folder: str | None = None) -> Iterator[Trial]:
-    """Yield every candidate of a figure's settings with its distance.
-
-    Parameters
-    ----------
-    settings : FigureSettings
-        The settings of a figure with a ``calibration`` table.
-    folder : str, optional
-        The data folder.
-    """
+    """Yield every candidate of a figure's settings with its distance."""
     if settings.calibration is None:
         raise SettingsError(f"{settings.name} has no candidates to choose from: {' '.join(settings.choice.split())}")
     for candidate in settings.calibration.candidates:

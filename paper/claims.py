@@ -21,14 +21,9 @@ LEVEL = 0.05
 class Comparison:
     """How much two methods differ on the same replications.
 
-    Attributes
-    ----------
-    difference : float
-        The mean difference in accuracy.
-    p : float
-        The p-value of a two-sided paired t-test; 1 if all differences are zero, or there is only one.
-    p_resplit : float, optional
-        The same, corrected for replications that split the same samples again and again (Nadeau and Bengio, 2003).
+    ``difference`` is the mean. ``p`` is that of a two-sided paired t-test; 1 if all differences are zero, or there is
+    only one. ``p_resplit`` is the same, corrected for replications that split the same samples again and again (Nadeau
+    and Bengio, 2003).
     """
 
     difference: float
@@ -57,17 +52,10 @@ class Comparison:
 def compare(first: Floats, second: Floats, resplit: float = 0.0) -> Comparison:
     """Compare two methods by their accuracies on the same replications.
 
-    Parameters
-    ----------
-    first, second : ndarray of shape (n_replications,)
-        The accuracies.
-    resplit : float, default=0.0
-        If every replication splits the same samples again: the size of the test part divided by that of the training
-        part. Such replications share samples, so their spread is too small. The correction adds this ratio to one over
-        the number of replications.
+    If every replication splits the same samples again, ``resplit`` is the size of the test part divided by that of the
+    training part. Such replications share samples, so their spread is too small. The correction adds this ratio to one
+    over the number of replications.
 
-    Examples
-    --------
     >>> compare(np.array([0.8, 0.9, 0.85]), np.array([0.7, 0.82, 0.74])).better
     True
     >>> str(compare(np.array([0.5, 0.5]), np.array([0.5, 0.5])))
@@ -97,8 +85,6 @@ TOLERANCE = 0.9
 
 
 class ClaimVerdict(StrEnum):
-    """Whether our results confirm a claim."""
-
     HOLDS = "holds"
     IN_PART = "holds in part"
     NOT = "does not hold"
@@ -107,17 +93,7 @@ class ClaimVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class CheckedClaim:
-    """A claim, and whether our results confirm it.
-
-    Attributes
-    ----------
-    claim : str
-        In the paper's words, or close to them.
-    verdict : ClaimVerdict
-        Whether our results confirm it.
-    evidence : str
-        The numbers that the verdict follows from.
-    """
+    """A claim in the paper's words or close to them, our verdict, and the numbers that it follows from."""
 
     claim: str
     verdict: ClaimVerdict

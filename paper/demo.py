@@ -40,25 +40,16 @@ TEST_SHARE = 0.4
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What the demonstration found.
-
-    Attributes
-    ----------
-    accuracies : mapping of str to ndarray of shape (n_splits,)
-        The test accuracy of single, assisted and oracle on every split.
-    display : AssistanceDisplay
-        The plots of the first split.
-    """
+    """The test accuracies of single, assisted and oracle on every split, and the plots of the first split."""
 
     accuracies: Mapping[str, Floats]
     display: AssistanceDisplay
 
     def mean(self, model: str) -> float:
-        """Return a model's test accuracy, averaged over the splits."""
         return float(self.accuracies[model].mean())
 
     def standard_error(self, model: str) -> float:
-        """Return the standard error of a model's mean test accuracy; infinite if there is only one split."""
+        """Return that of a model's mean test accuracy; infinite if there is only one split."""
         return mean_and_error(self.accuracies[model])[1]
 
 
@@ -81,19 +72,6 @@ def digit_agents() -> list[tuple[str, Any, slice | list[int]]]:
 
 
 def run(n_splits: int, n_rounds: int, seed: int = 0, progress: bool = False) -> DemoResult:
-    """Fit single, assisted and oracle on seeded splits of the digits, and draw the first split.
-
-    Parameters
-    ----------
-    n_splits : int
-        How many times the samples are split into training and test samples.
-    n_rounds : int
-        How many rounds each model trains for at the most.
-    seed : int, default=0
-        The seed of all randomness.
-    progress : bool, default=False
-        Show a progress bar.
-    """
     from matplotlib.figure import Figure
 
     X, y = load_digits(return_X_y=True)
@@ -122,7 +100,6 @@ def run(n_splits: int, n_rounds: int, seed: int = 0, progress: bool = False) -> 
 
 
 def as_table(result: DemoResult) -> Table:
-    """Return the results as a table for people."""
     table = Table(title="Handwritten digits in three strips, ten classes")
     table.add_column("model")
     table.add_column("who sees what")
@@ -137,7 +114,6 @@ def as_table(result: DemoResult) -> Table:
 
 
 def as_json(result: DemoResult, picture: Path) -> str:
-    """Return the results as JSON for scripts."""
     found = {
         name: {
             "accuracy": result.mean(name),

@@ -31,6 +31,7 @@ SIZE = (6.0, 4.2)  # inches
 DOTS = 110  # per inch, for PNG
 COLOURS = 64  # of a PNG
 WIDTH = 75  # letters of a title in a line
+N_SHOWN = 1_000  # samples of a snapshot
 
 
 def draw_curves(ax: Axes, result: FigureResult) -> None:
@@ -52,17 +53,7 @@ def draw_curves(ax: Axes, result: FigureResult) -> None:
 
 
 def save_picture(result: FigureResult, *paths: Path, data: str | None = None) -> None:
-    """Draw the figure and write it to files. Their endings decide the formats.
-
-    Parameters
-    ----------
-    result : FigureResult
-        The figure's result.
-    *paths : Path
-        The files to write.
-    data : str, optional
-        The data folder, for figures that show samples.
-    """
+    """Draw the figure and write it to files, whose endings decide the formats. ``data`` is the data folder."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -111,22 +102,9 @@ def _dress(ax: Axes, result: FigureResult) -> None:
     ax.legend(fontsize="small", ncols=2)
 
 
-N_SHOWN = 1_000
-
-
 @dataclass(frozen=True)
 class SamplesAfterRound:
-    """The test samples after one round.
-
-    Attributes
-    ----------
-    round : int
-        After which round.
-    places : ndarray of shape (n_samples, 2)
-        The samples' two features, one from each agent.
-    right : ndarray of bool of shape (n_samples,)
-        Which of them are classified right.
-    """
+    """The test samples' two features, one from each agent, and which samples are right after a round."""
 
     round: int
     places: NDArray[np.float64]

@@ -27,11 +27,20 @@ from paper.datasets.sources import MissingDataError
 
 FIGURES = ("fig1", "fig3a", "fig3b", "fig3c", "fig3d", "fig4a", "fig4b", "fig6a", "fig6b")
 SETTINGS = "settings.toml"
+CURVES = "published_curves.csv"
 
 Method: TypeAlias = Literal["Single", "ASCII", "Oracle", "ASCII-Random", "ASCII-Simple", "Ensemble-Ada"]
 Positive: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 Share: TypeAlias = Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)]
 Parameters: TypeAlias = dict[str, Any]
+Curve: TypeAlias = MappingProxyType[int, float]
+
+LEARNERS = {
+    "decision tree": DecisionTreeClassifier,
+    "random forest": RandomForestClassifier,
+    "logistic regression": LogisticRegression,
+    "network": MLPClassifier,
+}
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,8 +86,6 @@ Data: TypeAlias = Blobs | Shared | Pictures | Patients
 
 
 class LearnerSettings(_Part, frozen=True):
-    """The learner that every agent fits."""
-
     kind: Literal["decision tree", "random forest", "logistic regression", "network"]
     parameters: Parameters
     standardise: bool = False
@@ -118,47 +125,26 @@ class Transmission(_Part, frozen=True):
 
 
 class Picture(_Part, frozen=True):
-    """How the figure is drawn."""
-
     low: float
     high: float
     shown_rounds: tuple[int, ...] = ()
 
 
 class FigureSettings(_Part, frozen=True, kw_only=True):
-    """All of a figure's settings.
-
-    Attributes
-    ----------
-    figure : str
-        Its number in the paper, such as "3c".
-    title : str
-        Data, split and learner in a line.
-    methods : tuple of str
-        The curves.
-    rounds, replications, seed : int
-        The number of rounds and of replications, and the seed of the first replication. Each other one has the next
-        seed.
-    data, learner, picture, quick, calibration, transmission
-        The tables of the file.
-    choice : str
-        How the hyper-parameters were chosen.
-    remark : str
-        What a reader must know about the result.
-    """
+    """All of a figure's settings. ``figure`` is its number in the paper, such as "3c"."""
 
     figure: str
     title: str
     methods: tuple[Method, ...]
     rounds: Positive
     replications: Positive
-    seed: int
+    seed: int  # of the first replication; each other one has the next
     data: Data
     learner: LearnerSettings
     picture: Picture
     quick: Quick
-    choice: str
-    remark: str = ""
+    choice: str  # how the hyper-parameters were chosen
+    remark: str = ""  # what a reader must know about the result
     calibration: Calibration | None = None
     transmission: Transmission | None = None
 
@@ -179,13 +165,6 @@ class FigureSettings(_Part, frozen=True, kw_only=True):
 def read_settings(name: str) -> FigureSettings:
     """Return the settings of a figure.
 
-    Parameters
-    ----------
-    name : str
-        The name of its folder, such as "fig3c".
-
-    Examples
-    --------
     >>> read_settings("fig3c").rounds
     10
     >>> read_settings("fig7")
@@ -220,34 +199,24 @@ def quick(settings: FigureSettings) -> FigureSettings:
     return msgspec.structs.replace(settings, rounds=small.rounds, data=data, learner=learner)
 
 
-Curve: TypeAlias = MappingProxyType[int, float]
-FILE = "published_curves.csv"
-
-
 def published(figure: str) -> dict[str, Curve]:
-    """Return a figure's published curves: for each, the accuracy after some of the rounds.
+    """Return a figure's published curves: for each, the accuracy after some of the rounds; empty where there are none.
 
-    Rounds count from 1 here; the paper's plots, and the file beside this one, call the first round 0.
+    Rounds count from 1 here; the paper's plots, and the file beside this one, call the first round 0. The accuracies
+    were read off the plots by eye, to about 0.01.
 
-    Parameters
-    ----------
-    figure : str
-        Its number in the paper, such as "3c". Figures without curves give an empty mapping.
-
-    Examples
-    --------
     >>> published("3c")["ASCII"][1], max(published("3c")["ASCII"])
     (0.797, 10)
     >>> published("1")
     {}
     """
-    return dict(_all().get(figure, {}))
+    return dict(_curves().get(figure, {}))
 
 
 @cache
-def _all() -> dict[str, dict[str, Curve]]:
+def _curves() -> dict[str, dict[str, Curve]]:
     found: dict[str, dict[str, dict[int, float]]] = {}
-    with files(__package__).joinpath(FILE).open(encoding="utf-8") as lines:
+    with files(__package__).joinpath(CURVES).open(encoding="utf-8") as lines:
         for row in csv.DictReader(lines):
             curve = found.setdefault(row["figure"], {}).setdefault(row["method"], {})
             curve[int(row["round"]) + 1] = float(row["accuracy"])
@@ -257,21 +226,13 @@ def _all() -> dict[str, dict[str, Curve]]:
     }
 
 
-KINDS = {
-    "decision tree": DecisionTreeClassifier,
-    "random forest": RandomForestClassifier,
-    "logistic regression": LogisticRegression,
-    "network": MLPClassifier,
-}
-
-
 def make_learner(learner: LearnerSettings) -> Any:
     """Return an unfitted classifier.
 
     >>> make_learner(LearnerSettings("decision tree", {"max_depth": 3}))
     DecisionTreeClassifier(max_depth=3)
     """
-    kind = KINDS[learner.kind]
+    kind = LEARNERS[learner.kind]
     try:
         made = kind(**learner.parameters)
     except TypeError as error:
@@ -280,19 +241,8 @@ def make_learner(learner: LearnerSettings) -> Any:
 
 
 def draw(data: Data, seed: int, folder: str | None = None) -> tuple[DataSet, DataSet]:
-    """Return the samples to train on and those to test on.
+    """Return the samples to train on and those to test on. The same seed draws the same samples.
 
-    Parameters
-    ----------
-    data : Blobs, Shared, Pictures or Patients
-        Which data, from a figure's settings.
-    seed : int
-        The seed of the replication. The same seed draws the same samples.
-    folder : str, optional
-        The data folder.
-
-    Examples
-    --------
     >>> train, test = draw(Blobs("fig3a", spread=1.0, n_train=100, n_test=300), seed=0)
     >>> len(train), len(test)
     (100, 300)

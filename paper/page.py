@@ -23,10 +23,26 @@ from paper.figures import Blobs, Patients, Pictures, Shared
 from paper.replication import FigureResult
 
 CSV, JSON, PNG, SVG = "results.csv", "results.json", "figure.png", "figure.svg"
+PICTURES = Path("_static") / "reproduction"
+MARKS = {verdict: f"**{verdict.value}**" for verdict in ClaimVerdict}
+
+COUNTED = {
+    ClaimVerdict.HOLDS: "hold",
+    ClaimVerdict.IN_PART: "hold in part",
+    ClaimVerdict.NOT: "do not hold",
+    ClaimVerdict.OPEN: "cannot be judged",
+}
+WIDTH = 100
+"""The width of a line of prose."""
+INTRODUCTION = "page_introduction.md"
+DEMO = (
+    "**This is not the paper's data.** The paper uses 15,000 patients of MIMIC-III. Only persons who have signed its "
+    "agreement get these. What is shown is the open demo of 100 patients, of which 30 are tested on. It shows that the "
+    "program works, and says nothing for or against the claims. With the files at hand, the same command uses them."
+)
 
 
 def facts(result: FigureResult) -> dict[str, Any]:
-    """Return everything that is known about a figure's result, in plain types."""
     settings = result.settings
     return {
         "figure": settings.figure,
@@ -86,17 +102,7 @@ def transmission(result: FigureResult) -> dict[str, Any] | None:
 
 
 def write(result: FigureResult, out: Path, data: str | None = None) -> Path:
-    """Write a figure's numbers and pictures into its folder, and return the folder.
-
-    Parameters
-    ----------
-    result : FigureResult
-        The figure's result.
-    out : Path
-        The folder of all results.
-    data : str, optional
-        The data folder, for figures that show samples.
-    """
+    """Write a figure's numbers and pictures into its folder inside ``out``, and return the folder."""
     folder = out / result.settings.name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CSV).write_text(result.csv(), encoding="utf-8")
@@ -117,43 +123,19 @@ def _mean(values: list[float] | list[int]) -> float:
     return round(float(np.mean(values)), 2)
 
 
-PICTURES = Path("_static") / "reproduction"
-MARKS = {verdict: f"**{verdict.value}**" for verdict in ClaimVerdict}
+def write_page(
+    results: Sequence[FigureResult], path: Path, data: str | None = None, *, command: str, made: str = ""
+) -> None:
+    """Write the page and its pictures, which go to ``_static/reproduction`` beside it.
 
-COUNTED = {
-    ClaimVerdict.HOLDS: "hold",
-    ClaimVerdict.IN_PART: "hold in part",
-    ClaimVerdict.NOT: "do not hold",
-    ClaimVerdict.OPEN: "cannot be judged",
-}
-WIDTH = 100
-"""The width of a line of prose."""
-COMMAND = "python -m paper all --page docs/evidence/reproduction.md"
-INTRODUCTION = "page_introduction.md"
-DEMO = (
-    "**This is not the paper's data.** The paper uses 15,000 patients of MIMIC-III. Only persons who have signed its "
-    "agreement get these. What is shown is the open demo of 100 patients, of which 30 are tested on. It shows that the "
-    "program works, and says nothing for or against the claims. With the files at hand, the same command uses them."
-)
-
-
-def write_page(results: Sequence[FigureResult], path: Path, data: str | None = None, made: str = "") -> None:
-    """Write the page and its pictures.
-
-    Parameters
-    ----------
-    results : sequence of FigureResult
-        The figures, in the order of the page.
-    path : Path
-        The page, in Markdown. Pictures go to ``_static/reproduction`` beside it.
-    data : str, optional
-        The data folder, for figures that show samples.
-    made : str, optional
-        The day on which the page is written.
+    ``command`` is the command line that writes it, ``made`` the day.
     """
     introduction = files(__package__).joinpath(INTRODUCTION).read_text(encoding="utf-8")
     numbers = {"level": LEVEL, "near": NEAR, "few": FEW_ROUNDS}
-    parts = [introduction.format(summary=_summary(results), machine=_machine(results, made), **numbers), _all(results)]
+    parts = [
+        introduction.format(summary=_summary(results), machine=_machine(results, command, made), **numbers),
+        _all(results),
+    ]
     for result in results:
         picture = PICTURES / f"{result.settings.name}.png"
         save_picture(result, path.parent / picture, data=data)
@@ -178,7 +160,7 @@ def _summary(results: Sequence[FigureResult]) -> str:
     return _wrapped(f"{said} [The table](#all-claims) has them all.")
 
 
-def _machine(results: Sequence[FigureResult], made: str) -> str:
+def _machine(results: Sequence[FigureResult], command: str, made: str) -> str:
     minutes = {result.settings.figure: result.cpu_seconds / 60 for result in results}
     rest = sum(each for figure, each in minutes.items() if figure != "4b")
     spent = f"All figures but 4b took {rest:.1f} minutes of one processor core together"
@@ -186,7 +168,7 @@ def _machine(results: Sequence[FigureResult], made: str) -> str:
         spent += f", Figure 4b {minutes['4b']:.1f} minutes"
     when = f" on {made}" if made else ""
     return _wrapped(
-        f"Written by `{COMMAND}`{when}, with assistlearn {__version__}, Python {platform.python_version()}, "
+        f"Written by `{command}`{when}, with assistlearn {__version__}, Python {platform.python_version()}, "
         f"scikit-learn {sklearn.__version__} and NumPy {np.__version__} on a machine with {os.cpu_count()} cores. "
         f"{spent}."
     )

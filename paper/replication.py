@@ -41,51 +41,22 @@ from paper.transmission import Cost, cost_of
 
 
 class Replication(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one replication, as it is kept on disk.
-
-    Attributes
-    ----------
-    figure, settings : str
-        Which figure, and the digest of its settings.
-    number : int
-        Which replication, from 0.
-    accuracy : dict of str to list of float
-        For each method, the test accuracy after each round. Where training ended early, the last value is repeated:
-        the ensemble does not change any more.
-    rounds : dict of str to int
-        For each method, the round after which training ended.
-    stopped : dict of str to str
-        For each method, why training ended.
-    cpu_seconds : float
-        The processor time that it took.
-    cost : Cost, optional
-        What ASCII sent, if the figure is about that.
-    """
+    """The result of one replication, as it is kept on disk."""
 
     figure: str
-    settings: str
+    settings: str  # the digest of the figure's settings
     number: int
+    # Test accuracy after each round. Where training ended early, the last value is repeated: nothing changes any more.
     accuracy: dict[str, list[float]]
-    rounds: dict[str, int]
-    stopped: dict[str, str]
+    rounds: dict[str, int]  # after which training ended
+    stopped: dict[str, str]  # why it ended
     cpu_seconds: float
-    cost: Cost | None = None
+    cost: Cost | None = None  # what ASCII sent, if the figure is about that
 
 
 def replicate(settings: FigureSettings, number: int, folder: str | None = None) -> Replication:
-    """Run one replication of a figure.
+    """Run one replication of a figure; its number, from 0, decides the seed of samples and learners.
 
-    Parameters
-    ----------
-    settings : FigureSettings
-        The figure's settings.
-    number : int
-        Which replication, from 0; it decides the seed of samples and learners.
-    folder : str, optional
-        The data folder.
-
-    Examples
-    --------
     >>> from paper.figures import quick, read_settings
     >>> result = replicate(quick(read_settings("fig1")), number=0)
     >>> list(result.accuracy)
@@ -117,7 +88,6 @@ def replicate(settings: FigureSettings, number: int, folder: str | None = None) 
 
 
 def fitted(settings: FigureSettings, method: Method, train: DataSet, seed: int) -> AssistedClassifier:
-    """Return a fitted model of one of a figure's methods."""
     model = _model(settings, method, train, seed)
     with warnings.catch_warnings(), threadpool_limits(1):  # the other cores are for other replications
         warnings.simplefilter("ignore", ConvergenceWarning)  # a fixed number of epochs is what the settings ask for
@@ -151,19 +121,12 @@ def _initiator(data: DataSet) -> Any:
 
 
 class Shelf:
-    """The finished replications of one figure.
-
-    Parameters
-    ----------
-    folder : Path
-        The figure's folder. Made when the first replication is kept.
-    """
+    """The finished replications of one figure on disk: one small JSON file each, written whole or not at all."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "replications"
 
     def keep(self, replication: Replication) -> None:
-        """Write a replication to its file."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self._path(replication.number)
         beside = path.with_name(f".{path.name}.{os.getpid()}")
@@ -186,16 +149,8 @@ class Shelf:
 def run(settings: FigureSettings, out: Path, jobs: int = 1, data: str | None = None) -> Iterator[Replication]:
     """Yield a figure's replications as they are finished; those that are kept from an earlier run come first.
 
-    Parameters
-    ----------
-    settings : FigureSettings
-        The figure's settings, from :func:`prepared`.
-    out : Path
-        The folder of all results; a figure has a folder of its own inside.
-    jobs : int, default=1
-        How many replications run side by side, each in a process of its own.
-    data : str, optional
-        The data folder.
+    ``settings`` come from :func:`prepared`. A figure has a folder of its own in ``out``. Each of several
+    ``jobs`` is a process of its own.
     """
     shelf = Shelf(out / settings.name)
     missing = []
@@ -252,15 +207,7 @@ HEADER = ("figure", "method", "round", "mean", "standard_error", "replications",
 
 @dataclass(frozen=True)
 class FigureResult:
-    """The results of all replications of a figure.
-
-    Attributes
-    ----------
-    settings : FigureSettings
-        The figure's settings.
-    replications : tuple of Replication
-        In the order of their numbers.
-    """
+    """The results of all replications of a figure, in the order of their numbers."""
 
     settings: FigureSettings
     replications: tuple[Replication, ...]
@@ -270,11 +217,10 @@ class FigureResult:
         return np.array([each.accuracy[method] for each in self.replications])
 
     def mean(self, method: str) -> Floats:
-        """Return the mean over the replications, after each round."""
         return np.asarray(self.accuracy(method).mean(axis=0))
 
     def standard_error(self, method: str) -> Floats:
-        """Return the standard error of that mean; infinite with a single replication."""
+        """Return that of the mean after each round; infinite with a single replication."""
         return means_and_errors(self.accuracy(method))[1]
 
     @property
@@ -283,13 +229,11 @@ class FigureResult:
         return published(self.settings.figure)
 
     def theirs(self, method: str, round: int) -> float | None:
-        """Return the published accuracy of a method after a round; None where there is none."""
         curve = self.published.get(method)
         return None if curve is None else curve.get(round)
 
     @property
     def cpu_seconds(self) -> float:
-        """The processor time of all replications together."""
         return sum(each.cpu_seconds for each in self.replications)
 
     @property
@@ -304,7 +248,6 @@ class FigureResult:
         return (1.0 - data.train) / data.train if isinstance(data, Shared | Patients) else 0.0
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield a row for each method and round, as in ``HEADER``."""
         for method in self.settings.methods:
             pairs = zip(self.mean(method), self.standard_error(method), strict=True)
             for round, (mean, error) in enumerate(pairs, start=1):
@@ -319,7 +262,6 @@ class FigureResult:
                 )
 
     def csv(self) -> str:
-        """Return the rows as CSV."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(HEADER)

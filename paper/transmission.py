@@ -29,34 +29,16 @@ RUN = "reproduction"
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """What must be sent, in bits.
-
-    Attributes
-    ----------
-    n_samples, n_columns : int
-        How many samples there are, and how many columns the helpers have together.
-    ids : int
-        The messages in both directions until the agents agree on the samples, by keyed hashes.
-    labels : int
-        The messages with the task (class codes and settings), and the replies.
-    turns : list of int
-        In each round, the requests to the helpers and their replies.
-    end : int
-        The messages that training is over, and the replies.
-    columns : int
-        The helpers' columns, value by value as they are stored.
-    columns_compressed : int
-        The same after zlib, where that is smaller.
-    """
+    """What must be sent, in bits."""
 
     n_samples: int
-    n_columns: int
-    ids: int
-    labels: int
-    turns: list[int]
-    end: int
-    columns: int
-    columns_compressed: int
+    n_columns: int  # that the helpers have together
+    ids: int  # both directions, until the agents agree on the samples, by keyed hashes
+    labels: int  # the messages with the task (class codes and settings), and the replies
+    turns: list[int]  # in each round, the requests to the helpers and their replies
+    end: int  # the messages that training is over, and the replies
+    columns: int  # the helpers' columns, value by value as they are stored
+    columns_compressed: int  # the same after zlib, where that is smaller
 
     def upto(self, round: int) -> int:
         """Return the bits of a run that ends after this round: labels, ids, every request and every reply."""
@@ -86,16 +68,10 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def cost_of(model: AssistedClassifier, train: DataSet, bits_per_value: int) -> Cost:
-    """Return the size of the messages of a run that gave this model.
+    """Return the size of the messages of a run that gave this model, whose first agent is the initiator.
 
-    Parameters
-    ----------
-    model : AssistedClassifier
-        Fitted to ``train`` with ``method="ascii"``. Its first agent is the initiator.
-    train : DataSet
-        The samples that it was fitted to.
-    bits_per_value : int
-        The size of a value in a helper's table, for sending the columns instead: 8 or 32.
+    ``train`` are the samples that it was fitted to with ``method="ascii"``. ``bits_per_value`` is the size of a value
+    in a helper's table, for sending the columns instead: 8 or 32.
     """
     codes = np.searchsorted(model.classes_, train.labels)
     _, *helpers = train.agents

@@ -34,7 +34,7 @@ AMERICAN = {
 NO_ENDING = {"prize", "prized", "prizes", "seize", "seized", "seizes", "seizing"}
 
 QUOTED = {
-    "paper/datasets/tables.py": {"Modeling", "Visualization", "tumor", "sulfur"},  # titles of papers, columns of a table
+    "paper/datasets/tables.py": {"Modeling", "Visualization", "tumor", "sulfur"},  # papers' titles, a table's columns
     "tables/sources/postgres_words.py": {"canceling"},  # PostgreSQL's own words
     "tables/sources/remote_trouble.py": {"dns"},  # words of libraries
     "web/serving/bearer.py": {"Authorization"},  # a header of HTTP

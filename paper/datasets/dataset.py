@@ -110,7 +110,6 @@ class DataSet:
         return DataSet(**(dict(_values(self)) | changed))
 
     def __len__(self) -> int:
-        """Return the number of samples."""
         return len(self.labels)
 
     def __repr__(self) -> str:

@@ -61,18 +61,9 @@ READING = {
 
 @dataclass(frozen=True)
 class Variable:
-    """A clinical variable.
+    """A clinical variable, and the items of a table of MIMIC-III that mean it.
 
-    Attributes
-    ----------
-    name : str
-        Its name, with its unit in brackets where it has one.
-    table : {"labevents", "chartevents"}
-        The table of MIMIC-III that records it.
-    items : dict of int to Unit
-        The items of that table that mean this variable.
-    low, high : float
-        Values outside are errors of measurement or typing and are left out; both bounds are allowed.
+    Values outside ``low`` and ``high`` are errors of measurement or typing and are left out; both bounds are allowed.
     """
 
     name: str
@@ -247,7 +238,6 @@ def mimic_long_stay(
 
 
 def _folder(data: PathName | None, demo: bool) -> Path:
-    """Return the folder that holds the CSV files."""
     name = "mimiciii_demo" if demo else "mimiciii"
     folder = data_folder(data)
     if folder is None:
@@ -266,7 +256,6 @@ def _folder(data: PathName | None, demo: bool) -> Path:
 
 
 def _stays(engine: Engine, stay: str, min_age: int, min_hours: float) -> tuple[Array, Array]:
-    """Make the table of stays, and return their ids and labels."""
     engine.read(
         "icustays",
         ("subject_id", "hadm_id", "icustay_id", "intime", "outtime"),
@@ -360,20 +349,9 @@ GET = (
 
 
 class Engine:
-    """Runs SQL over the tables in a folder of CSV files.
+    """Runs SQL over the tables in a folder of CSV files, whose names and headers may be in capital or small letters.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the files are. Their names and headers may be in capital or small letters.
-    memory : str
-        How much memory DuckDB may use, such as ``"2GB"``. What does not fit goes to ``spill``.
-    threads : int or None
-        How many threads DuckDB may use; None: one for each core.
-    spill : str
-        A folder for what does not fit in memory.
-    verbose : bool
-        Show a progress bar for every table that is read.
+    What does not fit into ``memory`` goes to the folder ``spill``. ``threads=None`` is one for each core.
     """
 
     def __init__(self, folder: Path, memory: str, threads: int | None, spill: str, verbose: bool) -> None:
@@ -394,7 +372,6 @@ class Engine:
             raise SettingsError(f"DuckDB does not accept memory={memory!r}, threads={threads!r}: {error}") from error
 
     def close(self) -> None:
-        """Close the connection to DuckDB."""
         self._connection.close()
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Any:

@@ -24,17 +24,11 @@ from paper.datasets.dataset import Array, Label
 
 
 class MissingDataError(AssistLearnError, FileNotFoundError):
-    """The file of a data set is not there, and could not be downloaded.
-
-    What to do: Name its folder in ``ASSISTLEARN_DATA``, or go online.
-    """
+    """The file of a data set is not there, and could not be downloaded."""
 
 
 class CorruptDataError(AssistLearnError, ValueError):
-    """The file of a data set is not what it should be.
-
-    What to do: Remove it, and load the data set again.
-    """
+    """The file of a data set is not what it should be."""
 
 
 DATA_VARIABLE = "ASSISTLEARN_DATA"
@@ -45,18 +39,9 @@ PathName: TypeAlias = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class File:
-    """A file as its authors published it.
+    """A file as its authors published it, and in words that follow "Get it from" where a person can get it.
 
-    Attributes
-    ----------
-    folder : str
-        The folder inside the data folder where it is looked for first.
-    name : str
-        Its name.
-    sha256 : str
-        Its checksum.
-    get : str
-        Where a person can get it, in words that follow "Get it from".
+    It is looked for in ``folder`` inside the data folder first.
     """
 
     folder: str
@@ -78,17 +63,7 @@ def data_folder(data: PathName | None) -> Path | None:
 
 
 def read(folder: Path, file: File, otherwise: str = "") -> bytes:
-    """Return the content of a file after checking its checksum.
-
-    Parameters
-    ----------
-    folder : Path
-        The data folder.
-    file : File
-        Looked for in its own folder, then in the data folder itself.
-    otherwise : str
-        What else a user without the file can do.
-    """
+    """Return the content of a file after checking its checksum. ``otherwise`` says what a user without it can do."""
     places = [folder / file.folder / file.name, folder / file.name]
     for place in places:
         if place.is_file():
@@ -125,21 +100,9 @@ def _compare(path: Path, found: str, expected: str, remedy: str) -> None:
 class OpenmlTable:
     """A table on OpenML, and what must be in it.
 
-    Attributes
-    ----------
-    name : str
-        What it is called here.
-    data_id : int
-        Its number on OpenML.
-    dtype : str
-        The type of the features.
-    counts : mapping of label to int
-        How many samples each label has. Where all these numbers differ, they show which class is which, whatever
-        OpenML calls it. Otherwise OpenML's labels must be the same as these.
-    n_features : int
-        How many features it has.
-    digest : str
-        The checksum of the values in the authors' own files (see :func:`digest`).
+    ``counts`` says how many samples each label has. Where all these numbers differ, they show which class is which,
+    whatever OpenML calls it. Otherwise OpenML's labels must be the same as these. ``digest`` is the checksum of the
+    values in the authors' own files (see :func:`digest`).
     """
 
     name: str
@@ -151,7 +114,6 @@ class OpenmlTable:
 
     @property
     def otherwise(self) -> str:
-        """What a user without the files can do instead."""
         return f" Or leave data= and {DATA_VARIABLE} out: it is then downloaded from OpenML (id {self.data_id})."
 
 

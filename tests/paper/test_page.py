@@ -42,8 +42,9 @@ def test_the_same_result_gives_the_same_files(found, tmp_path):
 
 
 def test_the_page_compares_with_the_published_numbers(found, tmp_path):
-    write_page([found], tmp_path / "page.md")
+    write_page([found], tmp_path / "page.md", command="python -m paper fig3c")
     page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "Written by `python -m paper fig3c`, with assistlearn" in page
     assert "| round 1, ours | round 1, published | round 6, ours" in page
     assert re.search(r"\| ASCII \| 0\.840 ± 0\.\d{3} \| 0\.797 \|", page)
     said = "after the last round +0.090, p < 0.001 (corrected p < 0.001)"
