@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS ?= 2
+FIGURES ?= fig1 fig3a fig4a fig6a  # those of drawn samples, which need no files
 export OMP_NUM_THREADS ?= 1
 export MPLBACKEND := Agg
 unexport PYTHONDONTWRITEBYTECODE  # every agent of a test is a process; each would compile the package again
 
-.PHONY: help setup test lint types layers unit failures attacks coverage docs linkcheck demo dist bench clean
+.PHONY: help setup test lint types layers unit failures attacks coverage docs linkcheck demo paper dist bench clean
 .PHONY: network-results network-reach network-attacks network-site network-failures
 
 help: ## List the targets
@@ -73,7 +74,10 @@ linkcheck: $(STAMP) ## Ask every address that the documentation links to (needs 
 	ASSISTLEARN_NOTEBOOKS=off ASSISTLEARN_ONLINE=1 $(BIN)/sphinx-build -q -j $(JOBS) -b linkcheck docs docs/_build/linkcheck
 
 demo: $(STAMP) ## Three agents on real data: a table and a picture in out/
-	$(BIN)/python -m assistlearn.demo --out out
+	$(BIN)/python -m paper.demo --out out
+
+paper: $(STAMP) ## The paper's figures in their small form, with a page in out/paper (FIGURES=all: with real data)
+	$(BIN)/python -m paper $(FIGURES) --quick --replications 5 --out out/paper --page out/paper/reproduction.md
 
 dist: $(STAMP) ## Wheel and sdist, installed and tried in fresh environments: without extras, and with each
 	$(BIN)/python -m bench.dist

@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn import AssistedClassifier
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.means import mean_and_error
-from assistlearn.datasets import DataSet, fate
+from paper.datasets import DataSet, fate
 
 FIRST_SEED = 300
 N_TRAIN, N_TEST = {"default_credit": 2_000, "vehicle_scale": 560}, {"default_credit": 10_000, "vehicle_scale": 286}

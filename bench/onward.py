@@ -32,7 +32,6 @@ import numpy as np
 import polars as pl
 from sklearn.metrics import log_loss
 
-from assistlearn import datasets
 from assistlearn.core.means import mean_and_error
 from assistlearn.plan import DEFAULTS_OF_RUNS, Plan
 from assistlearn.protocol import MemoryTransport
@@ -43,6 +42,7 @@ from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.prediction import predict
 from assistlearn.service.agent_from_file import holdings_of
 from assistlearn.service.service import AgentService
+from paper import datasets
 
 AGENTS = ("clinic", "lab", "shop")
 FILE = """name = "{name}"

@@ -29,11 +29,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn import AssistedClassifier, datasets
+from assistlearn import AssistedClassifier
 from assistlearn.core.ignorance import Floats
 from assistlearn.evaluation.constancy import changed
 from assistlearn.session.deciding import Votes
 from bench.evidence_page import ROOT, put
+from paper import datasets
 
 PAGE = ROOT / "docs" / "evidence" / "turncoats.md"
 WRITER = "bench/turncoats.py"

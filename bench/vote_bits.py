@@ -24,8 +24,8 @@ from sklearn.tree import DecisionTreeClassifier
 from assistlearn import AssistedClassifier
 from assistlearn.core.quantise import quantise_votes, votes_of
 from assistlearn.core.votes import winners
-from assistlearn.datasets import fate, letter, qsar, red_wine
 from assistlearn.session.deciding import Votes
+from paper.datasets import fate, letter, qsar, red_wine
 
 Table = tuple[Any, Any]
 

@@ -17,7 +17,7 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_example_of_a_page_runs(page, monkeypatch):
-    if ">>> from assistlearn.datasets import" in page.read_text(encoding="utf-8"):
+    if ">>> from paper.datasets import" in page.read_text(encoding="utf-8"):
         data = Path(os.environ.get("ASSISTLEARN_DATA", ROOT.parent / "shared" / "data"))
         if not data.is_dir():
             pytest.skip(f"{page.name} shows real data, and {data} is not there; name its folder in ASSISTLEARN_DATA")

@@ -21,8 +21,8 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
-from assistlearn import datasets
 from bench.accuracy.gal import GAL, regressors_of
+from paper import datasets
 
 AGENTS = 8
 DRAWS = 4

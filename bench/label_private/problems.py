@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from assistlearn import datasets
+from paper import datasets
 
 BOOSTED = HistGradientBoostingClassifier(learning_rate=0.05, max_leaf_nodes=15)
 LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000))

@@ -45,7 +45,7 @@ def _cut(X: np.ndarray, y: np.ndarray, own: list[int], attacked: Mapping[int, st
 
 def credit(seed: int) -> Cut:
     """Return clients of a bank: the initiator has bills and payments, the helper who they are and how late they pay."""
-    from assistlearn.datasets import fate
+    from paper.datasets import fate
 
     data = fate("default_credit")
     own, theirs = (data.columns(agent).tolist() for agent in ("guest", "host"))

@@ -51,7 +51,7 @@ def breast(rng: np.random.Generator) -> Scene:
 
 def molecules(rng: np.random.Generator) -> Scene:
     """Return five descriptors of molecules."""
-    from assistlearn.datasets import qsar
+    from paper.datasets import qsar
 
     data = qsar()
     rows = rng.permutation(len(data.labels))[:N]

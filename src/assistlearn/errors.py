@@ -135,20 +135,6 @@ class MissingExtraError(AssistLearnError, ImportError):
     """
 
 
-class MissingDataError(AssistLearnError, FileNotFoundError):
-    """The file of a data set is not there, and could not be downloaded.
-
-    What to do: Name its folder in ``ASSISTLEARN_DATA``, or go online.
-    """
-
-
-class CorruptDataError(AssistLearnError, ValueError):
-    """The file of a data set is not what it should be.
-
-    What to do: Remove it, and load the data set again.
-    """
-
-
 class ProtocolError(AssistLearnError, ValueError):
     """A message is malformed, or says something that cannot be true.
 

@@ -41,10 +41,10 @@ class Said:
         return self
 
 
-def assistlearn(*arguments: object) -> Said:
-    """Run a command in this process; helpers still run in processes of their own."""
+def assistlearn(*arguments: object, **program: Any) -> Said:
+    """Run a command in this process; helpers still run in processes of their own. ``program`` names another program."""
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
-        code = run([str(argument) for argument in arguments])
+        code = run([str(argument) for argument in arguments], **program)
     return Said(code, out.getvalue(), err.getvalue())
 
 

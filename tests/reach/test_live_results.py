@@ -13,7 +13,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.alignment import Ids
-from assistlearn.datasets import letter
 from assistlearn.reach.flare import reach_flare
 from assistlearn.reach.flare.task_file import load_task
 from assistlearn.reach.opening import opened_run
@@ -21,6 +20,7 @@ from assistlearn.reach.processes import reach_processes
 from assistlearn.runs.forgetting import forget
 from assistlearn.runs.prediction import predict
 from assistlearn.runs.training import train
+from paper.datasets import letter
 from tests.cli.program import assistlearn
 from tests.papers_settings import PAPERS
 from tests.reach.organisations import HELPERS, INITIATOR, NAMES, PURPOSE, Organisations

@@ -16,10 +16,10 @@ from sklearn.datasets import (
     make_moons,
 )
 
-from assistlearn import datasets
 from bench.accuracy.problems.given_the_row import Additive, Copies, Products
 from bench.accuracy.problems.problem import Cut, Problem, Shape, cut, dealt, in_order, of
 from bench.accuracy.problems.worlds import Beside, Drawn, GivenTheClass, Mixture, Noise, Rng, Words, World
+from paper import datasets
 
 
 def iris(seed: int) -> Cut:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from assistlearn import datasets
+from paper import datasets
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from assistlearn import datasets
 from bench.accuracy.problems.problem import Cut, Problem, Shape, cut, dealt, of
+from paper import datasets
 
 FORM = "score, loss, shrinkage (0 to 2)"
 REWARD = "reward, abstaining (1000 to 1005)"

@@ -28,7 +28,6 @@ from assistlearn.cli.predict import predict
 from assistlearn.cli.privacy import privacy
 from assistlearn.cli.recount import recount
 from assistlearn.cli.report import report
-from assistlearn.cli.reproduce import reproduce
 from assistlearn.cli.requests import requests
 from assistlearn.cli.serve import serve
 from assistlearn.cli.show import show
@@ -62,8 +61,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 BEGIN, TRAIN, RESULT, PREDICT = "Begin", "Train", "Look at a result", "Predict"
-OWNER, BETWEEN, PAPER = "Data protection and consent", "A network of organisations", "The paper"
-PANELS = (BEGIN, TRAIN, RESULT, PREDICT, OWNER, BETWEEN, PAPER)
+OWNER, BETWEEN = "Data protection and consent", "A network of organisations"
+PANELS = (BEGIN, TRAIN, RESULT, PREDICT, OWNER, BETWEEN)
 """The headings under which help shows the commands."""
 
 app.command("init", rich_help_panel=BEGIN)(init)
@@ -87,7 +86,6 @@ app.command("forget", rich_help_panel=OWNER)(forget)
 app.command("move", rich_help_panel=OWNER)(move)
 app.add_typer(network, name="network", rich_help_panel=BETWEEN)
 app.add_typer(site, name="site", rich_help_panel=BETWEEN)
-app.command("reproduce", rich_help_panel=PAPER)(reproduce)
 
 
 def _version(asked: bool) -> None:
@@ -112,23 +110,27 @@ def _help(
         sys.stdout.write(context.get_help() + "\n")
 
 
-def main() -> None:
+def main(program: typer.Typer = app, name: str = "assistlearn") -> None:
     """Run the command that the program was called with, and end with its exit code."""
     warnings.formatwarning = _one_line
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(run(sys.argv[1:], program, name))
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str], program: typer.Typer = app, name: str = "assistlearn") -> int:
     """Run a command, print its error if there is one, and return the exit code.
 
     Parameters
     ----------
     arguments : sequence of str
         The command and its options.
+    program : Typer, default=app
+        Another program that is to report its errors like this one.
+    name : str, default="assistlearn"
+        How that program is called.
     """
     as_json = "--json" in arguments
     try:
-        code = _as_written(get_command(app))(list(arguments), prog_name="assistlearn", standalone_mode=False)
+        code = _as_written(get_command(program))(list(arguments), prog_name=name, standalone_mode=False)
         sys.stdout.flush()
     except AssistLearnError as error:
         return _complain(error, str(error), exit_code(error), as_json)
