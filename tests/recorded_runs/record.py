@@ -26,7 +26,7 @@ import numpy as np
 
 from tests.cli.program import assistlearn
 from tests.papers_settings import PAPERS, PAPERS_OF_RUNS, PAPERS_OPTIONS
-from tests.recorded_runs.cases import DATA, ESTIMATORS, FLARE, LEARNERS, NAMES, SIMULATIONS, write_agents
+from tests.recorded_runs.cases import DATA, ESTIMATORS, FLARE, LATER, LEARNERS, NAMES, SIMULATIONS, write_agents
 
 
 def machine() -> str:
@@ -75,11 +75,17 @@ def of_estimator(name: str) -> dict[str, Any]:
 
 def of_simulation(name: str, folder: Path) -> dict[str, Any]:
     """Train and predict with every agent in its own process; return the result and all messages."""
-    files = write_agents(folder)
-    options = ["--rounds", 4, "--seed", 3, "--run", "recorded", "--out", folder / "run", "--json", *PAPERS_OPTIONS]
-    options += ["--calibrate", "none"]
+    options = ["--rounds", 4, "--seed", 3, *PAPERS_OPTIONS, "--calibrate", "none", *SIMULATIONS[name]]
+    last = ["--run", "recorded", "--out", folder / "run", "--json"]
     with without_chance():
-        said = assistlearn("simulate", *files, *options, *SIMULATIONS[name])
+        if name in LATER:
+            files, earlier = write_agents(folder, name, n_people=140), folder / "earlier"
+            said = assistlearn("simulate", *files[:2], *options, "--run", "earlier", "--out", earlier)
+            assert said.code == 0, said.err
+            files = write_agents(folder, name)
+            said = assistlearn("train", "--from", earlier, files[2], *last, *LATER[name])
+        else:
+            said = assistlearn("simulate", *write_agents(folder, name), *options, *last)
         assert said.code == 0, said.err
         return _of_run(folder, psi="psi" in SIMULATIONS[name])
 
