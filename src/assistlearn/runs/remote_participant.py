@@ -118,8 +118,10 @@ class RemoteParticipant:
 
     def whole(self, turn: Turn, reply: bytes) -> bytes | None:
         """Return the answer about all samples, from the bytes that it came in; None where it came as a whole."""
+        if turn.round not in self._again:
+            return None
         taken = decode(reply)
-        if turn.round not in self._again or not isinstance(taken, m.TurnTaken):
+        if not isinstance(taken, m.TurnTaken):
             return None
         return Encoded.of(self._whole(turn.round, taken)).content
 
