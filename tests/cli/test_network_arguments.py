@@ -103,7 +103,7 @@ def test_a_folder_that_is_no_kit_is_said_so(tmp_path, verb):
         ({"site": "kits/lab", "agent": "lab.toml", "helpers": ["clinic"]}, ["names no label column"]),
         ({"helpers": ["clinic"]}, ["which is the initiator itself"]),
         ({"helpers": []}, ["task.toml, line 4", "at least one organisation"]),
-        ({"patience": 1}, ["task.toml, line 5", "between 5 and 86400"]),
+        ({"give_up_after": 1}, ["task.toml, line 5", "between 5 and 86400"]),
         ({"helper": ["lab"]}, ["there is no key 'helper'", "Did you mean 'helpers'?"]),
     ],
     ids=lambda value: " ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else "",
