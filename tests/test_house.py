@@ -19,12 +19,6 @@ SOURCE = Path(inspect.getfile(AssistedClassifier)).parents[1]
 FILES = {path.relative_to(SOURCE).as_posix(): path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")}
 TREES = {name: ast.parse(text) for name, text in FILES.items()}
 
-MOST_LINES_OF_A_FUNCTION = 50
-MOST_LINES_MEDIAN, MOST_LINES_P90 = 110, 230
-MOST_IGNORED_TYPES = 8
-COMMANDS = {"check.py", "forget.py", "predict.py", "report.py", "train.py", "watch.py"}
-"""Modules of the command line are called as their commands are; some exchanges and judgements are called so, too."""
-
 
 def functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     for name, tree in TREES.items():

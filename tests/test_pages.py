@@ -14,7 +14,7 @@ from assistlearn.agent_files.toml_file import from_toml
 from assistlearn.events import Event
 from assistlearn.plan import DEFAULTS_OF_RUNS, SETTINGS, Plan
 from assistlearn.protocol.messages import REPLIES, REQUESTS, VERSION
-from assistlearn.reach.flare.task_file import OLDER_NAMES, _TaskKeys, _Training, key_of
+from assistlearn.reach.flare.task_file import _TaskKeys, _Training, key_of
 from bench.way_of_a_reward import follow
 from tests.documentation import pages
 
@@ -58,12 +58,9 @@ def test_no_page_says_that_the_purpose_stays_with_the_initiator(page):
     assert claims == []
 
 
-def test_the_page_on_messages_names_the_present_version_and_what_changed_in_it():
+def test_the_page_on_messages_names_the_present_version():
     assert f"| 4, 5 | the version, {VERSION} |" in PAGES["messages"]
-    assert f"the present one, {VERSION}, from others" in " ".join(PAGES["messages"].split())
-    assert [version.partition(" ")[0] for version, _ in _rows(_section("messages", "Versions"))[1:]] == [
-        str(version) for version in range(2, VERSION + 1)
-    ]
+    assert f"the version of the protocol, which is {VERSION}." in " ".join(PAGES["messages"].split())
 
 
 def _layers():
@@ -95,12 +92,9 @@ def test_every_event_is_listed_with_what_it_says():
 
 def test_every_key_of_a_task_file_is_on_its_page_with_its_default():
     shown = {}
-    for heading, table, earlier in (
-        ("Keys at the top", _TaskKeys, {"patience", "training"}),
-        ("`[training]`", _Training, set(OLDER_NAMES)),
-    ):
+    for heading, table, left_out in (("Keys at the top", _TaskKeys, {"training"}), ("`[training]`", _Training, set())):
         rows = {CODE.findall(key)[0]: default for key, *_, default in _rows(_section("task-file", heading))[1:]}
-        assert set(rows) == {field.encode_name for field in msgspec.structs.fields(table)} - earlier
+        assert set(rows) == {field.encode_name for field in msgspec.structs.fields(table)} - left_out
         shown |= rows
     for name in (name for name, known in SETTINGS.items() if known.runs):
         default = SETTINGS[name].goes_with_method or DEFAULTS_OF_RUNS.get(name, getattr(Plan, name))

@@ -8,7 +8,7 @@ import pytest
 from assistlearn.plan import Plan
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_codes
-from assistlearn.protocol.codec import kept_now
+from assistlearn.protocol.codec import decode
 from assistlearn.runs.class_order import secret_words
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.setup import split_of
@@ -83,7 +83,7 @@ def test_the_order_of_a_table_does_not_tell_the_labels_of_hold_out_samples(tmp_p
     (tmp_path / "clinic.csv").write_text("\n".join([header, *by_label]) + "\n")
     options = ("--method", "ascii", "--rounds", 1, "--holdout", 0.3, "--run", "r", "--out", tmp_path / "run")
     assert assistlearn("simulate", *files, *options).code == 0
-    begin = kept_now(next(tmp_path.rglob("lab*/runs/r/begin.msg")).read_bytes())
+    begin = decode(next(tmp_path.rglob("lab*/runs/r/begin.msg")).read_bytes())
     assert isinstance(begin, m.Begin)
     aside = unpack_bits(begin.holdout, begin.n_samples)
     labels = unpack_codes(begin.labels, int((~aside).sum()), 2)

@@ -15,7 +15,6 @@ from assistlearn.runs.creating import write_run
 from assistlearn.runs.folder import RunFolder
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import SECRET, toml
-from tests.runs.digests import rewrite_settings
 
 NETWORK = (
     'name = "credit"\nrelay = "localhost"\nport = {port}\norganisations = ["clinic", "lab"]\ninitiator = "clinic"\n'
@@ -104,7 +103,7 @@ def test_a_folder_that_is_no_kit_is_said_so(tmp_path, verb):
         ({"site": "kits/lab", "agent": "lab.toml", "helpers": ["clinic"]}, ["names no label column"]),
         ({"helpers": ["clinic"]}, ["which is the initiator itself"]),
         ({"helpers": []}, ["task.toml, line 4", "at least one organisation"]),
-        ({"patience": 1}, ["task.toml, line 5", "between 5 and 86400"]),
+        ({"give_up_after": 1}, ["task.toml, line 5", "between 5 and 86400"]),
         ({"helper": ["lab"]}, ["there is no key 'helper'", "Did you mean 'helpers'?"]),
     ],
     ids=lambda value: " ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else "",
@@ -213,8 +212,7 @@ def test_a_check_of_the_relays_kit_needs_no_network(folder):
     assert (said.code, said.json["right"]) == (0, True)
 
 
-@pytest.mark.parametrize("written_before", [False, True], ids=["as now", "before runs said how agents are reached"])
-def test_a_run_over_a_network_is_not_gone_on_with_on_this_machine(agents, tmp_path, written_before):
+def test_a_run_over_a_network_is_not_gone_on_with_on_this_machine(agents, tmp_path):
     folder = tmp_path / "there"
     kits = {"site": "kits/clinic", "admin": "kits/admin"}
     files = {"clinic": str(agents[0])}
@@ -222,10 +220,6 @@ def test_a_run_over_a_network_is_not_gone_on_with_on_this_machine(agents, tmp_pa
         *(RunFolder(folder), "r", load_description(agents[0]), ["lab"], Plan(method="ascii")),
         **{"reach": "flare", "files": files, "kits": kits, "patience_seconds": 60.0},
     )
-    if written_before:
-        settings = json.loads((folder / "settings.json").read_text())
-        del settings["reach"], settings["absent"]
-        rewrite_settings(folder, settings)
     words = "is not a run of 'assistlearn simulate'", f"assistlearn train --resume {folder}"
     assistlearn("simulate", "--resume", folder).failed(2, *words)
     assert f"Go on with it: assistlearn train --resume {folder}" in assistlearn("show", folder).out

@@ -73,7 +73,8 @@ class World:
         """Start a run in a process of its own."""
         self._runs += 1
         name = f"run{self._runs}"
-        lines = [f"{key} = {json.dumps(value)}" for key, value in ({"run": name, "patience": 60} | settings).items()]
+        keys = {"run": name, "give_up_after": 60} | settings
+        lines = [f"{key} = {json.dumps(value)}" for key, value in keys.items()]
         task = self.folder / f"{name}.toml"
         text = self.task.read_text().replace('run = "demo"', "\n".join(lines))
         task.write_text(text)

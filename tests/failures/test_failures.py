@@ -46,7 +46,7 @@ def test_a_helper_killed_at_any_message_ends_with_the_same_model(world, message)
 @slow
 @pytest.mark.parametrize("name", ["scans", "relay", "clinic"])
 def test_a_power_cut_of_a_site_is_survived(world, name):
-    training = world.train(patience=120)
+    training = world.train(give_up_after=120)
     training.wait_for_turns(4)
     world.kill_site(name)
     world.network.start(name)
@@ -66,7 +66,7 @@ def test_nothing_is_left_of_a_site_whose_command_is_killed(world):
 
 @slow
 def test_a_helper_that_comes_back_after_half_a_minute_goes_on(world):
-    training = world.train(patience=180)
+    training = world.train(give_up_after=180)
     training.wait_for_turns(3)
     world.kill_site("lab")
     time.sleep(30)
@@ -100,7 +100,7 @@ def test_ctrl_c_leaves_a_run_that_can_be_gone_on_with(world):
 
 @slow
 def test_a_helper_that_hangs_is_named_in_time_and_the_run_kept(world):
-    training = world.train(patience=PATIENCE)
+    training = world.train(give_up_after=PATIENCE)
     training.wait_for_turns(4)
     for process in world.jobs("lab"):
         process.suspend()
@@ -116,7 +116,7 @@ def test_a_helper_that_hangs_is_named_in_time_and_the_run_kept(world):
 
 @slow
 def test_where_the_task_allows_a_helper_that_never_comes_back_is_left_out(world):
-    training = world.train(patience=PATIENCE, absent="go on")
+    training = world.train(give_up_after=PATIENCE, absent="go on")
     training.wait_for_turns(4)
     world.kill_site("lab")
     code, said = training.end()
@@ -204,7 +204,7 @@ def test_a_slow_line_that_is_cut_for_a_while_changes_nothing(world, cut):
         try:
             world.network.start("lab")
             world.network.wait()
-            training = world.train(patience=120)
+            training = world.train(give_up_after=120)
             training.wait_for_turns(3)
             line.cut(cut)
             training.check_same()

@@ -62,9 +62,9 @@ def test_bytes_of_something_else_are_refused():
         decode(b"\x80\x04\x95" + encode(TURN)[3:])
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 3, 4, 5, 7, 256, 65_535])
+@pytest.mark.parametrize("version", [0, 2, 256, 65_535])
 def test_another_version_is_refused_and_both_are_named(version):
-    with pytest.raises(VersionError, match=f"version {version} of the protocol; this release uses version 6"):
+    with pytest.raises(VersionError, match=f"version {version} of the protocol; this release uses version {m.VERSION}"):
         decode(framed(encode(TURN)[HEADER_BYTES:], version=version))
 
 

@@ -186,7 +186,7 @@ def test_a_site_answers_no_call_that_was_not_encrypted(organisations):
     before = set(organisations.taps.glob("*.msg"))
     try:
         task = organisations.task("unsealed", HELPERS[:1], rounds=1, seed=1, holdout=0.2)
-        task.write_text(task.read_text().replace("[training]", "patience = 6\n[training]"))
+        task.write_text(task.read_text().replace("[training]", "give_up_after = 6\n[training]"))
         folder = reach_flare.create_run(organisations.folder / "unsealed", "unsealed", task)
         with opened_run(folder, training=True) as (open_run, _), pytest.raises(UnreachableError, match=HELPERS[0]):
             list(train(open_run))

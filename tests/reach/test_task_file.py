@@ -158,18 +158,6 @@ def test_a_seed_of_zero_is_a_seed(tmp_path):
     assert load_task(written(tmp_path, seed="seed = 0")).plan.seed == 0
 
 
-def test_keys_that_were_called_otherwise_before_are_understood(tmp_path):
-    older = written(tmp_path, give_up_after="patience = 45", patience="holdout_patience = 2")
-    assert load_task(older) == load_task(written(tmp_path))
-
-
-@pytest.mark.parametrize(("key", "old"), [("give_up_after", "patience = 45"), ("patience", "holdout_patience = 2")])
-def test_an_old_key_beside_its_new_one_is_refused(tmp_path, key, old):
-    line = {**TOP, **TRAINING}[key]
-    with pytest.raises(DescriptionError, match=rf"{old.split()[0]} is the old name of {key}. Give only one"):
-        load_task(written(tmp_path, **{key: f"{line}\n{old}"}))
-
-
 def test_a_choice_that_is_nearly_right_is_suggested(tmp_path):
     with pytest.raises(DescriptionError, match=r"training.method = 'Soft' is not known.* Did you mean 'soft'\?"):
         load_task(written(tmp_path, method='method = "Soft"'))

@@ -1,1 +1,1 @@
-"""Some thirty runs whose outcomes were written down, to hold changes of the design to them."""
+"""Some forty runs whose outcomes were written down, to hold changes of the design to them."""

@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import hashlib
 import json
+import os
 import platform
 import random
 import sys
@@ -26,7 +27,10 @@ import numpy as np
 
 from tests.cli.program import assistlearn
 from tests.papers_settings import PAPERS, PAPERS_OF_RUNS, PAPERS_OPTIONS
-from tests.recorded_runs.cases import DATA, ESTIMATORS, FLARE, LEARNERS, NAMES, SIMULATIONS, write_agents
+from tests.recorded_runs.cases import DATA, ESTIMATORS, FLARE, LATER, LEARNERS, NAMES, SIMULATIONS, write_agents
+
+MANY = 500
+"""Whoever draws more bytes than this at once draws labels that helpers are told."""
 
 
 def machine() -> str:
@@ -75,11 +79,17 @@ def of_estimator(name: str) -> dict[str, Any]:
 
 def of_simulation(name: str, folder: Path) -> dict[str, Any]:
     """Train and predict with every agent in its own process; return the result and all messages."""
-    files = write_agents(folder)
-    options = ["--rounds", 4, "--seed", 3, "--run", "recorded", "--out", folder / "run", "--json", *PAPERS_OPTIONS]
-    options += ["--calibrate", "none"]
+    options = ["--rounds", 4, "--seed", 3, *PAPERS_OPTIONS, "--calibrate", "none", *SIMULATIONS[name]]
+    last = ["--run", "recorded", "--out", folder / "run", "--json"]
     with without_chance():
-        said = assistlearn("simulate", *files, *options, *SIMULATIONS[name])
+        if name in LATER:
+            files, earlier = write_agents(folder, name, n_people=140), folder / "earlier"
+            said = assistlearn("simulate", *files[:2], *options, "--run", "earlier", "--out", earlier)
+            assert said.code == 0, said.err
+            files = write_agents(folder, name)
+            said = assistlearn("train", "--from", earlier, files[2], *last, *LATER[name])
+        else:
+            said = assistlearn("simulate", *write_agents(folder, name), *options, *last)
         assert said.code == 0, said.err
         return _of_run(folder, psi="psi" in SIMULATIONS[name])
 
@@ -135,8 +145,8 @@ def _ledger(lines: Sequence[str], psi: bool) -> list[list[Any]]:
 
 @contextlib.contextmanager
 def without_chance() -> Iterator[None]:
-    """Take secret chance away from the initiator: the order of the class codes, and the tokens of matching."""
-    fixed = random.Random(1)
+    """Take secret chance away from the initiator: the order of the class codes, tokens of matching, told labels."""
+    fixed, draws, urandom = random.Random(1), random.Random(2).randbytes, os.urandom
 
     def reverse(key: bytes, fingerprint: str, seed: int, n_classes: int) -> list[int]:
         return list(reversed(range(n_classes)))
@@ -145,6 +155,7 @@ def without_chance() -> Iterator[None]:
         mock.patch("assistlearn.runs.creating.secret_order", reverse),
         mock.patch("assistlearn.runs.creating.own_key", return_value=b""),
         mock.patch("secrets.token_bytes", lambda n=32: fixed.randbytes(n)),
+        mock.patch("assistlearn.runs.label_ledger.os.urandom", lambda n: draws(n) if n > MANY else urandom(n)),
     ):
         yield
 

@@ -36,6 +36,7 @@ def test_estimators_have_the_recorded_outcomes(name):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forked_agents")
 @pytest.mark.parametrize("name", SIMULATIONS)
 def test_runs_in_processes_have_the_recorded_outcomes_and_messages(name, tmp_path):
     """Those over FLARE, too: ``python -m tests.recorded_runs.record --flare --against FILE``."""

@@ -17,7 +17,7 @@ from assistlearn.events import Event, RunGoesOn, TurnFinished, read
 from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport
 from assistlearn.protocol.arrays import unpack_bits
-from assistlearn.protocol.codec import kept_now
+from assistlearn.protocol.codec import decode
 from assistlearn.reach.created_from import Onward, create_from
 from assistlearn.reach.opening import follow, with_own_table
 from assistlearn.reach.processes.reach_processes import create_run
@@ -116,7 +116,7 @@ class Growing:
     def people(self, folder: RunFolder, aside: bool) -> set[str]:
         """Return the ids of those whom a run trains on, or holds out, as its task says."""
         rows = folder.samples()
-        begin = kept_now(RunStore(run_folder(self.folder / "clinic-models", folder.settings().run)).task())
+        begin = decode(RunStore(run_folder(self.folder / "clinic-models", folder.settings().run)).task())
         held_out = np.zeros(len(rows), bool) if begin.holdout is None else unpack_bits(begin.holdout, len(rows))
         ids = pl.read_csv(self.folder / "clinic.csv")["id"].to_numpy()
         return {*ids[rows[held_out == aside]]}

@@ -125,9 +125,13 @@ def not_finished(made: Growing) -> dict[str, object]:
     return {}
 
 
-def of_an_older_release(made: Growing) -> dict[str, object]:
+def without_its_people(made: Growing) -> dict[str, object]:
     (made.run("first").path / "people.npy").unlink()
-    made.write(range(100))
+    return {}
+
+
+def without_who_held_what(made: Growing) -> dict[str, object]:
+    (made.run("first").path / "held.npy").unlink()
     return {}
 
 
@@ -164,7 +168,8 @@ REFUSED = [
     (another_class, "a class 'c2' that run 'first' did not have"),
     (of_a_pilot, "is a pilot"),
     (not_finished, "is not finished"),
-    (of_an_older_release, "did not record who took part"),
+    (without_its_people, "people.npy is missing. Restore it from a backup"),
+    (without_who_held_what, "held.npy is missing"),
     (lambda made: {"method": "ascii"}, "trained with method='soft'.* method='ascii' cannot use its turns"),
     (lambda made: {"score_bits": 4}, "trained with score_bits=0.* score_bits=4 cannot use its turns"),
     (of_the_recommended_way, "trained with method='soft'.* method='ascii' cannot use its turns"),

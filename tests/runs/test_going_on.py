@@ -13,7 +13,7 @@ from assistlearn.agents import Agent
 from assistlearn.events import RunGoesOn, TurnFinished, read
 from assistlearn.protocol import MemoryTransport
 from assistlearn.protocol.arrays import unpack_bits, unpack_codes
-from assistlearn.protocol.codec import kept_now
+from assistlearn.protocol.codec import decode
 from assistlearn.protocol.rewards import unpack_reward
 from assistlearn.reach.opening import with_own_table
 from assistlearn.runs.folder import RunFolder
@@ -103,17 +103,17 @@ def test_of_people_who_are_as_they_were_the_reward_is_that_of_the_earlier_run(fi
 def rewards(growing: Growing, run: str, turn: int) -> dict[str, int]:
     """Return the level that was said of each person in a turn, as the initiator has it."""
     folder = growing.run(run)
-    begin = kept_now(RunStore(run_folder(growing.folder / "clinic-models", run)).task())
+    begin = decode(RunStore(run_folder(growing.folder / "clinic-models", run)).task())
     rows = folder.samples()
     training = ~unpack_bits(begin.holdout, len(rows))
     codes = unpack_codes(begin.labels, int(training.sum()), 2)
-    taken = kept_now(folder.whole_turn(turn))
+    taken = decode(folder.whole_turn(turn))
     ids = pl.read_csv(growing.folder / "clinic.csv")["id"].to_numpy()[rows[training]]
     return dict(zip(ids, unpack_reward(taken.reward, codes, 2).levels.tolist(), strict=True))
 
 
 def test_nothing_is_sent_of_people_who_are_as_they_were(first, second):
-    sent, whole = (kept_now(read(2)) for read in (second.run("second").turn, second.run("second").whole_turn))
+    sent, whole = (decode(read(2)) for read in (second.run("second").turn, second.run("second").whole_turn))
     other = {f"p-{person:04d}" for person in relabelled(first)}
     for aside, said, of_all, each in ((False, sent.reward, whole.reward, 1), (True, sent.holdout, whole.holdout, 1)):
         before, now = first.people(first.run("first"), aside), second.people(second.run("second"), aside)
@@ -160,7 +160,7 @@ def test_with_a_new_helper_and_the_same_people_it_is_the_run_that_starts_anew_to
     same = ("contributions", "evaluation", "calibration", "combination", "stop_reason", "n_rounds")
     assert {key: folder.result()[key] for key in same} == {key: anew.result()[key] for key in same}
     np.testing.assert_array_equal(votes(made, "onward"), votes(made, "anew"))
-    sent = kept_now(folder.turn(2))
+    sent = decode(folder.turn(2))
     assert (sent.reward.n, sent.holdout.n) == (0, 0)  # of nobody anything is told twice
     assert changes(folder).new_agents == ["shop"]
 

@@ -110,7 +110,7 @@ def show_result(folder: RunFolder) -> None:
     best = next((row.accuracy for row in view.rounds if row.round == max(result["n_rounds"], 1)), None)
     if view.answer is not None:
         show_report(view, settings.classes, rounds)
-    elif best is not None:  # a run of an older release
+    elif best is not None:
         say(f"Accuracy of all together on the hold-out samples, after {rounds}: [bold]{best:.1%}[/]")
     elif settings.plan.holdout is not None:
         say(f"[yellow]The accuracy on the hold-out samples is not known:[/] it is not in {plain(folder.events)}.")

@@ -21,11 +21,9 @@ from assistlearn.errors import UntrustedFileError
 from assistlearn.learners.models_on_disk import loads_trusted
 from assistlearn.learners.residual_trees import ResidualTrees
 
-FORMAT, FORMAT_WITHOUT_OWN_TREES = 2, 1
-"""The number of the format. It is raised with every change of the structures below; older formats can still be read.
+FORMAT = 1
+"""The number of the format. It is raised with every change of the structures below."""
 
-Format 2 has the initiator's own trees. A combination without any is still written in format 1.
-"""
 N_DIGEST = 32
 NUMBER = "<f8"
 
@@ -77,7 +75,7 @@ def to_bytes(combination: Combination) -> bytes:
     """Return a combination as bytes: first a digest, then the content that the digest was computed from."""
     model, trees, own_trees = combination.model, combination.trees_otherwise, combination.own_trees
     kept = KeptCombination(
-        format=FORMAT_WITHOUT_OWN_TREES if own_trees is None else FORMAT,
+        format=FORMAT,
         kind=combination.kind,
         loss=combination.loss,
         error=combination.error,
@@ -130,13 +128,8 @@ def from_bytes(data: bytes, source: str = "The combination") -> Combination:
 
 
 def _check_facts(kept: KeptCombination, source: str) -> None:
-    if kept.format not in (FORMAT, FORMAT_WITHOUT_OWN_TREES):
-        raise UntrustedFileError(f"{source} is of format {kept.format}; this release reads formats 1 to {FORMAT}.")
-    if (kept.own_trees is None) != (kept.format == FORMAT_WITHOUT_OWN_TREES):
-        raise UntrustedFileError(
-            f"{source} is of format {kept.format}; trees over the initiator's own columns belong to format {FORMAT}, "
-            "and to no other."
-        )
+    if kept.format != FORMAT:
+        raise UntrustedFileError(f"{source} is of format {kept.format}; this release reads format {FORMAT}.")
     if kept.n_classes < 2:
         raise UntrustedFileError(f"{source} is for {kept.n_classes} classes; there must be at least two.")
     if len({*kept.agents}) != len(kept.agents) or kept.initiator not in kept.agents:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
@@ -19,8 +19,6 @@ class RunState(Protocol):
     """
 
     n_classes: int
-    logarithms: ClassVar[tuple[int, ...]]
-    """Which of its :meth:`vectors` are logarithms. These may hold minus infinity, for samples that never count."""
 
     def begin_round(self, number: int = 1) -> None:
         """Prepare the state for a new round."""

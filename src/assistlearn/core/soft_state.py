@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,6 @@ class SoftState:
     array([0.167, 0.167, 0.167, 0.5  ])
     """
 
-    logarithms: ClassVar[tuple[int, ...]] = ()
     scores: Floats
     n_classes: int
     log_start: Floats | None

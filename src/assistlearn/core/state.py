@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +79,6 @@ class State:
     array([0.167, 0.167, 0.167, 0.5  ])
     """
 
-    logarithms: ClassVar[tuple[int, ...]] = (0,)
     log_ignorance: Floats
     n_classes: int
     interchange: bool = True

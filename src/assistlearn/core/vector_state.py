@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,6 @@ class VectorState:
     array([0.154, 0.154, 0.154, 0.538])
     """
 
-    logarithms: ClassVar[tuple[int, ...]] = ()
     votes: Floats
     n_classes: int
     log_start: Floats | None

@@ -181,8 +181,6 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
     True
     """
 
-    sat_out_: tuple[TurnFinished, ...] = ()  # a model that an earlier checkout has saved does not know these turns
-
     def __init__(
         self,
         agents: Sequence[tuple[str, Any, Any]] | None = None,
@@ -278,7 +276,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         honesty = Honesty(plan.honest_reward, plan.cv, self.n_jobs, plan.models_per_turn)
         self.agents_ = {name: Agent(name, self._learner_of(name, own), honesty) for name, own, _ in agents}
         self.contributions_: tuple[Contribution, ...] = ()
-        self.sat_out_ = ()
+        self.sat_out_: tuple[TurnFinished, ...] = ()
         self.holdout_scores_: list[float] = []
         self.holdout_metrics_: list[float | None] = []
         self.round_losses_: list[float] = []
@@ -605,9 +603,7 @@ class AssistedClassifier(SharesMixin, ClassifierMixin, _BaseComposition):  # typ
         return self
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # files of older releases, which had no preprocessing
-        learned: dict[str, Any] = {"_prepared": {}, "kinds_": {}} if "agents_" in state else {}
-        super().__setstate__({"preprocess": "never"} | learned | state)
+        super().__setstate__(state)
         if hasattr(self, "stop_reason_"):  # skops saves a member of an enumeration as its text
             self.stop_reason_ = StopReason(self.stop_reason_)
 

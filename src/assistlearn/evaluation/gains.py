@@ -147,9 +147,8 @@ class Worth:
         each = {name: Gain.from_dict(gain) for name, gain in facts["each"].items()}
         names = ("n_training", "n_opened", "n_closed", "loss_alone", "loss_assisted", "n_bytes")
         counts = (facts[name] for name in names)
-        by_labels = facts.get("alone_by_labels", False)  # older releases knew no initiator without features
         found = cls(Gain.from_dict(facts), each, Terms(**facts["asked"]), *counts)
-        return replace(found, alone_by_labels=by_labels)
+        return replace(found, alone_by_labels=facts["alone_by_labels"])
 
 
 class Weighing:

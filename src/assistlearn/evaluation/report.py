@@ -42,8 +42,7 @@ class Report:
         Agents whose votes do not count: those that make the result worse, if the plan says so, and those whose answers
         the hold-out samples contradict.
     reliability, reliability_alone : tuple of Reliability
-        How sure the answers were, and how often they were right, with help and alone; empty in reports of older
-        releases.
+        How sure the answers were, and how often they were right, with help and alone.
     alone_by_labels : bool
         Whether the initiator has labels and no features: alone it answers the most frequent class, with the shares of
         the labels as probabilities.

@@ -62,7 +62,7 @@ class ScoreCalibration:
         if kept is None:
             return None
         factors, offsets = tuple(map(float, kept["factors"])), tuple(map(float, kept["offsets"]))
-        offset, by_odds, by_lead = map(float, kept.get("sureness", UNCHANGED))
+        offset, by_odds, by_lead = map(float, kept["sureness"])
         return cls(factors, offsets, str(kept["fitted_to"]), int(kept["n_samples"]), (offset, by_odds, by_lead))
 
     def probabilities(self, total: Floats) -> Floats:

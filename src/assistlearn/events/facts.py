@@ -25,19 +25,6 @@ class StopReason(StrEnum):
     NO_AGENT_LEFT = "every helper is gone, and the initiator has no columns of its own"
     ONE_CLASS = "the labels have one class only"
 
-    @classmethod
-    def _missing_(cls, value: object) -> StopReason | None:
-        """Return the reason for the words that earlier versions wrote into logs and results."""
-        return next((reason for reason in cls if value == _EARLIER.get(reason.name)), None)
-
-
-_EARLIER = {
-    "ALL_AGENTS_PERFECT": "every agent's model was perfect, so that ignorance carries no information",
-    "HOLDOUT_STOPPED_IMPROVING": "the error on the hold-out samples stopped improving",
-    "ROUNDS_NO_LONGER_PAY": "another round was not worth its bits: the loss of the combination hardly fell",
-    "NO_AGENT_LEFT": "every helper is gone, and the initiator has labels alone",
-}
-
 
 @dataclass(frozen=True)
 class Event:

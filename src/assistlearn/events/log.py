@@ -25,7 +25,7 @@ from assistlearn.storage.growing_file import GrowingFile
 
 @dataclass(frozen=True)
 class Recorded:
-    """A fact, and when it happened; the time is None in logs of releases that did not write it."""
+    """A fact, and when it happened; the time is None where the line could not be read."""
 
     time: datetime | None
     event: Event
@@ -117,8 +117,7 @@ def recorded_on(line: bytes, where: str, strict: bool = True) -> Recorded:
     """Return the fact on a line of a log; see :func:`read`."""
     try:
         facts = msgspec.convert(json.loads(line), dict[str, Any])  # json reads NaN, too
-        time, kind = facts.pop("time", None), facts.pop("event")
-        when = None if time is None else datetime.fromisoformat(time)
+        when, kind = datetime.fromisoformat(facts.pop("time")), facts.pop("event")
         if kind not in Event.kinds:
             return Recorded(when, UnknownEvent(kind, facts))
         return Recorded(when, msgspec.convert(facts, Event.kinds[kind]))

@@ -11,7 +11,7 @@ from assistlearn.pages.exchanged import Exchanged
 from assistlearn.pages.helper_view import HelpedRun, HelperView, ToldOf
 from assistlearn.pages.view import Released
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.codec import as_sent_now
+from assistlearn.protocol.codec import decode
 from assistlearn.protocol.entries import Entry
 from assistlearn.protocol.ledger import followed, read
 from assistlearn.protocol.ledger_of_run import entries_of
@@ -91,7 +91,7 @@ def _run(home: Path, name: str, entries: Sequence[Entry]) -> HelpedRun:
 def _weights(store: RunStore) -> Iterator[float | None]:
     """Yield the model weight of each turn, as the agent itself has told it; None where it had no model."""
     for past in store.past_turns():
-        reply = as_sent_now(past.reply).message
+        reply = decode(past.reply)
         if isinstance(reply, m.TurnTaken):
             yield reply.model_weight if reply.model_weight > NEGLIGIBLE else None
 

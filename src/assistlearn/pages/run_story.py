@@ -45,7 +45,7 @@ def story_of(folder: RunFolder, ledger: bool = True, most_rows: int = MOST) -> S
     Parameters
     ----------
     folder : RunFolder
-        The folder of a run that has begun, goes on, was interrupted or is finished, by this release or an older one.
+        The folder of a run that has begun, goes on, was interrupted or is finished.
     ledger : bool, default=True
         Whether to read what the initiator's ledger says, too, and what was released.
     most_rows : int

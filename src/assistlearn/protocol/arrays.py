@@ -154,14 +154,12 @@ def pack_numbers(values: NDArray[np.float64]) -> Numbers:
     return Numbers(values.size, np.ascontiguousarray(values, dtype="<f8").tobytes())
 
 
-def unpack_numbers(numbers: Numbers, n: int, *, logarithms: bool = False) -> NDArray[np.float64]:
-    """Return the numbers; there must be ``n`` of them, all finite (or minus infinity, if they are logarithms)."""
+def unpack_numbers(numbers: Numbers, n: int) -> NDArray[np.float64]:
+    """Return the numbers; there must be ``n`` of them, all finite."""
     check_number("numbers", numbers.n, n)
     check_number("bytes", len(numbers.data), 8 * n)
     values = np.frombuffer(numbers.data, "<f8").astype(np.float64)
     bad = ~np.isfinite(values)
-    if logarithms:
-        bad &= values != -np.inf
     if bad.any():
         raise ProtocolError(f"{int(bad.sum())} of {n} numbers are not finite (first at {int(np.argmax(bad))}).")
     return values

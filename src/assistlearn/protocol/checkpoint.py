@@ -24,7 +24,7 @@ from assistlearn.protocol.tally import Tally
 EVERY = 250
 """Entries between two checkpoints."""
 
-VERSION = 3
+VERSION = 1
 """Raise it when a field is added, removed or changes its meaning: older ones are not used then."""
 
 logger = logging.getLogger("assistlearn.protocol")

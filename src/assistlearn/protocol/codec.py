@@ -17,7 +17,6 @@ from assistlearn.errors import ProtocolError
 from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers
 from assistlearn.protocol.levels import Levels
 from assistlearn.protocol.messages import REPLIES, REQUESTS, VERSION, Message, type_of
-from assistlearn.protocol.older import CHANGED, LAST_NAMED, Older, SameAsNow, named_body_of, types_of_version
 
 MARK = b"ALMS"
 _HEADER = struct.Struct("<4sH")
@@ -27,7 +26,7 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 class _Speech:
-    """The message types that are understood, for each version. Objects of other types are never created."""
+    """The message types that are understood. Objects of other types are never created."""
 
     def __init__(self) -> None:
         self._own = {type_of(kind): kind for kind in (*REQUESTS, *REPLIES)}
@@ -39,13 +38,8 @@ class _Speech:
         if taken:
             raise ProtocolError(f"{type_of(taken[0])!r} is the type of another message. Give {taken[0]} another tag.")
         self._types |= {type_of(kind): kind for kind in types}
-        self.decoders = {VERSION: _decoder(self._types)}
-        self.decoders |= {version: _decoder(types_of_version(version, self._types)) for version in CHANGED}
-
-
-def _decoder(types: dict[str, type[Message]]) -> msgspec.msgpack.Decoder[Message]:
-    union: Any = Union[tuple(types.values())]  # noqa: UP007  the types are known at run time
-    return msgspec.msgpack.Decoder(union)
+        union: Any = Union[tuple(self._types.values())]  # noqa: UP007  the types are known at run time
+        self.decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(union)
 
 
 _speech = _Speech()
@@ -105,54 +99,19 @@ def encode(message: Message) -> bytes:
 
 def decode(data: bytes, limits: Limits | None = None) -> Message:
     """Return the message in some bytes; refuse one that is malformed, too large or of another version."""
-    return _decoded(data, limits or Limits(), (VERSION,))
-
-
-def decode_kept(data: bytes) -> Message:
-    """Return the message in bytes from one's own disk, which an older release may have written.
-
-    If its type has changed since, the message has the older type.
-    """
-    message = _decoded(data, Limits(), tuple(_speech.decoders))
-    return message.now() if isinstance(message, SameAsNow) else message
-
-
-def kept_now(data: bytes) -> Message:
-    """Return the message in bytes from one's own disk, always with today's type."""
-    message = decode_kept(data)
-    return message.now() if isinstance(message, Older) else message
-
-
-def as_sent_now(data: bytes) -> Encoded:
-    """Return a message from one's own disk as it is sent today: the same bytes, unless an older release wrote them."""
-    kept = kept_now(data)
-    return Encoded(kept, data) if version_of(data) == VERSION else Encoded.of(kept)
-
-
-def version_of(data: bytes) -> int:
-    """Return the version of the protocol that the header of a message names.
-
-    >>> from assistlearn.protocol.messages import Forget
-    >>> version_of(encode(Forget(run="r1"))) == VERSION
-    True
-    """
-    _, version = _HEADER.unpack_from(data)
-    return int(version)
-
-
-def _decoded(data: bytes, limits: Limits, versions: tuple[int, ...]) -> Message:
+    limits = limits or Limits()
     if len(data) < HEADER_BYTES:
         raise ProtocolError(f"A message has a header of {HEADER_BYTES} bytes; these are {len(data)} bytes in all.")
     mark, version = _HEADER.unpack_from(data)
     if mark != MARK:
         raise ProtocolError("These bytes are not a message of assistlearn.")
-    if version not in versions:
+    if version != VERSION:
         raise VersionError(f"The message uses version {version} of the protocol; this release uses version {VERSION}.")
-    body = named_body_of(data) if version <= LAST_NAMED else memoryview(data)[HEADER_BYTES:]
+    body = memoryview(data)[HEADER_BYTES:]
     if len(body) > limits.body:
         raise ProtocolError(f"The message has {len(body)} bytes; at most {limits.body} are accepted.")
     try:
-        message = _speech.decoders[version].decode(body)
+        message = _speech.decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:  # the second: text that is not UTF-8
         raise ProtocolError(f"The message does not decode: {error}") from None
     if _count(message) > limits.values:

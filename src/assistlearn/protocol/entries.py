@@ -47,8 +47,7 @@ class Entry:
         SHA-256 of everything else.
     amount : int or None
         What the message was counted for, in the unit of its type (:mod:`assistlearn.protocol.tally`); 0 where it
-        repeats a message that was counted. None where nothing is counted, as in ledgers of earlier releases: the line
-        then has no such key.
+        repeats a message that was counted. None where nothing is counted: the line then has no such key.
     turn : int or None
         The turn that was asked for, where turns are counted.
     decision : dict or None

@@ -122,9 +122,8 @@ number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays`
 |           |          |                           | turn that the helper knows                                        |
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 
-Raise ``VERSION`` when a field is added, removed or changes its meaning, here or in an array. Copy the old types into
-:mod:`assistlearn.protocol.older`, which reads what is kept on disk, and keep their golden files. A message of
-another version that comes from outside is refused with a ``Problem`` that names both versions.
+Raise ``VERSION`` when a field is added, removed or changes its meaning, here or in an array. A message of another
+version is refused; one that comes from outside is answered by a ``Problem`` that names both versions.
 """
 
 from __future__ import annotations
@@ -136,7 +135,7 @@ import msgspec
 from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers
 from assistlearn.protocol.levels import Levels
 
-VERSION = 6
+VERSION = 1
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", kw_only=True, array_like=True):

@@ -99,7 +99,7 @@ def write_run(
         if folder.exists:  # another command has begun one in the meantime
             raise RunError(f"{folder.path} holds a run already. Name another folder (--out).")
         if goes_on is not None:
-            take_over(folder, goes_on, OwnSide(initiator.models, from_loaded(loaded).ids, table.fingerprint))
+            take_over(folder, goes_on, OwnSide(initiator.models, from_loaded(loaded).ids))
         folder.write_settings(settings, order, words)
 
 

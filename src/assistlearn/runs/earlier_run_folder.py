@@ -26,7 +26,7 @@ from assistlearn.alignment.matching import CodedIds
 from assistlearn.core.ignorance import Bools
 from assistlearn.core.votes import Codes
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.codec import kept_now
+from assistlearn.protocol.codec import decode
 from assistlearn.storage.file_digests import FileDigests
 
 
@@ -110,7 +110,7 @@ class EarlierRunFolder:
 
     def turn(self, number: int) -> m.TurnTaken:
         """Return the answer to a turn of the earlier run."""
-        reply = kept_now(self._files.read(self._turn(number)))
+        reply = decode(self._files.read(self._turn(number)))
         assert isinstance(reply, m.TurnTaken)
         return reply
 

@@ -96,7 +96,7 @@ BASIS = (
 AGREED, RESTS_ON = "agreed", "rests_on"
 """The keys of a result for the settings that were agreed on, and for the digests of the files that it rests on."""
 
-NAMES = ("turns", "held", "whole", "earlier", ALONE, OPENED, *FILES)  # the second was written by older releases
+NAMES = ("turns", "whole", "earlier", ALONE, OPENED, *FILES)
 """All files and folders that a run has in its folder."""
 
 
@@ -146,9 +146,9 @@ class RunFolder:
         return RunSettings.from_dict(located(facts, self.path), str(path))
 
     def holdout_words(self) -> list[int]:
-        """Return the secret numbers from which the hold-out samples are drawn; none in runs where the seed decides."""
+        """Return the secret numbers from which the hold-out samples are drawn."""
         path = self.path / "secret.json"
-        words: list[int] = storage.json_of(self._files.read(path), path).get("holdout", [])
+        words: list[int] = storage.json_of(self._files.read(path), path)["holdout"]
         return words
 
     def permutation(self) -> list[int]:
@@ -181,7 +181,7 @@ class RunFolder:
         self._files.write({self.path / "people.npy": storage.array_bytes(people)})
 
     def people(self) -> NDArray[Any] | None:
-        """Return digests of the ids of those who take part; None in runs of releases that did not keep them."""
+        """Return digests of the ids of those who take part; None before that is settled."""
         path = self.path / "people.npy"
         return storage.array_of(self._files.read(path), path) if path.exists() else None
 
@@ -209,7 +209,7 @@ class RunFolder:
     def held(self, n_samples: int) -> Bools | None:
         """Return which samples each helper holds, a row for each; None before the samples are settled."""
         path = self.path / "held.npy"
-        if not path.exists():
+        if not path.exists() and self.samples() is None:
             return None
         bits = storage.array_of(self._files.read(path), path)
         return np.unpackbits(bits, axis=1, count=n_samples).astype(bool)

@@ -21,7 +21,7 @@ from assistlearn.evaluation.score_calibration import ScoreCalibration
 from assistlearn.events import Predicted, SamplesDone, TroubleMet
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits
-from assistlearn.protocol.codec import as_sent_now
+from assistlearn.protocol.codec import decode
 from assistlearn.protocol.rewards import unpack_votes
 from assistlearn.runs.alignment import STARTS_ANEW, Matching, in_order_of_ids
 from assistlearn.runs.open_run import OpenRun
@@ -172,7 +172,7 @@ def _check_task(run: OpenRun) -> None:
     begin, rows = store.task() if store.exists else None, run.folder.samples()
     if begin is None:
         return  # this agent has forgotten the run: its votes are missing, and that is said
-    task, settings = as_sent_now(begin).message, run.settings
+    task, settings = decode(begin), run.settings
     n_classes = len(settings.classes)
     said = {"n_samples": None if rows is None else len(rows), "n_classes": n_classes}
     for name, now in (said | settings.plan.at_home().told(n_classes)).items():
@@ -275,9 +275,8 @@ def _decided(
     found: Mapping[str, AgentVotes],
 ) -> Prediction:
     settings = run.settings
-    equal = [1.0 / len(settings.classes)] * len(settings.classes)  # a run of an earlier checkout has not kept them
-    shares, order = np.asarray(result.get("class_shares", equal)), run.folder.permutation()
-    calibration = ScoreCalibration.from_json(result.get("calibration"))
+    shares, order = np.asarray(result["class_shares"]), run.folder.permutation()
+    calibration = ScoreCalibration.from_json(result["calibration"])
     deciding = Deciding(settings.plan.make_method(), shares, learned, calibration, np.asarray(order))
     said = {name: Votes(each.scores, each.weight) for name, each in found.items()}
     if settings.label_only:  # a combination has a share for the initiator

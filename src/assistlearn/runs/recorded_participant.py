@@ -8,7 +8,7 @@ from assistlearn.agents import Answer, Turn
 from assistlearn.core import Contribution
 from assistlearn.errors import AgentGoneError, DoubtedError, ProtocolError, RunError, UnreachableError
 from assistlearn.protocol import Encoded
-from assistlearn.protocol.codec import kept_now
+from assistlearn.protocol.codec import decode
 from assistlearn.runs.folder import RunFolder
 from assistlearn.runs.remote_participant import RemoteParticipant
 from assistlearn.storage.file_digests import REMEDY, digest_of
@@ -88,6 +88,6 @@ class RecordedParticipant:
                 f"ledger has: it was changed or damaged. {REMEDY}"
             )
         try:
-            return self._participant.replay(turn, Encoded(kept_now(past), past))
+            return self._participant.replay(turn, Encoded(decode(past), past))
         except ProtocolError as error:
             raise RunError(f"{self._folder.path}: the record of turn {turn.number} is damaged: {error}") from None

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from assistlearn.errors import RunError
 from assistlearn.events import Answered, Asked, Predicted, RunFinished, SamplesSettled, TurnFinished, read
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.codec import kept_now
+from assistlearn.protocol.codec import decode
 from assistlearn.protocol.messages import type_of
 from assistlearn.protocol.releases import ReleasedBits, added_up, releases_in, votes
 from assistlearn.runs.folder import RunFolder
@@ -33,7 +33,7 @@ def releases_of_run(folder: RunFolder) -> dict[str, list[ReleasedBits]]:
     released[settings.initiator] += _labels(folder)
     for turn, agent in sorted(owner.items()):
         content = folder.turn(turn)
-        reply = None if content is None else kept_now(content)
+        reply = None if content is None else decode(content)
         if isinstance(reply, m.TurnTaken) and _leaves(agent, settings):
             answer = replace(reply, holdout=None) if agent == settings.initiator else reply
             released[agent] += releases_in(answer, n_classes)

@@ -15,7 +15,7 @@ from assistlearn.errors import ProtocolError, RefusedError, RunError
 from assistlearn.methods.method import Method
 from assistlearn.protocol import Encoded
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.codec import kept_now
+from assistlearn.protocol.codec import decode
 from assistlearn.protocol.rewards import PackedReward, loudness, unpack_holdout, unpack_reward
 from assistlearn.runs.correspondent import Correspondent
 from assistlearn.runs.turn_again import TurnAgain
@@ -118,8 +118,10 @@ class RemoteParticipant:
 
     def whole(self, turn: Turn, reply: bytes) -> bytes | None:
         """Return the answer about all samples, from the bytes that it came in; None where it came as a whole."""
-        taken = kept_now(reply)
-        if turn.round not in self._again or not isinstance(taken, m.TurnTaken):
+        if turn.round not in self._again:
+            return None
+        taken = decode(reply)
+        if not isinstance(taken, m.TurnTaken):
             return None
         return Encoded.of(self._whole(turn.round, taken)).content
 
@@ -181,7 +183,7 @@ class RemoteParticipant:
     def _reward_of(self, turn: int) -> PackedReward:
         """Return the reward of a turn of any agent, on all samples."""
         content = self._answers(turn)
-        taken = None if content is None else kept_now(content)
+        taken = None if content is None else decode(content)
         if not isinstance(taken, m.TurnTaken):
             raise RunError(
                 f"Agent {self.name!r} has lost what it knew about run {self._run!r}, and the record of turn {turn} is "

@@ -11,23 +11,6 @@ from assistlearn.plan import SETTINGS, Plan
 
 FORMAT = 1
 
-ADDED_LATER: dict[str, Any] = {
-    "reward": "in-sample",
-    "cv": 3,
-    "loss": "logistic",
-    "shrinkage": 0.5,
-    "score_bits": 0,
-    "absent": "stop",
-    "models_per_turn": 1,
-    "combine": "sum",
-    "epsilon": 1.0,
-    "metric": "accuracy",
-    "worse_agent": "keep",
-    "calibrate": "none",
-    "class_weight": None,
-}
-"""Settings that the oldest runs do not have, and what they were trained with. Today's defaults do not matter here."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
@@ -94,19 +77,12 @@ class RunSettings:
         if facts.get("format") != FORMAT:
             raise RunError(f"{source} has format {facts.get('format')}; this release reads format {FORMAT}.")
         own = {each.name for each in fields(cls)} - {"plan", "places"}
-        settings = {name for name, known in SETTINGS.items() if known.runs} - ADDED_LATER.keys()
-        missing = sorted((own - {"reach", "label_only"} | settings) - facts.keys())
+        missing = sorted((own | {name for name, known in SETTINGS.items() if known.runs}) - facts.keys())
         if missing:
             raise RunError(f"{source} is not complete: {', '.join(missing)} missing.")
         try:
-            plan = Plan(**(ADDED_LATER | {name: value for name, value in facts.items() if name in SETTINGS}))
+            plan = Plan(**{name: value for name, value in facts.items() if name in SETTINGS})
         except SettingsError as error:
             raise RunError(f"{source} was changed or damaged: {error}") from None
         places = {name: value for name, value in facts.items() if name not in own | SETTINGS.keys() | {"format"}}
-        known = {"reach": _reach_of_old(places)} | {name: facts[name] for name in own if name in facts}
-        return cls(plan=plan, places=places, **known)
-
-
-def _reach_of_old(places: dict[str, Any]) -> str:
-    """Return how the agents are reached in a run of an older release, which did not write it down."""
-    return "flare" if places.get("kits") else "processes"
+        return cls(plan=plan, places=places, **{name: facts[name] for name in own})

@@ -16,7 +16,7 @@ from assistlearn.errors import RunError, SettingsError
 from assistlearn.plan import Plan
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_codes
-from assistlearn.protocol.codec import as_sent_now, kept_now
+from assistlearn.protocol.codec import decode
 from assistlearn.runs.class_order import KEY_FILE
 from assistlearn.runs.earlier_run_folder import EarlierRun, EarlierRunFolder
 from assistlearn.runs.folder import RunFolder
@@ -33,11 +33,10 @@ SAME_TERMS = ("method", "loss", "score_bits")
 
 @dataclass(frozen=True)
 class OwnSide:
-    """What the initiator has now: where it keeps its models, the ids of its table, and the table's fingerprint."""
+    """What the initiator has now: where it keeps its models, and the ids of its table."""
 
     home: Path
     ids: Ids
-    fingerprint: str
 
 
 def check_can_go_on(earlier: RunFolder, initiator: str, classes: Sequence[Any], plan: Plan) -> RunSettings:
@@ -99,11 +98,11 @@ def take_over(new: RunFolder, earlier: RunFolder, own: OwnSide) -> None:
     """Copy what the new run needs of an earlier one into the new run's folder."""
     settings, result, rows = earlier.settings(), earlier.result(), earlier.samples()
     begin = RunStore(run_folder(own.home, settings.run)).task()
-    task = None if begin is None else kept_now(begin)
+    task = None if begin is None else decode(begin)
     if not isinstance(task, m.Begin):
         raise RunError(f"Agent {settings.initiator!r} has forgotten run {settings.run!r}. {ANEW}")
     if result is None or rows is None:
-        raise RunError(f"{earlier.path}: samples.npy is missing. Restore it from a backup. {ANEW}")
+        raise _missing(earlier, "samples.npy")
     n = len(rows)
     aside: Bools = np.zeros(n, bool) if task.holdout is None else unpack_bits(task.holdout, n)
     made = [{key: each[key] for key in ("turn", "round", "agent")} for each in result["contributions"]]
@@ -120,36 +119,32 @@ def take_over(new: RunFolder, earlier: RunFolder, own: OwnSide) -> None:
 
 
 def _people(earlier: RunFolder, settings: RunSettings, own: OwnSide) -> CodedIds:
-    people, rows = earlier.people(), earlier.samples()
-    if people is not None:
-        if not (places_among(people, people_of(own.ids, own.home)) >= 0).any():
-            raise RunError(
-                f"None of the {len(people):,} people of run {settings.run!r} is found in the table of "
-                f"{settings.initiator!r} now. Either it is another table, or {own.home / KEY_FILE}, the key that "
-                "recognises people, was lost or changed. People who were trained on would then count as new, and "
-                f"could be held out. Restore the old file. {ANEW}"
-            )
-        return people
-    if settings.fingerprint != own.fingerprint:
+    people = earlier.people()
+    if people is None:
+        raise _missing(earlier, "people.npy")
+    if not (places_among(people, people_of(own.ids, own.home)) >= 0).any():
         raise RunError(
-            f"Run {settings.run!r} was trained by a release that did not record who took part, and the table of "
-            f"{settings.initiator!r} has changed since: nobody can be recognised. {ANEW}"
+            f"None of the {len(people):,} people of run {settings.run!r} is found in the table of "
+            f"{settings.initiator!r} now. Either it is another table, or {own.home / KEY_FILE}, the key that "
+            "recognises people, was lost or changed. People who were trained on would then count as new, and "
+            f"could be held out. Restore the old file. {ANEW}"
         )
-    assert rows is not None
-    return people_of(Ids(own.ids.take(rows), f"Agent {settings.initiator!r}"), own.home)
+    return people
 
 
 def _held(earlier: RunFolder, n_samples: int) -> Bools:
     held = earlier.held(n_samples)
     if held is None:
-        raise RunError(
-            f"{earlier.path} was made by a release that did not record which people each helper holds. {ANEW}"
-        )
+        raise _missing(earlier, "held.npy")
     return np.concatenate([np.ones((1, n_samples), dtype=bool), held])
+
+
+def _missing(earlier: RunFolder, name: str) -> RunError:
+    return RunError(f"{earlier.path}: {name} is missing. Restore it from a backup. {ANEW}")
 
 
 def _answer(earlier: RunFolder, turn: int) -> bytes:
     content = earlier.whole_turn(turn)
     if content is None:
         raise RunError(f"{earlier.path}: the record of turn {turn} is missing. {ANEW}")
-    return as_sent_now(content).content
+    return content

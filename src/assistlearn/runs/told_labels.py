@@ -20,7 +20,7 @@ from assistlearn.core.votes import Codes
 from assistlearn.errors import RefusedError
 from assistlearn.events import LabelsTold
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.codec import as_sent_now
+from assistlearn.protocol.codec import decode
 from assistlearn.protocol.ledger_of_run import entries_of_type
 from assistlearn.runs.earlier_people import roles_of
 from assistlearn.runs.folder import LABELS, RunFolder
@@ -128,5 +128,5 @@ def _witnesses(folder: RunFolder, settings: RunSettings, home: Path) -> Iterator
 
 
 def _begin(task: bytes | None) -> m.Begin | None:
-    begin = None if task is None else as_sent_now(task).message
+    begin = None if task is None else decode(task)
     return begin if isinstance(begin, m.Begin) else None

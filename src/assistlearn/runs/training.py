@@ -33,7 +33,6 @@ from assistlearn.learners import Honesty
 from assistlearn.learners.weighting import take_rows
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers
-from assistlearn.protocol.codec import version_of
 from assistlearn.runs.alignment import align
 from assistlearn.runs.alone import Alone, alone_of
 from assistlearn.runs.earlier_people import roles_of
@@ -48,10 +47,6 @@ from assistlearn.runs.traffic import received_answers, traffic_of
 from assistlearn.runs.turn_check import doubts_of, turn_checks
 from assistlearn.runs.versions_here import versions
 from assistlearn.session import Session
-
-SINCE_VECTORS, SINCE_APART = 3, 4
-"""Versions of the protocol. From the first one on, a soft reward with more than two classes has a score for each class.
-From the second one on, agents learn apart in the first round where a combination is learned."""
 
 OF_THE_SESSION = (
     TurnFinished,
@@ -80,7 +75,6 @@ def train(run: OpenRun) -> Iterator[Event]:
     groups = at(run.table.groups, rows)
     task = plan, agents, labels, codes, n_classes, weights, told, own, words, label_only, roles, order, groups
     made = set_up(*task)
-    _check_release(run, n_classes)
     n_holdout = 0 if made.aside is None else len(made.aside)
     logged = [recorded.event for recorded in read(run.folder.events, strict=False)]
     if not any(isinstance(event, SamplesSettled) for event in logged):
@@ -150,25 +144,6 @@ def _own_samples(run: OpenRun, rows: Rows, made: SetUp) -> TrainingSamples:
     aside = None if made.aside is None else take_rows(table, rows[made.aside])
     folds = made.folds.get(run.settings.initiator)
     return TrainingSamples(take_rows(table, training), codes, holdout=aside, folds=folds)
-
-
-def _check_release(run: OpenRun, n_classes: int) -> None:
-    """Refuse to go on with a run in which an older release has told rewards in another way."""
-    first = run.folder.turn(1)
-    vectors = run.settings.plan.make_method().wants_probabilities and n_classes > 2
-    if first is not None and vectors and version_of(first) < SINCE_VECTORS:
-        raise RunError(
-            f"Run {run.name!r} was begun by an older release, in which agents of the soft method said one number per "
-            f"sample; with {n_classes} classes they now say one for each class. It cannot go on. Start a new run, or "
-            "finish this one with the older release."
-        )
-    apart = run.settings.plan.first_round(n_classes) == "apart"
-    if first is not None and apart and version_of(first) < SINCE_APART:
-        raise RunError(
-            f"Run {run.name!r} was begun by an older release, in which agents heard of each other in the first round "
-            f"of a run with combine={run.settings.plan.combine!r}; now they do not. It cannot go on. Start a new run, "
-            "or finish this one with the older release."
-        )
 
 
 def _begin(run: OpenRun, n_samples: int, n_classes: int, made: SetUp) -> None:

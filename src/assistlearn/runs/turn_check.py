@@ -21,34 +21,26 @@ from assistlearn.session.doubt import Doubt, doubt_of
 def turn_checks(run: OpenRun, made: SetUp, n_samples: int) -> dict[str, Callable[[Turn, Answer], None]]:
     """Return the check of each agent's answers in a run of ``n_samples`` samples; the initiator's own are believed."""
     masks = run.folder.held(n_samples)
+    assert masks is not None
     checks: dict[str, Callable[[Turn, Answer], None]] = {run.settings.initiator: lambda turn, answer: None}
     trusting = run.settings.plan.honest_reward == "auto"  # what helpers are told
     for place, name in enumerate(run.settings.helpers):
-        known = None if masks is None else masks[place]
-        training = known if known is None or made.training is None else known[made.training]
-        aside = None if known is None or made.aside is None else known[made.aside]
-        unsure = known is None and run.settings.plan.overlap == "abstain"
-        held = None if training is None or training.all() else training
-        checks[name] = TurnCheck(made.methods[name], made.states[name], Standpoint(held, unsure, trusting), aside)
+        training = masks[place] if made.training is None else masks[place][made.training]
+        aside = None if made.aside is None else masks[place][made.aside]
+        held = None if training.all() else training
+        checks[name] = TurnCheck(made.methods[name], made.states[name], Standpoint(held, trusting=trusting), aside)
     return checks
 
 
 def doubts_of(run: OpenRun, made: SetUp, n_samples: int) -> dict[str, Doubt]:
-    """Return, for each helper, how its answers are compared with the hold-out samples, where this is possible.
-
-    In a run of an older release it may be unknown which samples a helper holds. Scores then show where it abstains; a
-    bit is the same for an abstention and a right answer, and is not compared.
-    """
+    """Return, for each helper, how its answers are compared with the hold-out samples, where this is possible."""
     masks = run.folder.held(n_samples)
     if made.holdout is None or made.training is None:
         return {}
-    plan = run.settings.plan
-    if masks is None and plan.overlap == "abstain" and not plan.make_method().wants_probabilities:
-        return {}
+    assert masks is not None
     found = {}
     for place, name in enumerate(run.settings.helpers):
-        held = None if masks is None else masks[place][made.training]
-        doubt = doubt_of(plan, made.holdout, held)
+        doubt = doubt_of(run.settings.plan, made.holdout, masks[place][made.training])
         if doubt is not None:
             found[name] = doubt
     return found
@@ -71,7 +63,7 @@ class TurnCheck:
     seen : Standpoint
         What is known of the helper: which training samples it holds, and whether it may cut its model weight.
     holdout_held : ndarray of bool, optional
-        Which hold-out samples it holds; None where that is not known, or nothing is held out.
+        Which hold-out samples it holds; None where nothing is held out.
     """
 
     method: Method

@@ -7,7 +7,7 @@ from typing import Any
 
 from assistlearn.errors import CannotGoOnError, RefusedError, RunError
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.codec import kept_now
+from assistlearn.protocol.codec import decode
 from assistlearn.service.holdings import Holdings
 from assistlearn.service.moved_columns import moved_columns
 from assistlearn.service.problem_log import note_problem
@@ -41,7 +41,7 @@ def _check_task(run: RunHere, earlier: RunStore) -> None:
     before, now = earlier.task(), run.store.task()
     if before is None or now is None:
         raise RunError(f"{earlier.folder / 'begin.msg'} is missing. {REMEDY}")
-    tasks = kept_now(before), kept_now(now)
+    tasks = decode(before), decode(now)
     other = [key for key in SAME if getattr(tasks[0], key) != getattr(tasks[1], key)]
     if other:
         raise CannotGoOnError(f"run {earlier.folder.name!r} had another value of {other[0]}")

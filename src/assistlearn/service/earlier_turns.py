@@ -27,7 +27,7 @@ from assistlearn.errors import RunError
 from assistlearn.learners.model import Model
 from assistlearn.learners.models_on_disk import load_model
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.codec import kept_now
+from assistlearn.protocol.codec import decode
 from assistlearn.service.store import RunStore
 from assistlearn.storage.file_digests import FileDigests
 from assistlearn.storage.removing import remove_tree
@@ -95,13 +95,13 @@ class EarlierTurns:
     def recall(self) -> m.Recall | None:
         """Return the request for earlier turns; None if the run does not go on from another."""
         path = self._folder / "recall.msg"
-        message = kept_now(self._files.read(path)) if (self._folder / "answer.msg").exists() else None
+        message = decode(self._files.read(path)) if (self._folder / "answer.msg").exists() else None
         assert message is None or isinstance(message, m.Recall)
         return message
 
     def task(self) -> m.Begin:
         """Return the task of the earlier run."""
-        begin = kept_now(self._files.read(self._folder / "begin.msg"))
+        begin = decode(self._files.read(self._folder / "begin.msg"))
         assert isinstance(begin, m.Begin)
         return begin
 
@@ -117,7 +117,7 @@ class EarlierTurns:
     def turn(self, number: int) -> EarlierTurn:
         """Return a turn; its model is checked like any stored model."""
         folder = self._folder / f"{number:06d}"
-        reply = kept_now(self._files.read(folder / "reply.msg"))
+        reply = decode(self._files.read(folder / "reply.msg"))
         assert isinstance(reply, m.TurnTaken)
         self._files.read(folder / "model.skops")
         model = load_model(folder / "model.skops", self._packages)

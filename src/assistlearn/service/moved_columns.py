@@ -12,7 +12,7 @@ from assistlearn.tables.distribution import moved
 def moved_columns(own: Holdings, store: RunStore) -> list[str]:
     """Return which columns of a table have moved far since a run was trained, in words for its owner.
 
-    The list is empty if the table is the same, or if an older release did not keep how columns were distributed.
+    The list is empty if the table is the same, or if the agent does not keep how columns are distributed.
     """
     then = store.columns()
     if then is None or own.columns is None or store.fingerprint() == own.fingerprint:

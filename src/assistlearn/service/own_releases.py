@@ -12,7 +12,7 @@ from assistlearn.core.ignorance import Bools
 from assistlearn.errors import RunError
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits
-from assistlearn.protocol.codec import as_sent_now
+from assistlearn.protocol.codec import decode
 from assistlearn.protocol.ledger import Entry, read
 from assistlearn.protocol.messages import type_of
 from assistlearn.protocol.releases import ReleasedBits, added_up, releases_in, votes
@@ -84,7 +84,7 @@ def releases_of(home: Path, run: str, entries: Sequence[Entry]) -> RunReleases:
     initiator, begin = str(store.opened()["initiator"]), store.task()
     if begin is None:
         return RunReleases(run, initiator, "", 0, 0, ())
-    task = as_sent_now(begin).message
+    task = decode(begin)
     assert isinstance(task, m.Begin)
     rows = store.rows()
     held = np.zeros(task.n_samples, dtype=bool) if rows is None else rows >= 0
@@ -115,7 +115,7 @@ def _counts(held: Bools, aside: Bools) -> tuple[int, int]:
 
 def _told_in_turns(store: RunStore, n_classes: int) -> Iterator[ReleasedBits]:
     for past in store.past_turns():
-        reply = as_sent_now(past.reply).message
+        reply = decode(past.reply)
         if isinstance(reply, m.TurnTaken):
             yield from releases_in(reply, n_classes)
 

@@ -19,7 +19,7 @@ from assistlearn.disclosure.said import beside, of_labels, said_of_classes
 from assistlearn.errors import RunError
 from assistlearn.learners.models_on_disk import packages_of
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.codec import as_sent_now
+from assistlearn.protocol.codec import decode
 from assistlearn.protocol.ledger_of_run import entries_of
 from assistlearn.protocol.messages import type_of
 from assistlearn.protocol.rewards import unpack_reward
@@ -99,7 +99,7 @@ class _Told:
     def __init__(self, own: Holdings, store: RunStore) -> None:
         begin = store.task()
         assert begin is not None
-        message = as_sent_now(begin).message
+        message = decode(begin)
         assert isinstance(message, m.Begin)
         self._own, self._store = own, store
         self._task = Task.of(message, store.rows(), 0.0)
@@ -112,7 +112,7 @@ class _Told:
     def turns(self) -> Iterator[Floats]:
         codes, n_classes = self._task.training_codes, self._task.n_classes
         for past in self._store.past_turns():
-            reply = as_sent_now(past.whole).message
+            reply = decode(past.whole)
             if isinstance(reply, m.TurnTaken) and reply.model_weight > NEGLIGIBLE:
                 yield said_of_classes(unpack_reward(reply.reward, codes, n_classes), codes, n_classes)
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from assistlearn.agents import Agent, Answer, KeptModel, Retelling, Retold, Turn
@@ -20,8 +19,7 @@ from assistlearn.learners.seeding import MAX_RUN_SEED, MAX_SEED, TurnSeeds
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.verdicts import Standpoint
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.codec import Encoded, as_sent_now, decode_kept, kept_now
-from assistlearn.protocol.older import UNSAID, Older, TakeTurnOfVersion1
+from assistlearn.protocol.codec import Encoded, decode
 from assistlearn.protocol.rewards import pack_holdout, pack_reward
 from assistlearn.service.earlier_turns import EarlierTurns
 from assistlearn.service.holdings import Holdings
@@ -73,7 +71,7 @@ class Part:
         if begin is None:
             return part
         check_with_ledger(store, own.home / "ledger.jsonl")
-        message = as_sent_now(begin).message
+        message = decode(begin)
         assert isinstance(message, m.Begin)
         ended = store.ended()
         part._take(message, prepare=ended is None)
@@ -149,14 +147,13 @@ class Part:
         """Accept the task, and prepare for it. The same request again gets the same answer."""
         _check_seeds(message)
         before = self._store.task()
-        if before is not None and before != request and not _same_task(before, message):
+        if before is not None and before != request:
             raise OutOfOrderError(f"Run {message.run!r} has begun here already, with another task.")
         if before is None or self._task is None:
             self._take(message, prepare=True)
             if self._own.columns is not None:
                 self._store.keep_columns(self._own.columns())
-        if before != request:
-            self._seeds = TurnSeeds(message.turn_seeds)
+        if before is None:
             self._store.keep_task(request)
         rows = self._store.rows()
         return m.Ready(run=message.run, n_held=int(np.count_nonzero(rows >= 0)) if rows is not None else 0)
@@ -166,8 +163,7 @@ class Part:
         if message.turn in self._replies:
             return self._replies[message.turn]
         task, replica = self._ready(message.run)
-        if self._seeds is None:
-            raise OutOfOrderError(f"Run {message.run!r} was begun by an older release: send the task again first.")
+        assert self._seeds is not None
         if self._store.ended() is not None:
             raise OutOfOrderError(
                 f"Training of run {message.run!r} has ended here; turn {message.turn} comes too late."
@@ -266,7 +262,7 @@ class Part:
         if prepare and self._own.proof:
             task.check_provable()
         if prepare:
-            self._seeds = None if message.turn_seeds == UNSAID else TurnSeeds(message.turn_seeds)
+            self._seeds = TurnSeeds(message.turn_seeds)
             self._retelling = None if self._privacy is None else self._privacy.randomiser(task)
             self.agent = agent = Agent(self._own.name, self._own.estimator, task.honesty, self._retelling)
             agent.begin(task.samples(self.features(), self._own.groups), message.seed)
@@ -282,16 +278,14 @@ class Part:
 
     def _recall(self, past: PastTurn, replay: bool) -> None:
         """Restore a turn from the store: its model, its reply and, with ``replay``, its effect on the state."""
-        request, sent = decode_kept(past.request), as_sent_now(past.reply)
-        snapshot = request.state if isinstance(request, TakeTurnOfVersion1) else None
-        request, reply = request.now() if isinstance(request, Older) else request, sent.message
+        request, reply = decode(past.request), decode(past.reply)
         assert isinstance(request, m.TakeTurn)
         assert isinstance(reply, m.TurnTaken)
         if replay:
             assert self._replica is not None
-            whole = reply if past.whole is past.reply else kept_now(past.whole)
+            whole = reply if past.whole is past.reply else decode(past.whole)
             assert isinstance(whole, m.TurnTaken)
-            self._replica.replay(request, snapshot)
+            self._replica.replay(request)
             fitted = not isinstance(request, m.TakeAgain)
             self._replica.remember(OwnTurn(past.number, request.round, whole.reward, reply.model_weight, fitted))
             if past.honest:
@@ -300,7 +294,7 @@ class Part:
             model = self._store.model(past.model)
             self.agent.models.append(KeptModel(request.round, reply.model_weight, model, past.origin))
             self._keep(request) if replay else self._models_of.update({past.number: request.round})
-        self._replies[past.number] = sent
+        self._replies[past.number] = Encoded(reply, past.reply)
 
     def _others(self, task: Task) -> Standpoint:
         """Return what this agent knows of the others: whether they all hold all samples, and how they are rewarded."""
@@ -323,13 +317,6 @@ def _check_seeds(begin: m.Begin) -> None:
     for seed, most in ((begin.seed, MAX_SEED), (begin.turn_seeds, MAX_RUN_SEED)):
         if not 0 <= seed <= most:
             raise ProtocolError(f"A seed must lie between 0 and {most}, not {seed}.")
-
-
-def _same_task(kept: bytes, begin: m.Begin) -> bool:
-    """Whether a task that an older release kept is the same, apart from the seeds of the turns."""
-    before = decode_kept(kept)
-    same = (begin, msgspec.structs.replace(begin, turn_seeds=UNSAID))
-    return isinstance(before, Older) and before.now() in same
 
 
 def _turn_taken(message: m.TakeTurn, answer: Answer, task: Task) -> m.TurnTaken:

@@ -14,8 +14,6 @@ from assistlearn.errors import OutOfOrderError, ProtocolError
 from assistlearn.methods.method import Method
 from assistlearn.methods.verdicts import Standpoint, check_model_weight
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import unpack_numbers
-from assistlearn.protocol.older import Snapshot
 from assistlearn.protocol.rewards import PackedReward, loudness, unpack_reward
 
 LAST_TURN = 100_000
@@ -111,10 +109,8 @@ class Replica:
             allowed(self.state)
         self._heard(message)
 
-    def replay(self, message: m.TakeTurn, snapshot: Snapshot | None = None) -> None:
-        """Apply news that were checked before, from the agent's own disk; older releases kept a ``snapshot``, too."""
-        if snapshot is not None:
-            self._restore(snapshot)
+    def replay(self, message: m.TakeTurn) -> None:
+        """Apply news that were checked before, from the agent's own disk."""
         for news in message.news:
             self._enter(news.round)
             self.state.apply(self._reward(news), news.model_weight)
@@ -223,14 +219,3 @@ class Replica:
             check_model_weight(self._method, self.state, reward, news.model_weight, others)
         except ProtocolError as error:
             raise ProtocolError(f"News of turn {news.turn}: {error}") from None
-
-    def _restore(self, snapshot: Snapshot) -> None:
-        """Set the state to one that was sent to an older release."""
-        logarithms = self.state.logarithms
-        self.state.restore(
-            [
-                None if numbers is None else unpack_numbers(numbers, len(self._codes), logarithms=place in logarithms)
-                for place, numbers in enumerate(snapshot.vectors)
-            ]
-        )
-        self._round = snapshot.round

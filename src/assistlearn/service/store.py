@@ -181,16 +181,16 @@ class RunStore:
         """Yield the turns that are done, in order; raise ``RunError`` if something of one is missing."""
         ended = self._ended()
         if ended is not None:
-            self._remove_models(ended.get("removed", ()))  # a crash may have come before
+            self._remove_models(ended["removed"])  # a crash may have come before
         done = self._done_turns()
-        for number in [] if ended is None else ended.get("turns", ()):
+        for number in [] if ended is None else ended["turns"]:
             if number not in done:
                 raise RunError(f"{self._turn(number) / 'reply.msg'} is missing. {REMEDY}")
         for number in done:
             if ended is None:
                 yield self._past_turn(number, may_lack_model=False)
-            else:  # runs of earlier releases do not say whose models were removed
-                yield self._past_turn(number, may_lack_model=number in ended.get("removed", done))
+            else:
+                yield self._past_turn(number, may_lack_model=number in ended["removed"])
 
     def _done_turns(self) -> list[int]:
         """Return the numbers of the turns that are done."""

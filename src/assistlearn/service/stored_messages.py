@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from assistlearn.errors import ProtocolError, RunError
+from assistlearn.errors import RunError
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.codec import as_sent_now
 from assistlearn.protocol.ledger import Entry
 from assistlearn.protocol.ledger_of_run import entries_of
 from assistlearn.protocol.messages import type_of
@@ -36,8 +35,7 @@ def check_with_ledger(store: RunStore, ledger: Path) -> None:
         if span is None:
             raise _unknown(folder / "request.msg", ledger)
         answers = _digests(span, "sent", m.TurnTaken)
-        replies = {digest_of(turn.reply), *_digest_of_today(turn.reply)}
-        if answers and not answers & replies:
+        if answers and digest_of(turn.reply) not in answers:
             raise _unknown(folder / "reply.msg", ledger)
 
 
@@ -51,14 +49,6 @@ def _spans(entries: Sequence[Entry], turns: Sequence[PastTurn]) -> Iterator[Sequ
     places = [first.get(digest_of(turn.request)) for turn in turns]
     for this, following in pairwise([*places, None]):
         yield None if this is None else entries[this:following]
-
-
-def _digest_of_today(reply: bytes) -> list[str]:
-    """Return the digest of a reply in today's form: older releases had others; none of what cannot be decoded."""
-    try:
-        return [digest_of(as_sent_now(reply).content)]
-    except ProtocolError:
-        return []
 
 
 def _digests(entries: Sequence[Entry], direction: str, kind: type[m.Message]) -> set[str]:

@@ -15,7 +15,7 @@ from assistlearn.reach.flare.carrying.flare_transport import FlareTransport
 from assistlearn.reach.flare.installed import require_flare
 from assistlearn.reach.flare.provisioning.kit import Kind, Kit, load_kit
 from assistlearn.reach.flare.site.findings import check_named
-from assistlearn.reach.flare.task_file import GIVE_UP_AFTER, check_helpers, load_task
+from assistlearn.reach.flare.task_file import check_helpers, load_task
 from assistlearn.reach.opening import new_folder
 from assistlearn.runs.creating import check_matching, check_new, write_run
 from assistlearn.runs.folder import RunFolder
@@ -31,7 +31,7 @@ class Flare:
     def opened(self, settings: RunSettings, log: EventLog, timeout: float) -> AbstractContextManager[Transport]:
         """Return a transport that starts jobs as they are needed; the run's settings say how long it tries."""
         require_flare()
-        kits, seconds = settings.places["kits"], settings.places.get("patience_seconds", GIVE_UP_AFTER)
+        kits, seconds = settings.places["kits"], settings.places["patience_seconds"]
         site, admin = load_kit(Path(kits["site"]), "site"), load_kit(Path(kits["admin"]), "admin")
         return FlareTransport(site, admin, settings.helpers, seconds, log)
 

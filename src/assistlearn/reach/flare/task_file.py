@@ -19,9 +19,6 @@ from assistlearn.reach.flare.provisioning.kit import ADMIN
 TABLE = "training"
 """The table of the task file that has most settings."""
 
-OLDER_NAMES = {"holdout_patience": "patience"}
-"""Former names of settings in task files; they are still understood."""
-
 SITE = "kit"
 """Where the initiator's site kit is, unless the task says otherwise."""
 
@@ -78,9 +75,9 @@ def load_task(file: Path) -> TaskFile:
     """
     keys: Any = read_toml_file(file, _TaskKeys, "task's file")[0]
     given = DEFAULTS_OF_RUNS | _given(keys, _settings("")) | _given(keys.training, _settings(TABLE))
-    seconds = next((given for given in (keys.give_up_after, keys.patience) if given is not None), GIVE_UP_AFTER)
     site = keys.site or file.parent / SITE
-    return TaskFile(site, keys.admin or site / ADMIN, keys.agent, keys.helpers, Plan(**given), keys.run, seconds)
+    admin, plan = keys.admin or site / ADMIN, Plan(**given)
+    return TaskFile(site, admin, keys.agent, keys.helpers, plan, keys.run, keys.give_up_after)
 
 
 def check_helpers(file: Path, helpers: Sequence[str], initiator: str) -> None:
@@ -91,8 +88,7 @@ def check_helpers(file: Path, helpers: Sequence[str], initiator: str) -> None:
 
 def _settings(table: str) -> dict[str, str]:
     """Return the names of the settings in a table, by their keys."""
-    found = {key_of(name): name for name, known in SETTINGS.items() if known.runs and known.table == table}
-    return found | (OLDER_NAMES if table == TABLE else {})
+    return {key_of(name): name for name, known in SETTINGS.items() if known.runs and known.table == table}
 
 
 def _given(keys: Any, settings: dict[str, str]) -> dict[str, Any]:
@@ -120,20 +116,12 @@ def _choices(name: str) -> Sequence[str]:
     return [] if choices is None else choices()
 
 
-def _refuse_both(keys: Any, new: str, old: str) -> None:
-    if all(getattr(keys, key) not in (None, UNSET) for key in (new, old)):
-        raise WrongKeyError(old, f"{old} is the old name of {new}. Give only one of the two.")
-
-
 def _check_training(keys: Any) -> None:
     _check(keys, TABLE)
-    for old, name in OLDER_NAMES.items():
-        _refuse_both(keys, key_of(name), old)
 
 
 def _check_top(keys: Any) -> None:
     _check(keys, "")
-    _refuse_both(keys, "give_up_after", "patience")
     if not keys.helpers or len(set(keys.helpers)) < len(keys.helpers):
         named = list(keys.helpers)
         raise WrongKeyError("helpers", f"helpers = {named} must name at least one organisation, each once.")
@@ -161,8 +149,7 @@ _TaskKeys = _table(
         ("admin", Path | None, None),
         ("run", Text | None, None),
         ("agent", Path | None, None),
-        ("give_up_after", Seconds | None, None),
-        ("patience", Seconds | None, None),  # the former name of give_up_after
+        ("give_up_after", Seconds, GIVE_UP_AFTER),
         (TABLE, _Training, msgspec.field(default_factory=_Training)),
     ],
     "",
