@@ -11,7 +11,6 @@ from assistlearn.learners import HistBoostClassifier, HistTreeClassifier
         HistTreeClassifier(),
         HistTreeClassifier(max_depth=None, max_bin=256, n_jobs=1),
         HistTreeClassifier(subsample=0.8, random_state=0),
-        HistTreeClassifier(compact=True),
         HistBoostClassifier(n_estimators=5),
     ]
 )

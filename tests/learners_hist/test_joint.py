@@ -24,11 +24,11 @@ def one_by_one(models, X):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-@pytest.mark.parametrize(("depth", "compact"), [(1, False), (4, False), (None, False), (4, True)])
-def test_joined_trees_answer_exactly_as_they_do_one_by_one(n_classes, depth, compact):
+@pytest.mark.parametrize("depth", [1, 4, None])
+def test_joined_trees_answer_exactly_as_they_do_one_by_one(n_classes, depth):
     X, y = real_numbers(3_000, n_classes)
     X[np.random.RandomState(1).rand(*X.shape) < 0.1] = np.nan
-    models = fitted(HistTreeClassifier(max_depth=depth, compact=compact), X, y, 7)
+    models = fitted(HistTreeClassifier(max_depth=depth), X, y, 7)
     joint = models[0].join(models)
     assert np.array_equal(joint.predict(X), one_by_one(models, X))
 

@@ -12,7 +12,7 @@ from assistlearn import AssistedClassifier
 from assistlearn.learners import HistBoostClassifier, HistTreeClassifier
 from tests.learners_hist.tables import real_numbers
 
-LEARNERS = [HistTreeClassifier(max_depth=3), HistTreeClassifier(max_depth=3, compact=True), HistBoostClassifier(4)]
+LEARNERS = [HistTreeClassifier(max_depth=3), HistBoostClassifier(4)]
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

@@ -15,8 +15,10 @@ from tests.learners_hist.tables import real_numbers, whole_numbers
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_where_binning_loses_nothing_it_is_the_decision_tree(depth, n_classes):
+@pytest.mark.parametrize("gaps", [False, True])
+def test_where_binning_loses_nothing_it_is_the_decision_tree(depth, n_classes, gaps):
     X, y, weight = whole_numbers(n_classes=n_classes)
+    X = np.where(np.random.RandomState(1).rand(*X.shape) < 0.15 * gaps, np.nan, X)
     ours = HistTreeClassifier(max_depth=depth).fit(X, y, sample_weight=weight)
     theirs = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X, y, sample_weight=weight)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
@@ -36,6 +38,13 @@ def test_the_scale_of_the_weights_does_not_matter(scale):
     one = HistTreeClassifier().fit(X, y, sample_weight=weight)
     other = HistTreeClassifier().fit(X, y, sample_weight=weight * scale)
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-5)
+
+
+def test_a_column_without_any_value_is_no_help_and_no_harm():
+    X, y, weight = whole_numbers()
+    more = np.column_stack([np.full(len(y), np.nan), X])
+    one, other = (HistTreeClassifier().fit(table, y, weight) for table in (X, more))
+    assert np.array_equal(one.predict_proba(X), other.predict_proba(more))
 
 
 def test_without_a_limit_of_depth_it_learns_its_table_by_heart():
@@ -67,10 +76,9 @@ def test_one_agent_with_histogram_trees_is_adaboost_with_them(n_classes):
     assert np.array_equal(ours.predict(X), theirs.predict(X))
 
 
-@pytest.mark.parametrize("compact", [False, True])
-def test_a_subsample_comes_from_the_seed_and_from_nothing_else(compact):
+def test_a_subsample_comes_from_the_seed_and_from_nothing_else():
     X, y = real_numbers()
-    tree = HistTreeClassifier(subsample=0.5, compact=compact)
+    tree = HistTreeClassifier(subsample=0.5)
     trees = [clone(tree).set_params(random_state=seed).fit(X, y).predict_proba(X) for seed in (1, 1, 2)]
     assert np.array_equal(trees[0], trees[1])
     assert not np.array_equal(trees[0], trees[2])

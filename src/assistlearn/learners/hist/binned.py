@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.core.votes import Codes
 from assistlearn.errors import LearnerError
 from assistlearn.learners.hist.categories import Categories
 from assistlearn.learners.hist.xgboost_json.frozen import Frozen
@@ -19,13 +18,12 @@ class BinnedTable:
     """What ``prepare`` returns: the binned form of a table, with its labels.
 
     ``fit``, ``predict`` and ``predict_proba`` take it in place of ``X``. XGBoost's form needs one or two bytes per
-    value, twice (by row and by column), and 16 bytes per sample. The compact form needs one byte per value. A binned
-    table can be used for any number of fits.
+    value, twice (by row and by column), and 16 bytes per sample. A binned table can be used for any number of fits.
 
     Attributes
     ----------
-    matrix : xgboost.QuantileDMatrix or Bins
-        The bins. XGBoost's matrix has the targets, too.
+    matrix : xgboost.QuantileDMatrix
+        The bins and the targets.
     y : ndarray of shape (n_samples,)
         The labels it was prepared with.
     classes : ndarray of shape (n_classes,)
@@ -38,8 +36,6 @@ class BinnedTable:
         The categories of every column; None where the table is not a data frame with categories.
     categorical : bool
         Whether any column is categorical.
-    codes : ndarray of shape (n_samples,) or None
-        The labels as class codes, where the bins do not hold the targets.
     """
 
     matrix: Any
@@ -49,7 +45,6 @@ class BinnedTable:
     feature_names: NDArray[Any] | None
     categories: Categories | None
     categorical: bool
-    codes: Codes | None = None
     _latest: tuple[Frozen, NDArray[Any]] | None = field(default=None, init=False, repr=False)
 
     def __len__(self) -> int:
@@ -70,11 +65,11 @@ class BinnedTable:
         self._latest = None
 
     def remember(self, booster: Frozen, answers: NDArray[Any]) -> None:
-        """Keep the margins (or leaves) of the model that was fitted last: they are known when its trees have grown."""
+        """Keep the margins of the model that was fitted last: they are known when its trees have grown."""
         self._latest = booster, answers
 
     def recall(self, booster: Frozen) -> NDArray[Any] | None:
-        """Return the margins (or leaves) of this model and drop them; None where it was not fitted last."""
+        """Return the margins of this model and drop them; None where it was not fitted last."""
         if self._latest is None or self._latest[0] is not booster:
             return None
         _, answers = self._latest

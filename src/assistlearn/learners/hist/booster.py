@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import suppress
-from importlib import metadata
-from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,18 +15,6 @@ Margins: TypeAlias = NDArray[np.float32]
 
 PREDICTED_ROWS = 16_384
 """Rows that XGBoost predicts at a time: they stay in the processor's cache, and the memory needed is bounded."""
-
-
-def require_xgboost() -> None:
-    """Raise an error that says how to install XGBoost, where it is missing or of an unknown version.
-
-    XGBoost is not loaded for that, because loading it takes memory.
-    """
-    if "xgboost" in sys.modules or find_spec("xgboost") is None:
-        load_xgboost()
-        return
-    with suppress(metadata.PackageNotFoundError):  # installed under another name: its version is seen when it is loaded
-        check_version(metadata.version("xgboost"))
 
 
 def load_xgboost() -> Any:

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
-from assistlearn.core.blocks import blocks
 from assistlearn.core.ignorance import Floats
 from assistlearn.core.votes import Codes
-from assistlearn.errors import SettingsError
 from assistlearn.learners.hist.binned import BinnedTable
-from assistlearn.learners.hist.booster import Margins, require_xgboost
-from assistlearn.learners.hist.compact.bins import MOST_BINS, Bins
-from assistlearn.learners.hist.compact.growing import MOST_DEPTH, WeightedSamples, grow_compact
+from assistlearn.learners.hist.booster import Margins
 from assistlearn.learners.hist.hist_classifier import HistClassifier
-from assistlearn.learners.hist.input_checks import refuse_weightless
 from assistlearn.learners.hist.joint_trees import JointTrees
-from assistlearn.learners.hist.xgboost_json.compact_document import splits_of, values_of, written
 from assistlearn.learners.hist.xgboost_json.objectives import SQUARED_ERROR
 
 
@@ -39,10 +32,6 @@ class HistTreeClassifier(HistClassifier):
     max_bin : int, default=64
         Into how many bins a column is cut, at the most, each with about as many samples as the others. More than 256
         double the memory.
-    compact : bool, default=False
-        Whether the tree is grown here, on one byte for each value and with weights in float64, and not by XGBoost,
-        which needs several times as much memory. It takes longer with two classes, uses one thread and knows no
-        categories; ``max_depth`` is at most 12 then, and ``max_bin`` 255. XGBoost still predicts.
     subsample : float, default=1.0
         The share of the samples, drawn at random, that a tree is grown on.
     feature_types : list of str, default=None
@@ -105,7 +94,6 @@ class HistTreeClassifier(HistClassifier):
         max_depth: int | None = 5,
         *,
         max_bin: int = 64,
-        compact: bool = False,
         subsample: float = 1.0,
         feature_types: list[str] | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -113,7 +101,6 @@ class HistTreeClassifier(HistClassifier):
     ) -> None:
         self.max_depth = max_depth
         self.max_bin = max_bin
-        self.compact = compact
         self.subsample = subsample
         self.feature_types = feature_types
         self.random_state = random_state
@@ -136,54 +123,6 @@ class HistTreeClassifier(HistClassifier):
         same = all(np.array_equal(model.classes_, self.classes_) for model in models)
         joinable = same and all(model.n_trees_ == 1 for model in models)
         return JointTrees(models) if joinable else None
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        if not isinstance(self.compact, bool | np.bool_):
-            raise SettingsError(f"compact={self.compact!r} must be True or False.")
-        if self.compact and (self.max_depth is None or self.max_depth > MOST_DEPTH or self.max_bin > MOST_BINS):
-            raise SettingsError(
-                f"A compact tree may have max_depth={MOST_DEPTH} and max_bin={MOST_BINS} at most, not "
-                f"max_depth={self.max_depth} and max_bin={self.max_bin}."
-            )
-
-    def _bin(self, X: Any, y: NDArray[Any], codes: Codes, classes: NDArray[Any]) -> BinnedTable:
-        if not self.compact:
-            return super()._bin(X, y, codes, classes)
-        require_xgboost()
-        if self.categories_ is not None or "c" in (self.feature_types or ()):
-            raise SettingsError("A compact tree cannot use categorical columns. Encode them, or pass compact=False.")
-        names = getattr(self, "feature_names_in_", None)
-        return BinnedTable(Bins(X, self.max_bin), y, classes, self.n_features_in_, names, None, False, codes)
-
-    def _grow(self, table: BinnedTable, weights: Floats | None, prepared: bool) -> None:
-        bins, codes = table.matrix, table.codes
-        if not isinstance(bins, Bins) or codes is None:
-            super()._grow(table, weights, prepared)
-            return
-        weights = np.ones(len(table)) if weights is None else weights
-        if self.subsample < 1.0:
-            drawn = check_random_state(self.random_state).random_sample(len(table)) < self.subsample
-            weights = weights * drawn if (weights * drawn).any() else weights
-        refuse_weightless(weights)
-        assert self.max_depth is not None
-        tree, leaves = grow_compact(WeightedSamples(bins, codes, weights, len(table.classes)), self.max_depth)
-        self.booster_ = frozen = written(tree, bins, self._kept_objective(1))
-        self.n_trees_ = 1
-        if prepared:
-            table.remember(frozen, leaves)
-
-    def _margins(self, X: Any) -> Iterator[Margins]:
-        bins = X.matrix if isinstance(X, BinnedTable) else None
-        if self.booster_ is None or not isinstance(bins, Bins):
-            yield from super()._margins(X)
-            return
-        leaves = X.recall(self.booster_)
-        if leaves is None:
-            leaves = bins.leaves(splits_of(self.booster_, bins))
-        values = values_of(self.booster_)
-        for rows in blocks(len(leaves)):
-            yield values[leaves[rows]]
 
     def _targets(self, codes: Codes, n_classes: int) -> NDArray[np.float32]:
         if n_classes <= 2:

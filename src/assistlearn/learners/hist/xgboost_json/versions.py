@@ -1,8 +1,8 @@
 """The versions of XGBoost that write models in a known way.
 
-XGBoost promises to read what an older version wrote, but not to write it the same way. Code in this folder writes trees
-for XGBoost, joins several trees into one model, and checks trees from a file, field by field. All of it was tested with
-the versions named here. The extra ``xgboost`` in ``pyproject.toml`` is pinned to them.
+XGBoost promises to read what an older version wrote, but not to write it the same way. Code in this folder joins
+several trees into one model, and checks trees from a file. All of it was tested with the versions named here.
+The extra ``xgboost`` in ``pyproject.toml`` is pinned to them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from assistlearn.extras import install_line
 
 KNOWN_VERSIONS = frozenset({(3, 2)})
 """Major and minor number. To add one: run the tests of ``tests/learners_hist`` with it, list it, and raise the pin."""
-WRITTEN_VERSION = (3, 2, 0)
-"""The version whose way of writing is used for compact trees."""
 
 
 def check_version(installed: str) -> None:
