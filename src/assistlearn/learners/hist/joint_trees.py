@@ -1,4 +1,4 @@
-"""Many trees in one booster: the models of all rounds answer in a single pass over the rows."""
+"""Many trees that answer together: new rows are checked and read once, and not once for each tree."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from sklearn.utils.validation import _num_samples
 
 from assistlearn.core.blocks import blocks
 from assistlearn.core.votes import Codes
-from assistlearn.learners.hist.booster import PREDICTED_ROWS, margins_of
+from assistlearn.learners.hist.booster import PREDICTED_ROWS, load_xgboost
 from assistlearn.learners.hist.xgboost_json.frozen import thaw
-from assistlearn.learners.hist.xgboost_json.joining import joined
 from assistlearn.learners.weighting import take_rows
 
 if TYPE_CHECKING:
@@ -21,30 +20,30 @@ if TYPE_CHECKING:
 
 
 class JointTrees:
-    """One XGBoost booster that holds several classification trees, each with an output of its own: its class code.
-
-    The answers are exactly those of the trees one by one. But they need one pass over the rows, not one for each tree.
+    """Several classification trees that answer together, exactly as they do one by one.
 
     Parameters
     ----------
     trees : sequence of HistTreeClassifier
-        Fitted to the same columns and classes, with one tree each.
+        Fitted to the same columns and classes.
     """
 
     def __init__(self, trees: Sequence[HistTreeClassifier]) -> None:
         self._trees = trees
-        boosters = [tree.booster_ for tree in trees if tree.booster_ is not None]
-        self._booster = thaw(joined(boosters), trees[0]._n_threads())
+        self._boosters = [thaw(tree.booster_, trees[0]._n_threads()) for tree in trees if tree.booster_ is not None]
 
     def predict(self, X: Any) -> Codes:
         """Return the classes that every tree answers, of shape (n_trees, n_rows)."""
-        X = self._trees[0]._checked_new(X)
-        n_trees, n_rows = len(self._trees), _num_samples(X)
-        classes = self._trees[0].classes_
-        out = np.empty((n_trees, n_rows), dtype=_smallest_type(classes))
+        first = self._trees[0]
+        X = first._checked_new(X)
+        n_rows = _num_samples(X)
+        out = np.empty((len(self._trees), n_rows), dtype=_smallest_type(first.classes_))
+        classes = first.classes_.astype(out.dtype)
         for rows in blocks(n_rows, PREDICTED_ROWS):
-            codes = margins_of(self._booster, take_rows(X, rows)).reshape(-1, n_trees).T
-            out[:, rows] = classes[codes.astype(np.intp)]
+            matrix = load_xgboost().DMatrix(take_rows(X, rows), nthread=first._n_threads())
+            for booster, answers in zip(self._boosters, out, strict=True):
+                margins = booster.predict(matrix, output_margin=True, validate_features=False)
+                answers[rows] = classes[first._codes(margins)]
         return out
 
 

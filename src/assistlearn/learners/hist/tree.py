@@ -107,7 +107,7 @@ class HistTreeClassifier(HistClassifier):
         self.n_jobs = n_jobs
 
     def join(self, models: Sequence[HistTreeClassifier]) -> JointTrees | None:
-        """Return one model that answers for all of these, in a single pass over the rows.
+        """Return one model that answers for all of these, and reads the rows once.
 
         Parameters
         ----------
@@ -118,11 +118,10 @@ class HistTreeClassifier(HistClassifier):
         -------
         joint : JointTrees or None
             Its ``predict`` returns an array of shape (n_models, n_samples), exactly what the models answer one by one.
-            None where they cannot be joined: they know different classes, one class only, or have a tree per class.
+            None where they cannot be joined: they know different classes, or one class only.
         """
         same = all(np.array_equal(model.classes_, self.classes_) for model in models)
-        joinable = same and all(model.n_trees_ == 1 for model in models)
-        return JointTrees(models) if joinable else None
+        return JointTrees(models) if same and len(self.classes_) > 1 else None
 
     def _targets(self, codes: Codes, n_classes: int) -> NDArray[np.float32]:
         if n_classes <= 2:
