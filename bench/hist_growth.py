@@ -23,22 +23,20 @@ def measure(quick: bool) -> Iterator[Figure]:
     yield from _growth("samples", QUICK_SAMPLES if quick else SAMPLES, lambda n: _run(n, agents=2, rounds=5))
     yield from _growth("agents", QUICK_AGENTS if quick else AGENTS, lambda m: _run(20_000, agents=m, rounds=5))
     yield from _growth("rounds", QUICK_ROUNDS if quick else ROUNDS, lambda t: _run(10_000, agents=2, rounds=t))
-    for compact in (True, False):
-        yield from _memory(20_000 if quick else 10_000_000, 2 if quick else 20, compact)
+    yield from _memory(20_000 if quick else 10_000_000, 2 if quick else 20)
 
 
-def run_and_report(n: int, rounds: int, compact: bool) -> None:
+def run_and_report(n: int, rounds: int) -> None:
     """Train once; print the MiB of the interpreter, with the table, at the peak, and of the table; and the seconds.
 
     All that is resident counts, shared libraries included.
     """
-    if not compact:
-        import xgboost  # noqa: F401  what is loaded belongs to the interpreter
+    import xgboost  # noqa: F401  what is loaded belongs to the interpreter
 
     interpreter = _status("VmRSS")
     X, y = made_table(n, 10)
     table = _status("VmRSS")
-    taken, _ = seconds(lambda: _fit(X, y, agents=2, rounds=rounds, compact=compact))
+    taken, _ = seconds(lambda: _fit(X, y, agents=2, rounds=rounds))
     print(interpreter, table, _status("VmHWM"), X.nbytes / 2**20, taken)
 
 
@@ -62,24 +60,23 @@ def _run(n: int, agents: int, rounds: int) -> float:
     return min(taken)
 
 
-def _fit(X: np.ndarray, y: np.ndarray, agents: int, rounds: int, compact: bool = False) -> None:
-    tree = HistTreeClassifier(5, n_jobs=1, compact=compact)
+def _fit(X: np.ndarray, y: np.ndarray, agents: int, rounds: int) -> None:
+    tree = HistTreeClassifier(5, n_jobs=1)
     each = X.shape[1] // agents
     named = [(f"agent{i}", tree, slice(each * i, each * (i + 1))) for i in range(agents)]
     AssistedClassifier(named, n_rounds=rounds, random_state=0, method="ascii").fit(X, y)
 
 
-def _memory(n: int, rounds: int, compact: bool) -> Iterator[Figure]:
-    code = f"from bench.hist_growth import run_and_report; run_and_report({n}, {rounds}, {compact})"
+def _memory(n: int, rounds: int) -> Iterator[Figure]:
+    code = f"from bench.hist_growth import run_and_report; run_and_report({n}, {rounds})"
     captured: dict[str, Any] = {"capture_output": True, "text": True, "check": True}
     done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[1], **captured)
     interpreter, table, peak, raw, taken = map(float, done.stdout.split())
-    case = f"{n:,} x 10, 2 agents, {rounds} rounds, trees grown {'on one byte a value' if compact else 'by XGBoost'}"
+    case = f"{n:,} x 10, 2 agents, {rounds} rounds"
     yield Figure("memory", case, "MiB of the raw float32 table", raw)
     yield Figure("memory", case, "MiB of the interpreter and its modules", interpreter)
     yield Figure("memory", case, "MiB at the peak, everything", peak)
-    times = "times the raw table, everything"
-    yield at_most("memory", case, times, peak / raw, 2.5) if compact else Figure("memory", case, times, peak / raw)
+    yield Figure("memory", case, "times the raw table, everything", peak / raw)
     yield Figure("memory", case, "times the raw table, beyond interpreter and table", (peak - table) / raw)
     yield Figure("memory", case, "seconds", taken)
 

@@ -1,4 +1,4 @@
-"""How long the kept models of one agent take to vote: together in one booster, and one by one."""
+"""How long the kept models of one agent take to vote: together, and one by one."""
 
 from __future__ import annotations
 

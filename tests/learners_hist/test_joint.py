@@ -1,4 +1,4 @@
-"""Many trees joined into one booster answer exactly as they do one by one."""
+"""Many trees that are joined answer exactly as they do one by one."""
 
 import numpy as np
 import pandas as pd
@@ -24,11 +24,11 @@ def one_by_one(models, X):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-@pytest.mark.parametrize(("depth", "compact"), [(1, False), (4, False), (None, False), (4, True)])
-def test_joined_trees_answer_exactly_as_they_do_one_by_one(n_classes, depth, compact):
+@pytest.mark.parametrize("depth", [1, 4, None])
+def test_joined_trees_answer_exactly_as_they_do_one_by_one(n_classes, depth):
     X, y = real_numbers(3_000, n_classes)
     X[np.random.RandomState(1).rand(*X.shape) < 0.1] = np.nan
-    models = fitted(HistTreeClassifier(max_depth=depth, compact=compact), X, y, 7)
+    models = fitted(HistTreeClassifier(max_depth=depth), X, y, 7)
     joint = models[0].join(models)
     assert np.array_equal(joint.predict(X), one_by_one(models, X))
 
@@ -41,10 +41,11 @@ def test_joined_trees_answer_with_any_labels(labels):
     assert np.array_equal(models[0].join(models).predict(X), one_by_one(models, X))
 
 
-def test_joined_trees_know_categories():
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_joined_trees_know_categories(n_classes):
     rng = np.random.RandomState(0)
     X = pd.DataFrame({"c": pd.Categorical(rng.choice(list("pqrstu"), 900)), "x": rng.normal(size=900)})
-    y = (X["c"].isin(["p", "r", "u"]) ^ (X["x"] > 0.5)).to_numpy().astype(int)
+    y = (X["c"].isin(["p", "r", "u"]) ^ (X["x"] > 0.5)).to_numpy() + (n_classes - 2) * (X["x"] > 1.0).to_numpy()
     models = fitted(HistTreeClassifier(max_depth=3), X, y, 4)
     assert np.array_equal(models[0].join(models).predict(X), one_by_one(models, X))
 
@@ -55,10 +56,12 @@ def test_a_tree_that_found_nothing_to_split_can_be_joined():
     assert models[0].join(models).predict(X[:1]).tolist() == [[0], [1]]
 
 
-def test_trees_with_different_classes_are_not_joined():
+def test_trees_with_different_classes_or_one_class_only_are_not_joined():
     X, y = real_numbers(500, 3)
     models = [HistTreeClassifier().fit(X, y), HistTreeClassifier().fit(X[y > 0], y[y > 0])]
     assert models[0].join(models) is None
+    sure = [HistTreeClassifier().fit(X, np.ones(500))] * 2
+    assert sure[0].join(sure) is None
 
 
 @pytest.mark.parametrize("learner", [HistTreeClassifier(max_depth=2), DecisionTreeClassifier(max_depth=2)])

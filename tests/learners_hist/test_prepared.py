@@ -16,7 +16,7 @@ from assistlearn.learners import HistBoostClassifier, HistTreeClassifier, Learne
 from tests.learners_hist.tables import real_numbers
 from tests.papers_settings import PAPERS
 
-LEARNERS = [HistTreeClassifier(max_depth=3), HistTreeClassifier(max_depth=3, compact=True), HistBoostClassifier(4)]
+LEARNERS = [HistTreeClassifier(max_depth=3), HistBoostClassifier(4)]
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -96,7 +96,7 @@ def test_in_a_run_the_table_is_binned_once_and_never_converted_again(learner, mo
     monkeypatch.setattr(xgboost.Booster, "inplace_predict", refuse)
     agents = [("one", learner, slice(0, 4)), ("two", learner, slice(4, 8))]
     AssistedClassifier(agents, n_rounds=5, random_state=0, method="ascii").fit(X, y)
-    assert len(made) == (0 if getattr(learner, "compact", False) else 2)
+    assert len(made) == 2
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

@@ -1,17 +1,20 @@
-"""A table that is binned once, so that a learner can be fitted to it again and again with new weights."""
+"""A table as histogram trees take it: its categorical columns as numbers, and binned once for any number of fits."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite
 
-from assistlearn.core.votes import Codes
-from assistlearn.errors import LearnerError
-from assistlearn.learners.hist.categories import Categories
-from assistlearn.learners.hist.xgboost_json.frozen import Frozen
+from assistlearn.errors import LearnerError, SettingsError
+from assistlearn.learners.hist.models import Frozen, Margins
+
+Categories: TypeAlias = list[NDArray[Any] | None]
+"""For every column its categories in the order of their codes; None for a column of numbers."""
 
 
 @dataclass(eq=False)
@@ -19,13 +22,12 @@ class BinnedTable:
     """What ``prepare`` returns: the binned form of a table, with its labels.
 
     ``fit``, ``predict`` and ``predict_proba`` take it in place of ``X``. XGBoost's form needs one or two bytes per
-    value, twice (by row and by column), and 16 bytes per sample. The compact form needs one byte per value. A binned
-    table can be used for any number of fits.
+    value, twice (by row and by column), and 16 bytes per sample. A binned table can be used for any number of fits.
 
     Attributes
     ----------
-    matrix : xgboost.QuantileDMatrix or Bins
-        The bins. XGBoost's matrix has the targets, too.
+    matrix : xgboost.QuantileDMatrix
+        The bins and the targets.
     y : ndarray of shape (n_samples,)
         The labels it was prepared with.
     classes : ndarray of shape (n_classes,)
@@ -38,8 +40,6 @@ class BinnedTable:
         The categories of every column; None where the table is not a data frame with categories.
     categorical : bool
         Whether any column is categorical.
-    codes : ndarray of shape (n_samples,) or None
-        The labels as class codes, where the bins do not hold the targets.
     """
 
     matrix: Any
@@ -49,8 +49,7 @@ class BinnedTable:
     feature_names: NDArray[Any] | None
     categories: Categories | None
     categorical: bool
-    codes: Codes | None = None
-    _latest: tuple[Frozen, NDArray[Any]] | None = field(default=None, init=False, repr=False)
+    _latest: tuple[Frozen, Margins] | None = field(default=None, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -69,14 +68,107 @@ class BinnedTable:
         """Drop the answers of the model that was fitted last."""
         self._latest = None
 
-    def remember(self, booster: Frozen, answers: NDArray[Any]) -> None:
-        """Keep the margins (or leaves) of the model that was fitted last: they are known when its trees have grown."""
-        self._latest = booster, answers
+    def remember(self, booster: Frozen, margins: Margins) -> None:
+        """Keep the margins of the model that was fitted last: they are known when its trees have grown."""
+        self._latest = booster, margins
 
-    def recall(self, booster: Frozen) -> NDArray[Any] | None:
-        """Return the margins (or leaves) of this model and drop them; None where it was not fitted last."""
+    def recall(self, booster: Frozen) -> Margins | None:
+        """Return the margins of this model and drop them; None where it was not fitted last."""
         if self._latest is None or self._latest[0] is not booster:
             return None
-        _, answers = self._latest
+        _, margins = self._latest
         self._latest = None
-        return answers
+        return margins
+
+
+# -- categorical columns of a data frame (pandas or polars), the same in training and in prediction --------------------
+
+
+def has_categories(X: Any) -> bool:
+    """Whether a table is a data frame with a categorical column.
+
+    >>> import pandas
+    >>> has_categories(pandas.DataFrame({"a": [1.0]})), has_categories(pandas.DataFrame({"a": ["x"]}, dtype="category"))
+    (False, True)
+    """
+    return _is_frame(X) and any(_is_categorical(column) for _, column in _columns(X))
+
+
+def find_categories(X: Any) -> Categories:
+    """Return the categories of a data frame's columns.
+
+    >>> import pandas
+    >>> find_categories(pandas.DataFrame({"a": [1.0, 2.0], "b": pandas.Categorical(["y", "x"])}))
+    [None, array(['x', 'y'], dtype='<U1')]
+    """
+    return [_split(column, name)[0] if _is_categorical(column) else None for name, column in _columns(X)]
+
+
+def to_numbers(X: Any, known: Sequence[NDArray[Any] | None]) -> NDArray[np.float32]:
+    """Return a data frame as an array, every category as its code. An unknown category counts as missing.
+
+    >>> import pandas
+    >>> frame = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "b": pandas.Categorical(["y", "x", "z"])})
+    >>> to_numbers(frame, [None, np.array(["x", "y"])])
+    array([[ 1.,  1.],
+           [ 2.,  0.],
+           [ 3., nan]], dtype=float32)
+    """
+    out = np.empty(X.shape, dtype=np.float32)
+    for position, ((name, column), categories) in enumerate(zip(_columns(X), known, strict=True)):
+        if _is_categorical(column) != (categories is not None):
+            raise SettingsError(
+                f"Column {name!r} is {'' if categories is None else 'not '}categorical, "
+                f"but was{' not' if categories is None else ''} when the model was fitted."
+            )
+        out[:, position] = _numbers(column, name) if categories is None else _codes(column, name, categories)
+    assert_all_finite(out, allow_nan=True, input_name="X")
+    return out
+
+
+def _codes(column: Any, name: str, known: NDArray[Any]) -> NDArray[np.float32]:
+    """Return the codes of a column's values among the known categories."""
+    own, positions = _split(column, name)
+    code_of = {category: code for code, category in enumerate(known.tolist())}
+    codes = np.array([code_of.get(category, np.nan) for category in own.tolist()] + [np.nan], dtype=np.float32)
+    return codes[positions]  # a missing value has the position -1, that of the nan at the end
+
+
+def _split(column: Any, name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the categories of a column, and every value's position among them: -1 where it is missing."""
+    if hasattr(column, "cat") and hasattr(column.cat, "codes"):  # pandas
+        own, positions = column.cat.categories.tolist(), column.cat.codes.to_numpy().astype(np.intp)
+    else:  # polars, whose physical codes may be those of a larger pool
+        texts = column.cast(str)
+        own, positions = np.unique(texts.fill_null("").to_numpy().astype(str), return_inverse=True)
+        positions = np.where(texts.is_null().to_numpy(), -1, positions)
+    categories = np.asarray(own)
+    if categories.dtype.kind not in "Uiufb":
+        raise SettingsError(f"Column {name!r} has categories that are neither text nor numbers. Make them text.")
+    return categories, positions
+
+
+def _numbers(column: Any, name: str) -> NDArray[Any]:
+    try:
+        if hasattr(column, "iloc"):
+            numbers: NDArray[Any] = column.to_numpy(dtype=np.float32, na_value=np.nan)
+            return numbers
+        return np.asarray(column.cast(float).to_numpy())
+    except Exception as error:  # each library has errors of its own
+        raise SettingsError(
+            f"Column {name!r} does not hold numbers ({column.dtype}). Make it categorical, or encode it."
+        ) from error
+
+
+def _columns(X: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the names and the columns of a data frame."""
+    for position, name in enumerate(X.columns):
+        yield str(name), X.iloc[:, position] if hasattr(X, "iloc") else X.to_series(position)
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "to_series"))
+
+
+def _is_categorical(column: Any) -> bool:
+    return str(column.dtype).partition("(")[0] in ("category", "Categorical", "Enum")

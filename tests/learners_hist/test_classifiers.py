@@ -1,22 +1,32 @@
-"""A histogram tree is the classification tree that scikit-learn grows, split at the edges of bins."""
+"""A histogram tree is the classification tree that scikit-learn grows, on bins; the ensemble is XGBoost's own."""
+
+import subprocess
+import sys
 
 import numpy as np
+import pandas  # noqa: F401  a check skips itself, with a warning, where pandas has not been imported
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from xgboost import XGBClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.errors import SettingsError
-from assistlearn.learners import HistTreeClassifier
+from assistlearn.learners import HistBoostClassifier, HistTreeClassifier
 from tests.learners_hist.tables import real_numbers, whole_numbers
+
+WITHOUT = "import sys; sys.modules['xgboost'] = None\n"
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_where_binning_loses_nothing_it_is_the_decision_tree(depth, n_classes):
+@pytest.mark.parametrize("gaps", [False, True])
+def test_where_binning_loses_nothing_it_is_the_decision_tree(depth, n_classes, gaps):
     X, y, weight = whole_numbers(n_classes=n_classes)
+    X = np.where(np.random.RandomState(1).rand(*X.shape) < 0.15 * gaps, np.nan, X)
     ours = HistTreeClassifier(max_depth=depth).fit(X, y, sample_weight=weight)
     theirs = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X, y, sample_weight=weight)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
@@ -36,6 +46,13 @@ def test_the_scale_of_the_weights_does_not_matter(scale):
     one = HistTreeClassifier().fit(X, y, sample_weight=weight)
     other = HistTreeClassifier().fit(X, y, sample_weight=weight * scale)
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-5)
+
+
+def test_a_column_without_any_value_is_no_help_and_no_harm():
+    X, y, weight = whole_numbers()
+    more = np.column_stack([np.full(len(y), np.nan), X])
+    one, other = (HistTreeClassifier().fit(table, y, weight) for table in (X, more))
+    assert np.array_equal(one.predict_proba(X), other.predict_proba(more))
 
 
 def test_without_a_limit_of_depth_it_learns_its_table_by_heart():
@@ -67,10 +84,9 @@ def test_one_agent_with_histogram_trees_is_adaboost_with_them(n_classes):
     assert np.array_equal(ours.predict(X), theirs.predict(X))
 
 
-@pytest.mark.parametrize("compact", [False, True])
-def test_a_subsample_comes_from_the_seed_and_from_nothing_else(compact):
+def test_a_subsample_comes_from_the_seed_and_from_nothing_else():
     X, y = real_numbers()
-    tree = HistTreeClassifier(subsample=0.5, compact=compact)
+    tree = HistTreeClassifier(subsample=0.5)
     trees = [clone(tree).set_params(random_state=seed).fit(X, y).predict_proba(X) for seed in (1, 1, 2)]
     assert np.array_equal(trees[0], trees[1])
     assert not np.array_equal(trees[0], trees[2])
@@ -117,3 +133,88 @@ def test_one_class_is_answered_always():
     tree = HistTreeClassifier().fit([[0.0], [1.0]], ["only", "only"])
     assert tree.predict([[5.0]]) == ["only"]
     assert tree.predict_proba([[5.0]]).tolist() == [[1.0]]
+
+
+# -- the boosted ensemble
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_ensemble_answers_what_xgboosts_own_classifier_answers(n_classes):
+    X, y = real_numbers(n_classes=n_classes)
+    weight = np.random.RandomState(0).exponential(size=len(y))
+    ours = HistBoostClassifier(12, max_depth=3, learning_rate=0.2, max_bin=64, reg_lambda=0.5)
+    theirs = XGBClassifier(
+        n_estimators=12, max_depth=3, learning_rate=0.2, max_bin=64, reg_lambda=0.5, tree_method="hist"
+    )
+    ours.fit(X, y, sample_weight=weight)
+    theirs.fit(X, y, sample_weight=np.ones(len(y)))
+    assert not np.allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-3)  # the weights do matter
+    ours.fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-6)
+
+
+def test_the_ensemble_has_as_many_trees_as_asked_for():
+    X, y = real_numbers()
+    assert HistBoostClassifier(7).fit(X, np.minimum(y, 1)).n_trees_ == 7
+    assert HistBoostClassifier(7).fit(X, y).n_trees_ == 21
+
+
+def test_the_ensemble_is_stronger_than_one_tree():
+    X, y = real_numbers(6_000)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    boosted, tree = (
+        classifier.fit(X_train, y_train).score(X_test, y_test)
+        for classifier in (HistBoostClassifier(), HistTreeClassifier())
+    )
+    assert boosted > tree + 0.05
+
+
+@pytest.mark.parametrize(
+    "setting", [{"n_estimators": 0}, {"learning_rate": 0.0}, {"reg_lambda": -1.0}, {"min_child_weight": -1}]
+)
+def test_a_setting_of_the_ensemble_that_cannot_be_is_refused(setting):
+    ((name, value),) = setting.items()
+    with pytest.raises(SettingsError, match=f"{name}={value} must lie between"):
+        HistBoostClassifier(**setting).fit([[0.0], [1.0]], [0, 1])
+
+
+# -- scikit-learn's contract; no check is expected to fail
+
+
+@parametrize_with_checks(
+    [
+        HistTreeClassifier(),
+        HistTreeClassifier(max_depth=None, max_bin=256, n_jobs=1),
+        HistTreeClassifier(subsample=0.8, random_state=0),
+        HistBoostClassifier(n_estimators=5),
+    ]
+)
+def test_scikit_learns_checks_pass(estimator, check):
+    check(estimator)
+
+
+# -- XGBoost is an extra: nothing needs it but the histogram trees, and they say how to get it
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_importing_assistlearn_does_not_import_xgboost():
+    done = run("import sys, assistlearn, assistlearn.learners; sys.exit('xgboost' in sys.modules)")
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_xgboost_everything_else_works():
+    code = (
+        "import assistlearn\nfrom sklearn.datasets import load_iris\n"
+        "assistlearn.AssistedClassifier().fit(*load_iris(return_X_y=True))\n"
+    )
+    done = run(WITHOUT + code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_xgboost_a_histogram_tree_says_how_to_install_it():
+    code = "from assistlearn.learners import HistTreeClassifier\nHistTreeClassifier().fit([[0.0], [1.0]], [0, 1])\n"
+    done = run(WITHOUT + code)
+    assert "MissingExtraError: Histogram trees need XGBoost: pip install 'xgboost" in done.stderr

@@ -1,7 +1,8 @@
-"""A crafted booster is refused before XGBoost, which would follow it outside its arrays, has seen it."""
+"""Fitted learners pickle, clone and are saved as inert bytes. A crafted booster is refused before XGBoost sees it."""
 
 import copy
 import json
+import pickle
 import random
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from skops import io
 
 import assistlearn
 from assistlearn import AssistedClassifier
@@ -16,6 +19,7 @@ from assistlearn.errors import UntrustedFileError
 from assistlearn.learners import HistBoostClassifier, HistTreeClassifier
 from tests.learners_hist.tables import real_numbers
 
+LEARNERS = [HistTreeClassifier(max_depth=3), HistBoostClassifier(4)]
 COLUMNS = ["c"] + ["q"] * 7
 
 
@@ -23,6 +27,8 @@ def fitted(kind):
     X, y = real_numbers(400, 2 if "two" in kind else 3)
     X[:, 0] = np.clip(np.round(np.abs(X[:, 0])), 0, 5)
     types = COLUMNS if "categories" in kind else None
+    if types is not None:  # every other category, which only a split by categories can tell
+        y = (X[:, 0] % 2 + (X[:, 1] > 0) * (y.max() - 1)).astype(int)
     if "boost" in kind:
         return HistBoostClassifier(2, max_depth=2, feature_types=types).fit(X, y)
     return HistTreeClassifier(3, feature_types=types).fit(X, y)
@@ -39,6 +45,40 @@ def with_document(model, document):
     spoiled = copy.copy(model)
     spoiled.booster_ = np.frombuffer(json.dumps(document).encode(), dtype=np.uint8)
     return spoiled
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_pickled_model_answers_the_same(learner):
+    X, y = real_numbers()
+    model = clone(learner).fit(learner.prepare(X, y), y)
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_fitted_model_is_small_and_clones_to_an_unfitted_one(learner):
+    X, y = real_numbers(20_000)
+    model = clone(learner).fit(learner.prepare(X, y), y)
+    assert len(pickle.dumps(model)) < X.nbytes / 20
+    assert vars(clone(model)) == vars(learner)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_saved_run_needs_no_type_to_be_trusted(learner, tmp_path):
+    X, y = real_numbers()
+    agents = [("one", learner, slice(0, 4)), ("two", learner, slice(4, 8))]
+    clf = AssistedClassifier(agents, n_rounds=3, random_state=0, method="ascii").fit(X, y)
+    assistlearn.save(clf, tmp_path / "run.skops")
+    again = assistlearn.load(tmp_path / "run.skops")
+    assert np.array_equal(again.decision_function(X), clf.decision_function(X))
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_saved_learner_holds_no_type_but_its_own(learner, tmp_path):
+    X, y = real_numbers()
+    io.dump(clone(learner).fit(X, y), tmp_path / "model.skops")
+    (only,) = io.get_untrusted_types(file=tmp_path / "model.skops")
+    assert only == f"{type(learner).__module__}.{type(learner).__name__}"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -144,6 +184,28 @@ def test_loading_a_file_looks_into_its_boosters(tmp_path):
         assistlearn.load(tmp_path / "crafted.skops")
 
 
+def test_the_version_of_xgboost_that_wrote_a_model_may_be_newer_but_not_older():
+    model = fitted("tree")
+    for version, trusted in (([3, 2, 0], True), ([3, 9, 1], True), ([3, 1, 9], False), ([0, 90, 0], False)):
+        document = document_of(model) | {"version": version}
+        if trusted:
+            with_document(model, document).check_kept("a file")
+        else:
+            with pytest.raises(UntrustedFileError, match="a version that is not known"):
+                with_document(model, document).check_kept("a file")
+
+
+def test_a_few_high_categories_in_many_nodes_cannot_ask_for_much_memory():
+    model = fitted("boost categories")
+    document = document_of(model)
+    trees = document["learner"]["gradient_booster"]["model"]["trees"]
+    assert sum(len(tree["categories_nodes"]) for tree in trees) > 1
+    for tree in trees:
+        tree["categories"] = [2**29] * len(tree["categories"])
+    with pytest.raises(UntrustedFileError, match="more categories than can be kept"):
+        with_document(model, document).check_kept("a file")
+
+
 def spoil_at_random(document, rng):
     """Change one number, string or list somewhere in a document."""
     places = []
@@ -189,7 +251,7 @@ def spoil_many(kind, n, seed):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_passes_does_not_crash_however_it_was_spoiled(kind):
-    code = f"from tests.learners_hist.test_audit import spoil_many; print(spoil_many({kind!r}, 300, 0))"
+    code = f"from tests.learners_hist.test_kept import spoil_many; print(spoil_many({kind!r}, 300, 0))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2]
     )
