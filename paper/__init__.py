@@ -1,0 +1,1 @@
+"""The paper's method on one page, and the paper's experiments."""
