@@ -1,40 +1,36 @@
 """The whole method on one page: start here.
 
-Agents know different columns of the same samples, and all know the labels. Each fits its own learner to its own columns.
-What travels is how well its models do on each sample; tables, learners and models stay with their owners.
-
-Part 1 is the paper's ASCII with its variants. Part 2 is the honest exchange, on which the product's default rests:
-agents say how sure they are of samples that their models have not seen, in a few bits, and the initiator (the first
-agent) learns in private how to combine what they say. Part 3 is prediction. Votes are the product's, byte for byte::
+Agents know different columns of the same samples, and all know the labels. Each fits its own learner to its own
+columns. What travels is how well its models do on each sample; tables, learners and models stay with their owners.
+Part 1 is the paper's ASCII. Part 2 is the honest exchange, on which the product's default rests: agents say in a few
+bits how sure they are of samples that their models have not seen, and the initiator (the first agent) learns in private
+how to combine what they say. Part 3 is prediction. Votes are the product's, byte for byte::
 
     train_ascii   AssistedClassifier(..., method="ascii" or "simple", order="chain" or "random")
     exchange      AssistedClassifier(..., combine="learned", models_per_turn=1, n_rounds=1)
 
-Not here: several models in one turn and forests that answer by their bags (``assistlearn.learners``), later rounds of
-soft scores (``assistlearn.session``), trees or the initiator alone in place of the linear combination
-(``assistlearn.combination``), and samples that an agent lacks, weights, hold-out samples and other machines.
+Not here: several models in one turn, and forests that answer by their bags (``assistlearn.learners``); later rounds of
+soft scores (``assistlearn.session``); trees, or the initiator alone, where they are better than the linear combination
+(``assistlearn.combination``); pipelines, samples that an agent lacks, weights, hold-out samples, other machines.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, solve_triangular
-from scipy.optimize import minimize
-from sklearn.base import clone
+from scipy import linalg, optimize, special
+from sklearn import base, datasets, model_selection, tree
 
 Floats: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.intp]  # class codes 0, 1, ..., K - 1
+Learned: TypeAlias = tuple[Floats, Floats]  # a matrix for each agent, and a bias
 
 NEGLIGIBLE, LARGEST = 1e-10, 1e6  # a model weight up to the first is a rounding error; none is above the second
-SHRINKAGE, N_FOLDS = 0.5, 3  # the share of its best weight that a soft model gets
-LEAST = 0.01  # the smallest probability that counts: no model can be quite sure
-PENALTIES = (0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
+SHRINKAGE, N_FOLDS, LEAST = 0.5, 3, 0.01  # of a soft weight; for honest answers; the smallest probability that counts
+PENALTIES, STRONGER = (0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6), (0.3, 1.0, 3.0, 10.0)
 
 
 @dataclass
@@ -46,9 +42,9 @@ class Agent:
     models: list[tuple[float, Any]] = field(default_factory=list)
 
 
-def seeds(*words: int) -> Iterator[int]:
-    """Yield seeds that follow from a run's seed: of its turns, ``seeds(seed)``; of agents' folds, ``seeds(seed, 3)``."""
-    rng = np.random.RandomState(words[0] if len(words) == 1 else words)
+def seeds(words: int | list[int]) -> Iterator[int]:
+    """Yield seeds that follow from that of a run: ``seeds(seed)`` those of turns, ``seeds([seed, 3])`` of own folds."""
+    rng = np.random.RandomState(words)
     while True:
         yield int(rng.randint(2**31 - 1))
 
@@ -56,48 +52,41 @@ def seeds(*words: int) -> Iterator[int]:
 def ignorance_of(log_w: Floats) -> Floats:
     """Return the ignorance, which sums to one. Its logarithm neither overflows nor underflows in many rounds."""
     w = np.exp(log_w - log_w.max())
-    return w / w.sum()
+    return np.asarray(w / w.sum())
 
 
 def fitted(learner: Any, table: Floats, codes: Codes, w: Floats, seed: int) -> Any:
     """Return a clone of a learner fitted under an ignorance (the paper's WST). Weights average about one."""
-    model = clone(learner)
+    model = base.clone(learner)
     if "random_state" in model.get_params():
         model.set_params(random_state=seed)
     return model.fit(table, codes, sample_weight=w * 2.0 ** round(math.log2(len(codes))))
 
 
 # -- 1. The paper: a reward is one bit ---------------------------------------------------------------------------------
-
-
-def train_ascii(
-    agents: Sequence[Agent], codes: Codes, n_rounds: int, seed: int, method: str = "ascii", order: str = "chain"
-) -> Floats:
-    """Train by ASCII, ASCII-Simple (``method``) or ASCII-Random (``order``), and return the last ignorance."""
-    log_w, turn_seeds, order_rng = np.zeros(len(codes)), seeds(seed), np.random.RandomState([seed, 1])
+def train_ascii(agents: list[Agent], codes: Codes, n_rounds: int, seed: int, simple: bool, random: bool) -> Floats:
+    """Train by ASCII, or by ASCII-Simple or ASCII-Random or both, and return the last ignorance."""
+    n, n_classes, log_w = len(codes), int(codes.max()) + 1, np.zeros(len(codes))
+    turn_seeds, order_rng = seeds(seed), np.random.RandomState([seed, 1])
     for _ in range(n_rounds):
-        u = np.zeros(len(codes))  # the weights of this round's earlier models that were wrong about a sample
-        n_kept = n_perfect = 0
-        for number in order_rng.permutation(len(agents)) if order == "random" else range(len(agents)):
-            agent = agents[number]
+        u, perfect = np.zeros(n), []  # u: the weights of this round's earlier models that were wrong about a sample
+        for agent in [agents[i] for i in order_rng.permutation(len(agents))] if random else agents:
             model = fitted(agent.learner, agent.table, codes, ignorance_of(log_w), next(turn_seeds))
             right = model.predict(agent.table) == codes  # the reward r: it travels, and so does the model weight
-            alpha = model_weight(log_w, u, right, int(codes.max()) + 1)
+            alpha = perfect_weight(n, n_classes) if right.all() else model_weight(log_w, u, right, n_classes)
             if alpha <= NEGLIGIBLE:  # no better than chance: the agent sits this turn out
                 continue
             agent.models.append((alpha, model))
             log_w += alpha * ~right  # equations (10) and (12)
-            u += alpha * ~right if method == "ascii" else 0.0
-            n_kept, n_perfect = n_kept + 1, n_perfect + bool(right.all())
-        if n_kept == n_perfect:  # nobody could help, or all are perfect: the next round would be the same
+            u += 0.0 if simple else alpha * ~right
+            perfect.append(right.all())
+        if all(perfect):  # or nobody could help: the next round would be the same
             break
     return ignorance_of(log_w)
 
 
 def model_weight(log_w: Floats, u: Floats, right: NDArray[np.bool_], n_classes: int) -> float:
     """Return alpha by equations (11) and (13), with v = w exp(kappa u) and kappa = K / (K - 1)^2."""
-    if right.all():
-        return perfect_weight(len(right), n_classes)
     log_v = n_classes / (n_classes - 1) ** 2 * u + log_w
     v = ignorance_of(log_v)
     sums = float((v * right).sum()), float((v * ~right).sum())
@@ -113,38 +102,34 @@ def perfect_weight(n: int, n_classes: int) -> float:
     return math.log(max(2 * n - 1, 2)) + math.log(n_classes - 1)
 
 
-# -- 2. The honest exchange: a reward says how sure a model is of samples that it has not seen --------------------------
-
-
-def exchange(agents: Sequence[Agent], codes: Codes, seed: int) -> tuple[Floats, Floats]:
+# -- 2. The honest exchange: a reward says how sure a model is of samples that it has not seen -------------------------
+def exchange(agents: list[Agent], codes: Codes, seed: int) -> Learned:
     """Give each agent one turn, and return the combination that the initiator learns from what they said."""
     n_classes, so_far, said = int(codes.max()) + 1, np.zeros(len(codes)), []
-    for agent, turn_seed, own_seed in zip(agents, seeds(seed), seeds(seed, 3), strict=False):
+    for agent, turn_seed, own_seed in zip(agents, seeds(seed), seeds([seed, 3]), strict=False):
         w = ignorance_of(-np.logaddexp(0.0, so_far))  # the probability of being wrong
         model = fitted(agent.learner, agent.table, codes, w, turn_seed)
-        told = coarse(out_of_fold(agent, codes, n_classes, w, turn_seed, own_seed), codes)
+        told = coarse(out_of_fold(agent, codes, n_classes, w, turn_seed, own_seed), codes)  # this travels
         alpha = soft_weight(told, so_far)
-        said.append(alpha * by_class(told, codes))
         if alpha > NEGLIGIBLE:
             agent.models.append((alpha, model))
             if n_classes == 2:  # with more classes, agents speak to the initiator alone in the first round
                 so_far += alpha * told
+        votes = told if n_classes > 2 else np.column_stack([told, -told])
+        said.append((alpha if agent.models else 0.0) * truth_first(votes, -codes))
     return learn(np.stack(said), codes, seed)
 
 
 def dealt(codes: Codes, shuffled: Codes) -> Codes:
-    """Return the fold of each sample: they are dealt like cards, class after class."""
-    folds = np.empty_like(shuffled)
-    folds[shuffled[np.argsort(codes[shuffled], kind="stable")]] = np.arange(len(codes)) % N_FOLDS
-    return folds
+    """Return the fold of each sample: they are dealt like cards from a shuffled deck, class after class."""
+    return np.argsort(shuffled[np.argsort(codes[shuffled], kind="stable")]) % N_FOLDS
 
 
 def out_of_fold(agent: Agent, codes: Codes, n_classes: int, w: Floats, turn_seed: int, own_seed: int) -> Floats:
     """Return the probabilities of every sample by a copy of the model that has not seen the sample's fold."""
     p, folds = np.zeros((len(codes), n_classes)), dealt(codes, np.random.RandomState(own_seed).permutation(len(codes)))
-    for fold in range(N_FOLDS):
-        seen, aside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        copy = fitted(agent.learner, agent.table[seen], codes[seen], w[seen] / w[seen].sum(), turn_seed)
+    for aside in (folds == fold for fold in range(N_FOLDS)):
+        copy = fitted(agent.learner, agent.table[~aside], codes[~aside], w[~aside] / w[~aside].sum(), turn_seed)
         p[np.ix_(aside, copy.classes_)] = copy.predict_proba(agent.table[aside])
     return p
 
@@ -156,16 +141,16 @@ def coarse(p: Floats, codes: Codes) -> Floats:
         truth = (p / p.sum(axis=1, keepdims=True))[np.arange(len(codes)), codes]
         score = np.log(truth) - np.log1p(-truth)
         scale = float(np.abs(score).max()) / 127 or 1.0
-        return np.rint(score / scale).astype(np.int8) * np.float64(scale)
+        return np.asarray(np.rint(score / scale).astype(np.int8) * np.float64(scale))
     height = truth_first(np.log(p) - math.log(LEAST), codes)  # above the least log-probability, in 4 bits
     scale = float(height.max()) / 14
     return centred(np.rint(height / scale) - 7, scale)
 
 
-def centred(levels: Floats, scale: float) -> Floats:
+def centred(logs: Floats, scale: float = 1.0) -> Floats:
     """Return log-probabilities as votes, which sum to zero over the classes."""
-    n_classes = levels.shape[1]
-    return (levels - levels.mean(axis=1, keepdims=True)) * (scale * (n_classes / (n_classes - 1)))
+    n_classes = logs.shape[1]
+    return np.asarray((logs - logs.mean(axis=1, keepdims=True)) * (scale * (n_classes / (n_classes - 1))))
 
 
 def truth_first(rows: Floats, codes: Codes) -> Floats:
@@ -173,152 +158,124 @@ def truth_first(rows: Floats, codes: Codes) -> Floats:
     return np.take_along_axis(rows, (np.arange(rows.shape[1]) + codes[:, np.newaxis]) % rows.shape[1], axis=1)
 
 
-def by_class(told: Floats, codes: Codes) -> Floats:
-    """Return what was told as votes for all classes, in their order."""
-    if told.ndim == 2:
-        return truth_first(told, -codes)
-    return np.where(np.arange(2) == codes[:, np.newaxis], told[:, np.newaxis], -told[:, np.newaxis])
-
-
 def soft_weight(told: Floats, so_far: Floats) -> float:
-    """Return the weight of a model: a share of the one that lowers the log loss most, beside what was said before."""
+    """Return a share of the weight that lowers the log loss most, beside what was said before."""
     n_classes = 2 if told.ndim == 1 else told.shape[1]
 
-    def slopes(weight: float) -> tuple[float, float]:
-        """Return the first two derivatives of the loss."""
+    def slopes(weight: float) -> tuple[float, float]:  # the first two derivatives of the loss
         if n_classes == 2:
             logs = -np.logaddexp(0.0, so_far + weight * told)
             steep = np.exp(logs - logs.max()) * told
             return -float(steep.sum()), float((steep * told * -np.expm1(logs)).sum())
         logits, along = (votes * ((n_classes - 1) / n_classes) for votes in (weight * told, told))
-        p = np.exp(logits - logits.max(axis=1, keepdims=True))
-        p /= p.sum(axis=1, keepdims=True)
+        p = special.softmax(logits, axis=1)
         along -= np.einsum("nk,nk->n", p, along)[:, np.newaxis]
         return -float(along[:, 0].sum()), float(np.einsum("nk,nk->n", p, along * along).sum())
 
-    return SHRINKAGE * lowest(slopes, perfect_weight(len(told), n_classes) / float(np.abs(told).max(initial=1e-12)))
-
-
-def lowest(slopes: Callable[[float], tuple[float, float]], cap: float) -> float:
-    """Return where a convex function is lowest between zero and ``cap``: Newton's method within a bracket."""
+    cap = perfect_weight(len(told), n_classes) / float(np.abs(told).max(initial=1e-12))
     if slopes(0.0)[0] >= 0.0 or slopes(cap)[0] <= 0.0:
-        return 0.0 if slopes(0.0)[0] >= 0.0 else cap
-    low, high, at = 0.0, cap, min(1.0, cap / 2)
-    for _ in range(100):
-        slope, bend = slopes(at)
-        low, high = (at, high) if slope < 0.0 else (low, at)
-        step = at - slope / bend if bend > 0.0 else math.nan
-        before, at = at, step if low < step < high else (low + high) / 2
-        if abs(at - before) <= 1e-12 * max(1.0, before):
-            break
-    return at
+        return 0.0 if slopes(0.0)[0] >= 0.0 else SHRINKAGE * cap
+    low, high, best, before = 0.0, cap, min(1.0, cap / 2), -1.0
+    while abs(best - before) > 1e-12 * max(1.0, before):  # Newton's method within a bracket
+        slope, bend = slopes(best)
+        low, high = (best, high) if slope < 0.0 else (low, best)
+        step = best - slope / bend if bend > 0.0 else math.nan
+        before, best = best, step if low < step < high else (low + high) / 2
+    return SHRINKAGE * best
 
 
-def learn(said: Floats, codes: Codes, seed: int) -> tuple[Floats, Floats]:
+def learn(said: Floats, codes: Codes, seed: int) -> Learned:
     """Return a matrix for each agent and a bias: f = sum of (S_m + S_m W_m) + b. Nothing is sent for it."""
-    n_agents, n, n_classes = said.shape
-    votes = said if n_classes > 2 else said[..., 1:]  # of two classes, one vote is the other's negative
-    unit = math.sqrt(np.einsum("mnk,mnk,n->", said, said, np.full(n, 1.0 / n)) / (n_agents * n_classes))
+    (n_agents, n, n_classes), heard = said.shape, said.any(axis=(1, 2))
+    said, k = said[heard], n_classes if n_classes > 2 else 1
+    votes = said[..., -k:]  # of two classes, the vote for one is minus that for the other
+    unit = math.sqrt(np.einsum("mnk,mnk,n->", said, said, np.full(n, 1.0 / n)) / (len(said) * n_classes))
     inputs, offset = np.concatenate([*(votes / unit), np.ones((n, 1))], axis=1), votes.sum(axis=0)
     folds = dealt(np.unique(codes, return_index=True)[1][codes], np.random.default_rng(seed).permutation(n))
-    starts: list[Floats | None] = [None] * N_FOLDS
+    found = [np.zeros((inputs.shape[1], k))] * N_FOLDS  # a search begins where the one before it has ended
 
-    def loss(penalty: float) -> float:
-        """Return the log loss of samples that the combination was not fitted to."""
+    def loss(penalty: float) -> float:  # of samples that the combination was not fitted to
         out = np.empty(n)
-        for fold in range(N_FOLDS):
-            held, start = folds == fold, starts[fold]
-            found = regression(inputs[~held], offset[~held], codes[~held], penalty, start, 1e-4, 100)
-            out[held], starts[fold] = losses(offset[held] + inputs[held] @ found, codes[held])[0], found
+        for fold, held in enumerate(folds == fold for fold in range(N_FOLDS)):
+            found[fold] = regression(inputs[~held], offset[~held], codes[~held], penalty, found[fold], 1e-4)
+            out[held] = losses(offset[held] + inputs[held] @ found[fold], codes[held])[0]
         return float(out.mean())
 
     tried = {math.inf: float(losses(offset, codes)[0].mean())}  # an infinite penalty: votes are just added up
     for penalty in PENALTIES:
         tried[penalty] = loss(penalty)
-        *_, before, last, now = math.nan, *tried.values()
-        if len(tried) > 3 and now > last > before:
+        path = list(tried.values())[1:]
+        if len(path) > 2 and path[-1] > path[-2] > path[-3]:
             break
-    if min(list(tried)[1:], key=tried.__getitem__) == PENALTIES[0]:
-        starts[:] = [None] * N_FOLDS
-        for penalty, weaker in zip((0.3, 1.0, 3.0, 10.0), (0.1, 0.3, 1.0, 3.0), strict=True):
+    if min(path) == path[0]:
+        found[:] = [np.zeros_like(each) for each in found]
+        for penalty, before in zip(STRONGER, (PENALTIES[0], *STRONGER), strict=False):
             tried[penalty] = loss(penalty)
-            if tried[penalty] > tried[weaker]:
+            if tried[penalty] > tried[before]:
                 break
-    best = min(tried, key=tried.__getitem__)
-    k = votes.shape[2]
-    if best == math.inf:
-        return np.zeros((n_agents, k, k)), np.zeros(k)
-    found = regression(inputs, offset, codes, best)
-    found = found - found.mean(axis=1, keepdims=True) if k > 1 else found
-    return (found[:-1] / unit).reshape(n_agents, k, k), found[-1]
+    weights, bias = np.zeros((n_agents, k, k)), np.zeros(k)
+    if (best := min(tried, key=tried.__getitem__)) < math.inf:
+        final = regression(inputs, offset, codes, best, np.zeros_like(found[0]), 1e-8)
+        final = final - final.mean(axis=1, keepdims=True) if k > 1 else final
+        weights[heard], bias = (final[:-1] / unit).reshape(-1, k, k), final[-1]
+    return weights, bias
 
 
-def regression(
-    inputs: Floats,
-    offset: Floats,
-    codes: Codes,
-    penalty: float,
-    start: Floats | None = None,
-    tolerance: float = 1e-8,
-    most_steps: int = 500,
-) -> Floats:
-    """Return the parameters of a logistic regression that starts from ``offset``; the last row is the bias."""
-    shape, weights = (inputs.shape[1], offset.shape[1]), np.full(len(codes), 1.0 / len(codes))
-    shrink = np.append(np.full(shape[0] - 1, penalty), 1e-6)[:, np.newaxis]
-    bound = 0.25 if shape[1] == 1 else 0.5 * ((shape[1] - 1) / shape[1]) ** 2  # Boehning's, of the Hessian
-    hessian = bound * (inputs.T * weights) @ inputs + np.diag(shrink[:, 0])
-    root = np.tril(cho_factor(hessian, lower=True)[0])  # in its coordinates L-BFGS needs about ten steps
+def regression(x: Floats, offset: Floats, codes: Codes, penalty: float, start: Floats, tolerance: float) -> Floats:
+    """Return the parameters of a logistic regression whose decision is offset + x @ parameters; the bias comes last."""
+    weights, k = np.full(len(codes), 1.0 / len(codes)), offset.shape[1]
+    shrink = np.append(np.full(x.shape[1] - 1, penalty), 1e-6)[:, np.newaxis]
+    bound = 0.25 if k == 1 else 0.5 * ((k - 1) / k) ** 2  # Boehning's, of second derivatives: it saves many steps
+    root = np.tril(linalg.cho_factor(bound * (x.T * weights) @ x + np.diag(shrink[:, 0]), lower=True)[0])
 
     def lowered(flat: Floats) -> tuple[float, Floats]:
-        at = solve_triangular(root, flat.reshape(shape), lower=True, trans="T")
-        lost, slopes = losses(offset + inputs @ at, codes)
-        gradient = inputs.T @ (slopes * weights[:, np.newaxis]) + shrink * at
-        value = float(weights @ lost) + 0.5 * float((shrink * at * at).sum())
-        return value, solve_triangular(root, gradient, lower=True).ravel()
+        at = linalg.solve_triangular(root, flat.reshape(start.shape), lower=True, trans="T")
+        lost, slopes = losses(offset + x @ at, codes)
+        gradient = x.T @ (slopes * weights[:, np.newaxis]) + at * shrink
+        value = float(weights @ lost) + 0.5 * float((at * shrink * at).sum())
+        return value, linalg.solve_triangular(root, gradient, lower=True).ravel()
 
-    first = (root.T @ (np.zeros(shape) if start is None else start)).ravel()
-    options = {"maxiter": most_steps, "ftol": tolerance, "gtol": 1e-9}
-    found = minimize(lowered, first, jac=True, method="L-BFGS-B", options=options).x
-    out: Floats = solve_triangular(root, found.reshape(shape), lower=True, trans="T")
-    return out
+    options = {"maxiter": 500 if tolerance < 1e-4 else 100, "ftol": tolerance, "gtol": 1e-9}
+    flat = optimize.minimize(lowered, (root.T @ start).ravel(), jac=True, method="L-BFGS-B", options=options).x
+    return np.asarray(linalg.solve_triangular(root, flat.reshape(start.shape), lower=True, trans="T"))
 
 
 def losses(decision: Floats, codes: Codes) -> tuple[Floats, Floats]:
     """Return the log loss of each sample, and its derivatives. Of two classes there is one column, that of class 1."""
     k = decision.shape[1]
     if k == 1:
-        sign = np.where(codes == 1, 1.0, -1.0)
-        margin = decision[:, 0] * sign
+        margin = decision[:, 0] * np.where(codes == 1, 1.0, -1.0)
         low = np.exp(-np.abs(margin))
         wrong = np.where(margin >= 0.0, low, 1.0) / (1.0 + low)
-        return np.maximum(-margin, 0.0) + np.log1p(low), (-sign * wrong)[:, np.newaxis]
-    logits = decision * ((k - 1) / k)
-    logits -= logits.max(axis=1, keepdims=True)
-    p, truth = np.exp(logits), np.arange(k) == codes[:, np.newaxis]
-    sums = p.sum(axis=1)
-    return np.log(sums) - logits[truth], (p / sums[:, np.newaxis] - truth) * ((k - 1) / k)
+        return np.maximum(-margin, 0.0) + np.log1p(low), np.where(codes == 1, -wrong, wrong)[:, np.newaxis]
+    logits, truth = decision * ((k - 1) / k), np.arange(k) == codes[:, np.newaxis]
+    return -special.log_softmax(logits, axis=1)[truth], (special.softmax(logits, axis=1) - truth) * ((k - 1) / k)
 
 
-# -- 3. Prediction: every agent sends its own votes, and the initiator adds them up -------------------------------------
-
-
-def votes_of(agents: Sequence[Agent], tables: Sequence[Floats], n_classes: int, soft: bool) -> list[Floats]:
-    """Return each agent's votes, ``n x K``. A helper's are rounded, as it sends them."""
-    out, loudest = [], -math.log(LEAST) if soft else 1.0
+# -- 3. Prediction: every agent sends its own votes, and the initiator adds them up ------------------------------------
+def votes_of(agents: list[Agent], tables: list[Floats], n_classes: int, learned: Learned | None = None) -> list[Floats]:
+    """Return each agent's part of the decision, ``n x K``. A helper's votes are rounded, as it sends them."""
+    out, loudest = [], -math.log(LEAST) if learned else 1.0
     for number, (agent, table) in enumerate(zip(agents, tables, strict=True)):
         votes = np.zeros((len(table), n_classes))
         for alpha, model in agent.models:
-            if soft:
+            if learned:  # votes of log-probabilities
                 p = np.maximum(model.predict_proba(table), LEAST)
                 logs = np.log(p / p.sum(axis=1, keepdims=True))
-                said = centred(logs, 1.0) if n_classes > 2 else np.diff(logs) * [-1.0, 1.0]
+                said = centred(logs) if n_classes > 2 else np.diff(logs) * [-1.0, 1.0]
                 votes += alpha * rounded(said, loudest, 8 if number else 32)
             else:  # the paper's label code: 1 for the class that the model answers, -1 / (K - 1) for the others
-                answers = np.arange(n_classes) == model.predict(table)[:, np.newaxis]
-                votes += np.where(answers, alpha, -(alpha / (n_classes - 1)))
+                answers = model.predict(table)[:, np.newaxis] == np.arange(n_classes)
+                votes += np.where(answers, alpha, -alpha / (n_classes - 1))
         whole = sum(alpha for alpha, _ in agent.models) * loudest
-        out.append(rounded(votes, whole, 8 if soft else 16) if number and agent.models else votes)
-    return out
+        out.append(rounded(votes, whole, 8 if learned else 16) if number and agent.models else votes)
+    if learned is None:
+        return out
+    weights, bias = learned
+    needed = (votes[:, -len(bias) :] for votes in out)  # of two classes, the vote for one is minus that for the other
+    parts = [votes + votes @ matrix for votes, matrix in zip(needed, weights, strict=True)]
+    parts[0] = parts[0] + bias
+    return parts if n_classes > 2 else [np.concatenate([-part, part], axis=1) for part in parts]
 
 
 def rounded(votes: Floats, loudest: float, bits: int) -> Floats:
@@ -333,33 +290,11 @@ def rounded(votes: Floats, loudest: float, bits: int) -> Floats:
     return centred(np.clip(np.rint(heights / scale - most), -most, most), scale)
 
 
-def combined(votes: Sequence[Floats], learned: tuple[Floats, Floats]) -> list[Floats]:
-    """Return each agent's part of the decision; the bias is in the initiator's."""
-    weights, bias = learned
-    parts = [own[:, -len(bias) :] if len(bias) == 1 else own for own in votes]
-    parts = [own + own @ matrix for own, matrix in zip(parts, weights, strict=True)]
-    parts[0] = parts[0] + bias
-    return [np.concatenate([-own, own], axis=1) if len(bias) == 1 else own for own in parts]
-
-
-def main() -> None:
-    """Print how much two helpers help on breast cancer, by both methods."""
-    from sklearn.datasets import load_breast_cancer
-    from sklearn.model_selection import train_test_split
-    from sklearn.tree import DecisionTreeClassifier
-
-    X, y = load_breast_cancer(return_X_y=True)
-    train, test, codes, truth = train_test_split(X, y, test_size=0.5, random_state=0)
-    columns = slice(0, 5), slice(5, 15), slice(15, 30)
-    for title, n_agents in (("alone", 1), ("with help", 3)):
-        for soft in (False, True):
-            agents = [Agent(DecisionTreeClassifier(max_depth=3), train[:, own]) for own in columns[:n_agents]]
-            learned = exchange(agents, codes, seed=0) if soft else train_ascii(agents, codes, n_rounds=10, seed=0)
-            votes = votes_of(agents, [test[:, own] for own in columns[:n_agents]], 2, soft)
-            decision = sum(combined(votes, learned) if soft else votes, np.zeros((len(test), 2)))
-            accuracy = np.mean(decision.argmax(axis=1) == truth)
-            print(f"{title:9} {'honest exchange' if soft else 'ASCII':15} accuracy {accuracy:.3f}")
-
-
 if __name__ == "__main__":
-    main()
+    X, y = datasets.load_breast_cancer(return_X_y=True)
+    train, test, codes, truth = model_selection.train_test_split(X, y, test_size=0.5, random_state=0)
+    for title, cuts in (("alone", [slice(0, 5)]), ("with help", [slice(0, 5), slice(5, 15), slice(15, 30)])):
+        agents = [Agent(tree.DecisionTreeClassifier(max_depth=3), train[:, cut]) for cut in cuts]
+        learned = exchange(agents, codes, seed=0)
+        parts = votes_of(agents, [test[:, cut] for cut in cuts], 2, learned)
+        print(f"accuracy {title}: {np.mean(sum(parts[1:], parts[0]).argmax(axis=1) == truth):.3f}")  # noqa: T201
