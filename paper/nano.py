@@ -275,7 +275,7 @@ def votes_of(agents: list[Agent], tables: list[Floats], n_classes: int, learned:
     needed = (votes[:, -len(bias) :] for votes in out)  # of two classes, the vote for one is minus that for the other
     parts = [votes + votes @ matrix for votes, matrix in zip(needed, weights, strict=True)]
     parts[0] = parts[0] + bias
-    return parts if n_classes > 2 else [np.concatenate([-part, part], axis=1) for part in parts]
+    return parts if n_classes > 2 else [np.concatenate([0.0 - part, part], axis=1) for part in parts]
 
 
 def rounded(votes: Floats, loudest: float, bits: int) -> Floats:
