@@ -43,10 +43,9 @@ class Agent:
 
 
 def seeds(words: int | list[int]) -> Iterator[int]:
-    """Yield seeds that follow from that of a run: ``seeds(seed)`` those of turns, ``seeds([seed, 3])`` of own folds."""
+    """Return the seeds that follow from a run's: ``seeds(seed)`` of turns, ``seeds([seed, 3])`` of agents' folds."""
     rng = np.random.RandomState(words)
-    while True:
-        yield int(rng.randint(2**31 - 1))
+    return iter(lambda: int(rng.randint(2**31 - 1)), None)
 
 
 def ignorance_of(log_w: Floats) -> Floats:
@@ -149,8 +148,7 @@ def coarse(p: Floats, codes: Codes) -> Floats:
 
 def centred(logs: Floats, scale: float = 1.0) -> Floats:
     """Return log-probabilities as votes, which sum to zero over the classes."""
-    n_classes = logs.shape[1]
-    return np.asarray((logs - logs.mean(axis=1, keepdims=True)) * (scale * (n_classes / (n_classes - 1))))
+    return np.asarray((logs - logs.mean(axis=1, keepdims=True)) * (scale * (logs.shape[1] / (logs.shape[1] - 1))))
 
 
 def truth_first(rows: Floats, codes: Codes) -> Floats:
@@ -186,19 +184,22 @@ def soft_weight(told: Floats, so_far: Floats) -> float:
 
 def learn(said: Floats, codes: Codes, seed: int) -> Learned:
     """Return a matrix for each agent and a bias: f = sum of (S_m + S_m W_m) + b. Nothing is sent for it."""
-    (n_agents, n, n_classes), heard = said.shape, said.any(axis=(1, 2))
-    said, k = said[heard], n_classes if n_classes > 2 else 1
-    votes = said[..., -k:]  # of two classes, the vote for one is minus that for the other
-    unit = math.sqrt(np.einsum("mnk,mnk,n->", said, said, np.full(n, 1.0 / n)) / (len(said) * n_classes))
-    inputs, offset = np.concatenate([*(votes / unit), np.ones((n, 1))], axis=1), votes.sum(axis=0)
+    (n_agents, n, n_classes), heard, ones = said.shape, said.any(axis=(1, 2)), np.ones(said.shape[1])
+    said, k, share = said[heard], n_classes if n_classes > 2 else 1, ones / n
+    votes, offset = said[..., -k:], said[..., -k:].sum(axis=0)  # of two classes, one vote is minus the other
+    # The first unit is for the fit, the second for the choice. They differ by rounding, which can decide near a tie.
+    weighed = (said, share), (said[:, np.arange(n)], share / share.sum())
+    units = [math.sqrt(np.einsum("mnk,mnk,n->", x, x, w) / (len(x) * n_classes)) for x, w in weighed]
+    inputs, trial = (np.concatenate([*(votes / unit), ones[:, np.newaxis]], axis=1) for unit in units)
+    data = trial, offset, codes, weighed[1][1]
     folds = dealt(np.unique(codes, return_index=True)[1][codes], np.random.default_rng(seed).permutation(n))
     found = [np.zeros((inputs.shape[1], k))] * N_FOLDS  # a search begins where the one before it has ended
 
     def loss(penalty: float) -> float:  # of samples that the combination was not fitted to
         out = np.empty(n)
         for fold, held in enumerate(folds == fold for fold in range(N_FOLDS)):
-            found[fold] = regression(inputs[~held], offset[~held], codes[~held], penalty, found[fold], 1e-4)
-            out[held] = losses(offset[held] + inputs[held] @ found[fold], codes[held])[0]
+            found[fold] = regression(*(each[~held] for each in data), penalty=penalty, start=found[fold], tol=1e-4)
+            out[held] = losses(offset[held] + trial[held] @ found[fold], codes[held])[0]
         return float(out.mean())
 
     tried = {math.inf: float(losses(offset, codes)[0].mean())}  # an infinite penalty: votes are just added up
@@ -215,27 +216,27 @@ def learn(said: Floats, codes: Codes, seed: int) -> Learned:
                 break
     weights, bias = np.zeros((n_agents, k, k)), np.zeros(k)
     if (best := min(tried, key=tried.__getitem__)) < math.inf:
-        final = regression(inputs, offset, codes, best, np.zeros_like(found[0]), 1e-8)
-        final = final - final.mean(axis=1, keepdims=True) if k > 1 else final
-        weights[heard], bias = (final[:-1] / unit).reshape(-1, k, k), final[-1]
+        fit = regression(inputs, offset, codes, ones, best, np.zeros_like(found[0]), 1e-8)
+        fit = fit - fit.mean(axis=1, keepdims=True) if k > 1 else fit
+        weights[heard], bias = (fit[:-1] / units[0]).reshape(-1, k, k), fit[-1]
     return weights, bias
 
 
-def regression(x: Floats, offset: Floats, codes: Codes, penalty: float, start: Floats, tolerance: float) -> Floats:
+def regression(x: Floats, offset: Floats, codes: Codes, w: Floats, penalty: float, start: Floats, tol: float) -> Floats:
     """Return the parameters of a logistic regression whose decision is offset + x @ parameters; the bias comes last."""
-    weights, k = np.full(len(codes), 1.0 / len(codes)), offset.shape[1]
+    w, k = w / w.sum(), offset.shape[1]
     shrink = np.append(np.full(x.shape[1] - 1, penalty), 1e-6)[:, np.newaxis]
     bound = 0.25 if k == 1 else 0.5 * ((k - 1) / k) ** 2  # Boehning's, of second derivatives: it saves many steps
-    root = np.tril(linalg.cho_factor(bound * (x.T * weights) @ x + np.diag(shrink[:, 0]), lower=True)[0])
+    root = np.tril(linalg.cho_factor(bound * (x.T * w) @ x + np.diag(shrink[:, 0]), lower=True)[0])
 
     def lowered(flat: Floats) -> tuple[float, Floats]:
         at = linalg.solve_triangular(root, flat.reshape(start.shape), lower=True, trans="T")
         lost, slopes = losses(offset + x @ at, codes)
-        gradient = x.T @ (slopes * weights[:, np.newaxis]) + at * shrink
-        value = float(weights @ lost) + 0.5 * float((at * shrink * at).sum())
+        gradient = x.T @ (slopes * w[:, np.newaxis]) + at * shrink
+        value = float(w @ lost) + 0.5 * float((at * shrink * at).sum())
         return value, linalg.solve_triangular(root, gradient, lower=True).ravel()
 
-    options = {"maxiter": 500 if tolerance < 1e-4 else 100, "ftol": tolerance, "gtol": 1e-9}
+    options = {"maxiter": 500 if tol < 1e-4 else 100, "ftol": tol, "gtol": 1e-9}
     flat = optimize.minimize(lowered, (root.T @ start).ravel(), jac=True, method="L-BFGS-B", options=options).x
     return np.asarray(linalg.solve_triangular(root, flat.reshape(start.shape), lower=True, trans="T"))
 
@@ -295,6 +296,5 @@ if __name__ == "__main__":
     train, test, codes, truth = model_selection.train_test_split(X, y, test_size=0.5, random_state=0)
     for title, cuts in (("alone", [slice(0, 5)]), ("with help", [slice(0, 5), slice(5, 15), slice(15, 30)])):
         agents = [Agent(tree.DecisionTreeClassifier(max_depth=3), train[:, cut]) for cut in cuts]
-        learned = exchange(agents, codes, seed=0)
-        parts = votes_of(agents, [test[:, cut] for cut in cuts], 2, learned)
+        parts = votes_of(agents, [test[:, cut] for cut in cuts], 2, exchange(agents, codes, seed=0))
         print(f"accuracy {title}: {np.mean(sum(parts[1:], parts[0]).argmax(axis=1) == truth):.3f}")  # noqa: T201
