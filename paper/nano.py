@@ -191,14 +191,14 @@ def learn(said: Floats, codes: Codes, seed: int) -> Learned:
     weighed = (said, share), (said[:, np.arange(n)], share / share.sum())
     units = [math.sqrt(np.einsum("mnk,mnk,n->", x, x, w) / (len(x) * n_classes)) for x, w in weighed]
     inputs, trial = (np.concatenate([*(votes / unit), ones[:, np.newaxis]], axis=1) for unit in units)
-    data = trial, offset, codes, weighed[1][1]
     folds = dealt(np.unique(codes, return_index=True)[1][codes], np.random.default_rng(seed).permutation(n))
     found = [np.zeros((inputs.shape[1], k))] * N_FOLDS  # a search begins where the one before it has ended
 
     def loss(penalty: float) -> float:  # of samples that the combination was not fitted to
         out = np.empty(n)
         for fold, held in enumerate(folds == fold for fold in range(N_FOLDS)):
-            found[fold] = regression(*(each[~held] for each in data), penalty=penalty, start=found[fold], tol=1e-4)
+            x, o, c, w = (each[~held] for each in (trial, offset, codes, weighed[1][1]))
+            found[fold] = regression(x, o, c, w, penalty, found[fold], 1e-4)
             out[held] = losses(offset[held] + trial[held] @ found[fold], codes[held])[0]
         return float(out.mean())
 
