@@ -1,4 +1,4 @@
-"""The table of attacks in ``docs/evidence/attacks.md``, made of what the attacks say of themselves.
+"""The table of attacks in ``README.md``, made of what the attacks say of themselves.
 
 ``python -m tests.attacks.page`` writes it anew; a test compares.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.attacks.attack import ATTACKERS, Attack
 
-PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "attacks.md"
+PAGE = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- attacks: begin -->", "<!-- attacks: end -->"
 
 

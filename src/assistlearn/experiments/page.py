@@ -33,7 +33,7 @@ COUNTED = {
 }
 WIDTH = 100
 """The width of a line of prose."""
-COMMAND = "assistlearn reproduce all --page docs/evidence/reproduction.md"
+COMMAND = "assistlearn reproduce all --page paper/REPRODUCTION.md"
 INTRODUCTION = "page_introduction.md"
 DEMO = (
     "**This is not the paper's data.** The paper uses 15,000 patients of MIMIC-III. Only persons who have signed its "
