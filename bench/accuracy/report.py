@@ -25,10 +25,10 @@ SUMMARISED = {"ascii": "`ascii`", "alone, combined": "the initiator alone with t
 NAMES = """`combined` is the recommended way, `soft before` the same with one score a sample and added votes. `single`
 and `alone, combined` are the initiator alone, `oracle` has all columns in one table. GAL is gradient assisted learning
 in an implementation of our own; it meets one of four published figures within two standard errors."""
-REST = """`bench/accuracy/README.md` has every problem and learner, bytes to the same accuracy, missing agents, orders of the
-agents and partial overlap. `bench/accuracy/gal.md` compares our GAL with the published figures. `bench/labels_alone.md`
-compares an initiator without columns with the pooled table: with two helpers and the default method it is as good on
-the credit data, and .008 more accurate on the vehicles."""
+REST = """`bench/accuracy/README.md` has every problem and learner, bytes to the same accuracy, missing agents, orders
+of the agents and partial overlap. `bench/accuracy/gal.md` compares our GAL with the published figures.
+`bench/labels_alone.md` compares an initiator without columns with the pooled table: with two helpers and the default
+method it is as good on the credit data, and .008 more accurate on the vehicles."""
 MEASURED_BEFORE = "commit `bca25c9`, the splits of seeds 100 to 109"
 
 

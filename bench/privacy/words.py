@@ -28,8 +28,8 @@ ELSEWHERE = (
     by more than .05 (rank correlation, where that run already reaches .9). Of a column that has nothing to do with the
     label it learns .44 to .54 more. With `proof = true` no column gained more than .13 on average; that costs up to
     .055 accuracy with `ascii`, and at most .009 with `soft` (`bench/reconstruction/README.md`).""",
-    """**What label-private keeps.** At epsilon 1 it keeps nine tenths of what true labels gain on default credit (an AUC
-    of .779, against .733 alone and .783), and raises digits from .781 to .902. On red wine nothing is left of the help
+    """**What label-private keeps.** At epsilon 1 it keeps nine tenths of what true labels gain on default credit (AUC
+    .779, against .733 alone and .783), and raises digits from .781 to .902. On red wine nothing is left of the help
     (`bench/label_private/README.md`).""",
     """`bench/privacy/README.md` has every round, column, epsilon and control.
     [What is private](../explanation/privacy.md) says what is proved, and what is not claimed.""",
@@ -37,7 +37,8 @@ ELSEWHERE = (
 INTRODUCTION = """This measures how well somebody can guess what was *not* said from what was said. It attacks the
 answers of real runs of `AssistedClassifier` on public data. Both agents use trees of depth 3. Figures are the mean ±
 standard error over {n} replications, the splits of seeds {first} to {last}. An AUC of 0.5 is a blind guess, 1 is
-certain. The attack is that of `assistlearn privacy --attack`, and has the initiator's columns in addition. It is one attack; another one may guess better."""
+certain. The attack is that of `assistlearn privacy --attack`, and has the initiator's columns in addition. It is one
+attack; another one may guess better."""
 ATTRIBUTES = f"""The attacker is the initiator. It has the true labels, its own columns, everything that the helper told
 about the training samples, and the helper's column for {100 * KNOWN:g} % of them. For the others it guesses whether a
 number lies above the median (of two values: which it is)."""
