@@ -1,7 +1,7 @@
 """The 16 clinical variables, the items that record them, and how their values are read.
 
 After Harutyunyan et al. (2019), who use 17: the total of the Glasgow coma scale is left out, because it is the sum of
-its three parts. ``paper/MIMIC.md`` says why these items and not others.
+its three parts. ``paper/datasets/MIMIC.md`` says why these items and not others.
 """
 
 from __future__ import annotations
