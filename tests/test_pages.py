@@ -56,7 +56,7 @@ def test_every_text_in_a_message_is_on_the_page_about_privacy_with_who_is_told()
     assert set(said) == {"run"}
 
 
-@pytest.mark.parametrize("page", ["README", "privacy", "trust-boundaries", "messages", "what-can-be-learned"])
+@pytest.mark.parametrize("page", ["README", "privacy", "trust-boundaries", "messages"])
 def test_no_page_says_that_the_purpose_stays_with_the_initiator(page):
     sentences = re.split(r"[.|\n;]", PAGES[page])
     claims = [s for s in sentences if "purpose" in s and re.search(r"\b(stays?|remains?|keeps?|never)\b", s)]
