@@ -20,7 +20,7 @@ SOURCE = ROOT / "src" / "assistlearn"
 OWN_WORDS = DOCS / "spelling-words.txt"
 
 GENERATED = (
-    *("evidence/accuracy.md", "evidence/attacks.md", "evidence/privacy-measured.md", "evidence/reproduction.md"),
+    *("evidence/accuracy.md", "evidence/privacy-measured.md"),
     *("reference/commands/", "reference/errors.md"),
 )
 """Programs write these pages, or all pages of these folders: they are as long and as wide as what they tell."""
