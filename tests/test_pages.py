@@ -146,3 +146,19 @@ def test_a_word_of_the_glossary_has_one_meaning():
     words = [word for cell, *_ in _rows(text) for word in cell.split(", ") if word != "word"]
     assert len(words) == len(set(words))
     assert not {"service", "household", "leader", "counter", "line"} & set(words)
+
+
+def test_the_page_on_the_paper_has_the_verdicts_of_its_reproduction():
+    whole = (ROOT / "paper" / "REPRODUCTION.md").read_text(encoding="utf-8")
+    claims = _rows(whole.partition("\n## All claims\n")[2].partition("\n## ")[0])[1:]
+    found = {(claim, re.findall(r"\d\w?", figure)[0], verdict.strip("* ")) for figure, claim, verdict in claims}
+    head, *rows = _rows(PAGES["reproduction"])
+    verdicts = ["holds", "holds in part", "does not hold", "cannot be judged"]
+    assert [name.replace(" in figures", "") for name in head[1:]] == [verdicts[0], "in part", *verdicts[2:]]
+    shown = {
+        (claim, figure, verdict)
+        for claim, *cells in rows
+        for verdict, cell in zip(verdicts, cells, strict=True)
+        for figure in re.findall(r"\w+", cell)
+    }
+    assert shown == found
