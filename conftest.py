@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-REASON = "no real data: set ASSISTLEARN_DATA to a data folder (see docs/evidence/datasets.md)"
+REASON = "no real data: set ASSISTLEARN_DATA to a data folder (see paper/datasets/README.md)"
 
 
 def _folder() -> Path | None:

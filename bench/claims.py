@@ -45,7 +45,7 @@ SLOW = {("fashion", "forest"), ("letter x 4", "svm"), ("letter x 4", "boosted")}
 FIELDS = ("problem", "learner", "seed", "classes", "kind", "claimed", "claimed_error", "test", "test_error")
 FIELDS += ("accuracy", "rounds", "bytes", "seconds")
 NUMBERS = ("claimed", "claimed_error", "test", "test_error", "accuracy", "bytes")
-PAGE = ROOT / "docs" / "evidence" / "claims.md"
+PAGE = ROOT / "bench" / "claims.md"
 
 
 def measured(problem: str, learner: str, seed: int, losses_in: Path | None = None) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 
 Both are as a user gets them, with 20 rounds at the most. Seconds are those of the processor in ``fit``, in one thread:
 set OMP_NUM_THREADS=1. Every fit is a row of bench/defaults.csv, which is made anew; the table that is printed is the
-one of docs/evidence/how-settings-were-chosen.md.
+one of defaults.md beside this file.
 """
 
 from __future__ import annotations

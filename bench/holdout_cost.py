@@ -4,7 +4,7 @@
 
 Tables with few classes of those of ``bench.turncoats``, and three of its learners. In every split the same samples, at
 most 800, are given to ``AssistedClassifier`` with its recommended settings; it holds out none of them, or a share.
-``--write`` puts the result on the page ``docs/evidence/turncoats.md``.
+``--write`` puts the result into ``turncoats.md`` beside this file.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ LEARNERS: dict[str, Any] = {
     "neighbours": KNeighborsClassifier(10),
     "bayes": GaussianNB(),
 }
-PAGE = ROOT / "docs" / "evidence" / "claims.md"
+PAGE = ROOT / "bench" / "claims.md"
 N, N_NEW, N_AGENTS, N_COLUMNS = 3_000, 20_000, 4, 4
 
 

@@ -15,7 +15,7 @@ before it, ``tabular_pipeline(learner)``. Test samples are of other patients tha
 them; seeds draw who, and the learner's chance. Nothing was chosen on these splits. Errors are standard errors over the
 seeds; those of the difference are of the pairs. Seconds are those of fitting the preparation and preparing all rows.
 
-``--write`` puts the result into docs/evidence/data-frames.md.
+``--write`` puts the result into table_preprocessing.md beside this file.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from assistlearn import TablePreprocessor
 from assistlearn.core.means import mean_and_error
 from bench.evidence_page import ROOT, put
 
-PAGE = ROOT / "docs" / "evidence" / "data-frames.md"
+PAGE = ROOT / "bench" / "table_preprocessing.md"
 MOST_ROWS = 6_000
 LEARNERS: dict[str, Any] = {
     "logistic regression": LogisticRegression(max_iter=2000),

@@ -8,7 +8,7 @@ values checked, and the fingerprint. The repeats go round the engines in turn. S
 threads) are the best of them, since a busy machine only ever adds; memory is the median of the peaks beyond what the
 process had after its imports.
 
-``--write`` puts the result into docs/evidence/tables.md.
+``--write`` puts the result into tables.md beside this file.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from assistlearn.agent_files.agent_file import parse_description
 from assistlearn.tables import read_table
 from bench.evidence_page import ROOT, put
 
-PAGE = ROOT / "docs" / "evidence" / "tables.md"
+PAGE = ROOT / "bench" / "tables.md"
 FEW = ["x0", "x1", "k0", "c0"]
 COLUMNS = [*(f"x{n}" for n in range(16)), "k0", "k1", "c0", "c1"]
 
@@ -165,7 +165,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="20,000 rows, once")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--write", action="store_true", help="put the result into docs/evidence/tables.md")
+    parser.add_argument("--write", action="store_true", help="put the result into bench/tables.md")
     parser.add_argument("--one", nargs=3, metavar=("ENGINE", "FILE", "COLUMNS"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:

@@ -5,7 +5,7 @@
 Two parts. Honest runs: problems of Gaussian clouds of many kinds (2, 3 or 5 classes, 150 to 800 samples to train on,
 four learners, all settings that make honest rewards), each trained by ``AssistedClassifier``; then 60, 200 or 600 new
 people are predicted. Tables: 200 people that were not trained on are predicted honestly, and with the votes of one
-helper changed. ``--write`` puts the result on the page ``docs/evidence/turncoats.md``.
+helper changed. ``--write`` puts the result into ``turncoats.md`` beside this file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from assistlearn.session.deciding import Votes
 from bench.evidence_page import ROOT, put
 from paper import datasets
 
-PAGE = ROOT / "docs" / "evidence" / "turncoats.md"
+PAGE = ROOT / "bench" / "turncoats.md"
 WRITER = "bench/turncoats.py"
 
 LEARNERS: dict[str, Callable[[], Any]] = {

@@ -1,7 +1,7 @@
 """What fewer bits cost a prediction: how many predicted classes change, and the accuracy, with 4 to 16 bits of a vote.
 
 The first agent's own votes never travel. Those of the others are told in whole levels, on a scale that follows from the
-sum of their model weights. ``default_credit`` and ``letter`` need their files: see docs/evidence/datasets.md.
+sum of their model weights. ``default_credit`` and ``letter`` need their files: see paper/datasets/README.md.
 
 python -m bench.vote_bits [--splits 3] [--rounds 10] [--json]
 """

@@ -15,7 +15,7 @@ from tests.documentation import DOCS, pages
 
 ROOT = DOCS.parent
 FROM_AN_INDEX = re.compile(r"(?:pip|uv|conda|pipx)\s(?:[\w-]+\s)*['\"]?assistlearn(?:\[[\w,{}]*\])?['\"]?(?![\w.-])")
-AFTER_PUBLICATION = DOCS / "project" / "release.md"  # what is typed once the index has the package
+AFTER_PUBLICATION = ROOT / "RELEASING.md"  # what is typed once the index has the package
 TEXTS = [*pages(), *DOCS.rglob("examples/*.md"), *ROOT.glob("*.md"), *(ROOT / "src").rglob("*.py")]
 EXTRAS = sorted({wanted.extra for wanted in of_package() if wanted.extra})
 

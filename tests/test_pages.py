@@ -51,7 +51,7 @@ def test_every_text_in_a_message_is_on_the_page_about_privacy_with_who_is_told()
     assert set(said) == {"run"}
 
 
-@pytest.mark.parametrize("page", ["README", "privacy", "trust-boundaries", "messages", "what-can-be-learned"])
+@pytest.mark.parametrize("page", ["README", "privacy", "trust-boundaries", "messages"])
 def test_no_page_says_that_the_purpose_stays_with_the_initiator(page):
     sentences = re.split(r"[.|\n;]", PAGES[page])
     claims = [s for s in sentences if "purpose" in s and re.search(r"\b(stays?|remains?|keeps?|never)\b", s)]
@@ -108,3 +108,19 @@ def test_a_word_of_the_glossary_has_one_meaning():
     words = [word for cell, *_ in _rows(text) for word in cell.split(", ") if word != "word"]
     assert len(words) == len(set(words))
     assert not {"service", "household", "leader", "counter", "line"} & set(words)
+
+
+def test_the_page_on_the_paper_has_the_verdicts_of_its_reproduction():
+    whole = (ROOT / "paper" / "REPRODUCTION.md").read_text(encoding="utf-8")
+    claims = _rows(whole.partition("\n## All claims\n")[2].partition("\n## ")[0])[1:]
+    found = {(claim, re.findall(r"\d\w?", figure)[0], verdict.strip("* ")) for figure, claim, verdict in claims}
+    head, *rows = _rows(PAGES["reproduction"])
+    verdicts = ["holds", "holds in part", "does not hold", "cannot be judged"]
+    assert [name.replace(" in figures", "") for name in head[1:]] == [verdicts[0], "in part", *verdicts[2:]]
+    shown = {
+        (claim, figure, verdict)
+        for claim, *cells in rows
+        for verdict, cell in zip(verdicts, cells, strict=True)
+        for figure in re.findall(r"\w+", cell)
+    }
+    assert shown == found

@@ -1,4 +1,4 @@
-"""The tables of ``docs/evidence/accuracy.md``."""
+"""The tables of ``docs/evidence/accuracy.md`` and of ``README.md`` beside this file."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Replications are numbered by the seeds of their splits, from :data:`FIRST` on: nothing in the methods was chosen on
 these. Results go to ``results.csv`` as they come; started again, it goes on where it was. Then
-``docs/evidence/accuracy.md`` and its picture are written. ``--quick`` is a small run that shows that everything works.
+``README.md`` beside them, ``docs/evidence/accuracy.md`` and its picture are written. ``--quick`` is a small run that
+shows that everything works.
 
 ``results_before.csv`` was measured at commit bca25c9, on the splits of seeds 100 to 109, with ``soft`` as it was before
 turns told one score per class. The ways of :data:`bench.accuracy.ways.UNCHANGED` that it has are not measured again.

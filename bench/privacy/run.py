@@ -2,7 +2,7 @@
 
     python -m bench.privacy.run [--reps 5] [--jobs 2] [--again WORD] [--quick] [--report] [--out FOLDER] [--docs FOLDER]
 
-Results go to ``results.csv`` as they come; started again, it goes on where it was. Then
+Results go to ``results.csv`` as they come; started again, it goes on where it was. Then ``README.md`` beside them,
 ``docs/evidence/privacy-measured.md`` and its picture are written. ``--again`` measures the ways anew whose names begin
 with a word, in all replications that there are, and replaces their rows, with those of labels. ``--quick`` is a small
 run that shows that everything works; ``--report`` measures nothing.

@@ -7,7 +7,7 @@ The table has an id, 16 columns of floats, 2 of integers and 2 of text. ``polars
 are in no order, and only the agent asks for one. ``agent`` is what an agent does, with the command line's setting of
 Polars' memory: it reads the same, checks kinds, ids and values, and takes the fingerprint. Each reading is a process of
 its own, and the repeats go round all of them in turn; times and peaks of memory beyond the imports are medians. The
-servers are real ones on loopback: PostgreSQL and S3 (moto's). ``--write`` puts the result into docs/evidence/tables.md.
+servers are real ones on loopback: PostgreSQL and S3 (moto's). ``--write`` puts the result into bench/tables.md.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="2,000 rows, once")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--write", action="store_true", help="put the result into docs/evidence/tables.md")
+    parser.add_argument("--write", action="store_true", help="put the result into bench/tables.md")
     parser.add_argument("--one", nargs=2, metavar=("WHO", "PLACE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:

@@ -166,7 +166,7 @@ def mimic_long_stay(
     """Make the long-stay problem from the CSV files of MIMIC-III (the paper's Figure 3b).
 
     A sample is an adult's first stay in intensive care. Its label says whether the stay lasts more than 7 days. Its
-    features are the means of 16 clinical variables over the first 24 hours. ``docs/evidence/datasets-mimic.md`` has
+    features are the means of 16 clinical variables over the first 24 hours. ``paper/datasets/MIMIC.md`` has
     the details.
 
     Parameters

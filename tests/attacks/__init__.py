@@ -1,7 +1,7 @@
 """Attacks: what a dishonest party tries, and what stops it; every one is really tried.
 
 An attack is a test with a line about itself (:func:`tests.attacks.attack.attack`). The table in
-``docs/evidence/attacks.md`` is made of these lines::
+``README.md`` beside this file is made of these lines::
 
     python -m tests.attacks.page
 """

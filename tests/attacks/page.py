@@ -1,4 +1,4 @@
-"""The table of attacks in ``docs/evidence/attacks.md``, made of what the attacks say of themselves.
+"""The table of attacks in ``README.md``, and its counts in the documentation, made of what the attacks say.
 
 ``python -m tests.attacks.page`` writes it anew; a test compares.
 """
@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from pathlib import Path
 
 from tests.attacks.attack import ATTACKERS, Attack
 
+README = Path(__file__).with_name("README.md")
 PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "attacks.md"
 BEGIN, END = "<!-- attacks: begin -->", "<!-- attacks: end -->"
 
@@ -29,12 +31,20 @@ def table() -> str:
     return "\n".join(["| who | tries | and |", "| --- | --- | --- |", *rows])
 
 
-def written(page: str) -> str:
-    """Return a page with the table in its place."""
+def counts() -> str:
+    """Return how many attacks each attacker tries."""
+    tried = Counter(attack.by for attack in attacks())
+    rows = [f"| {attacker} | {tried[attacker]} |" for attacker in ATTACKERS]
+    return "\n".join(["| who | attacks |", "| --- | --- |", *rows])
+
+
+def written(page: str, table: str) -> str:
+    """Return a page with a table in its place."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+    return f"{before}{BEGIN}\n{table}\n{END}{after}"
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page, made in ((README, table()), (PAGE, counts())):
+        page.write_text(written(page.read_text(encoding="utf-8"), made), encoding="utf-8")

@@ -12,7 +12,7 @@ from bench.worth.permuted import pilot
 from bench.worth.run import FIRST, NEVER, REPLICATIONS, measured, read, shown
 from bench.worth.sequences import CASES, looked_at
 
-PAGE = (Path(__file__).parents[2] / "docs" / "explanation" / "pilots.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "bench" / "worth" / "README.md").read_text(encoding="utf-8")
 TITLES = {
     "gain .05": "help puts 7.5 % right and 2.5 % wrong: a gain of .05",
     "gain .02": "6 % and 4 %: a gain of .02",

@@ -68,7 +68,7 @@ def test_the_small_form_measures_what_the_page_compares_on_seeds_that_are_not_th
 
 
 def test_its_page_shows_the_means_and_judges_nothing_from_two_replications(folder):
-    page = (folder / "accuracy.md").read_text(encoding="utf-8")
+    page = (folder / "README.md").read_text(encoding="utf-8")
     curves = measured(folder)
     line = next(line for line in page.splitlines() if line.startswith("| iris | tree-3 | "))
     for way in ("combined", "ascii", "GAL"):

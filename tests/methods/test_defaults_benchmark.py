@@ -9,7 +9,7 @@ from bench import defaults
 from bench.accuracy.measure import agents_of
 from bench.accuracy.problems import PROBLEMS
 
-PAGE = Path(__file__).parents[2] / "docs" / "evidence" / "how-settings-were-chosen.md"
+PAGE = Path(__file__).parents[2] / "bench" / "defaults.md"
 
 
 def test_the_page_has_the_table_that_the_results_make():

@@ -14,7 +14,7 @@ from bench.label_private.measure import PURE_NOISE, one_run
 from bench.label_private.problems import PROBLEMS, Table
 from bench.label_private.run import ALONE, COMBINED, CONTROL, POOLED, RESULTS, ways
 
-PAGE = (Path(__file__).parents[2] / "docs" / "evidence" / "label-private-measured.md").read_text()
+PAGE = (Path(__file__).parents[2] / "bench" / "label_private" / "README.md").read_text()
 TITLES = {
     "default credit": "default credit, 2, boosted trees",
     "digits, columns": "digits in 3 strips of columns, forests",

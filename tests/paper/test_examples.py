@@ -8,8 +8,8 @@ import pytest
 
 from paper.datasets.mimic import VARIABLES
 
-EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence"
-PAGE, MIMIC = EVIDENCE / "datasets.md", EVIDENCE / "datasets-mimic.md"
+PAGES = Path(__file__).parents[2] / "paper" / "datasets"
+PAGE, MIMIC = PAGES / "README.md", PAGES / "MIMIC.md"
 
 
 def test_the_pages_examples_give_what_they_show(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ NAMED = {
     ("cli/diagnosis/surroundings.py", "os.sched_getaffinity"): "asked for by hasattr",
     ("cli/diagnosis/surroundings.py", "os.sysconf"): "its absence is caught",
     ("storage/posix_locks.py", "fcntl"): "where there is none, windows_locks.py is taken",
-    ("tables/sources/remote_objects.py", "os.pwrite"): "the extra s3, named on the page on platforms",
+    ("tables/sources/remote_objects.py", "os.pwrite"): "the extra s3, named on the page on the project",
     ("web/timely_protocol.py", "resource"): "not imported on Windows, which counts sockets apart from files",
 }
 """Where such a thing is used, and why that does no harm."""

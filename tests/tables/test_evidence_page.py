@@ -8,11 +8,11 @@ import pytest
 
 from bench.evidence_page import END, ROOT, begin, put
 
-PAGES = ROOT / "docs" / "evidence"
+PAGES = ROOT / "bench"
 WRITERS = {
     "bench/sources": "tables.md",
     "bench/tables.py": "tables.md",
-    "bench/table_preprocessing.py": "data-frames.md",
+    "bench/table_preprocessing.py": "table_preprocessing.md",
 }
 
 

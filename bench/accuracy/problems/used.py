@@ -17,7 +17,7 @@ BITS = "bits (0 to 4)"
 COMBINATION = "first trials of a learned combination (0 to 4)"
 """What was chosen while the table was looked at, and on the splits of which seeds.
 
-More of it is in docs/evidence/how-settings-were-chosen.md.
+More of it is in bench/defaults.md.
 """
 
 TARGETS = ("logistic", "svm", "boosted")
