@@ -113,7 +113,8 @@ def test_a_reward_goes_through_the_modules_of_its_picture_and_is_packed_once(tmp
 
 def test_every_event_is_listed_with_what_it_says():
     listed = {
-        name.strip("`"): re.sub(r"\([^)]*\)", "", says) for name, _, says in _rows(PAGES["run-folder"].partition("\n### The list\n")[2])[1:]
+        name.strip("`"): re.sub(r"\([^)]*\)", "", says)
+        for name, _, says in _rows(PAGES["run-folder"].partition("\n### The list\n")[2])[1:]
     }
     facts = {n: kind for n, kind in Event.kinds.items() if kind.__module__ == "assistlearn.events.facts"}
     del facts["UnknownEvent"]  # what this release does not know

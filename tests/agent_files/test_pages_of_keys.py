@@ -27,7 +27,10 @@ TABLES = {
     "allow": Allowance,
     "privacy": PrivacyRules,
 }
-WITH_EXAMPLES = (KEYS, *(DOCS / "how-to" / f"{name}.md" for name in ("prepare-tables", "separate-agents", "set-limits")))
+WITH_EXAMPLES = (
+    KEYS,
+    *(DOCS / "how-to" / f"{name}.md" for name in ("prepare-tables", "separate-agents", "set-limits")),
+)
 LEAST = {"name": "lab", "table": "lab.csv", "id": "patient", "label": "ill", "learner": "sklearn.svm.SVC"}
 
 
