@@ -43,7 +43,7 @@ def with_programs(monkeypatch):
 
 
 def test_the_first_model_works_as_typed(tmp_path, with_programs, capfd):
-    # tests/cli/test_first_use.py does the same for three organisations, and the tutorial for the network
+    # tests/cli/test_first_use.py does the same for three organisations, and their tutorial for the network
     walk(tmp_path, [BLOCKS["A first model"]])
     assert "python -m doctest" in capfd.readouterr().out
 

@@ -1,4 +1,4 @@
-"""The pages on agent files have every key that the program accepts, and no other; their examples are accepted."""
+"""The page on agent files has every key that the program accepts, and no other; all examples are accepted."""
 
 from __future__ import annotations
 
@@ -18,16 +18,19 @@ from assistlearn.agent_files.privacy_rules import PrivacyRules
 from assistlearn.agent_files.reading_limits import ReadingLimits
 
 DOCS = Path(__file__).parents[2] / "docs"
-KEYS, LIMITS = (DOCS / "reference" / name for name in ("agent-file.md", "agent-file-limits.md"))
+KEYS = DOCS / "reference" / "agent-file.md"
 TABLES = {
-    "features": (KEYS, FeatureChoice),
-    "learner": (KEYS, LearnerDescription),
-    "preprocessing": (KEYS, PreprocessingSettings),
-    "reading": (KEYS, ReadingLimits),
-    "allow": (LIMITS, Allowance),
-    "privacy": (LIMITS, PrivacyRules),
+    "features": FeatureChoice,
+    "learner": LearnerDescription,
+    "preprocessing": PreprocessingSettings,
+    "reading": ReadingLimits,
+    "allow": Allowance,
+    "privacy": PrivacyRules,
 }
-WITH_EXAMPLES = (KEYS, LIMITS, DOCS / "how-to" / "where-tables-live.md", DOCS / "how-to" / "ids.md")
+WITH_EXAMPLES = (
+    KEYS,
+    *(DOCS / "how-to" / f"{name}.md" for name in ("prepare-tables", "separate-agents", "set-limits")),
+)
 LEAST = {"name": "lab", "table": "lab.csv", "id": "patient", "label": "ill", "learner": "sklearn.svm.SVC"}
 
 
@@ -62,8 +65,7 @@ def test_the_keys_at_the_top_are_on_the_page():
 
 @pytest.mark.parametrize("name", TABLES)
 def test_the_keys_of_a_table_are_on_the_page(name):
-    page, kind = TABLES[name]
-    text = section(page, f"`[{name}]`")
+    kind, text = TABLES[name], section(KEYS, f"`[{name}]`")
     assert set(rows(text)) == keys_of(kind)
     assert {key for each in examples(text) if name in each for key in named(each[name])} == keys_of(kind)
 
@@ -88,8 +90,7 @@ def parts(kind: Any) -> list[Any]:
 
 @pytest.mark.parametrize("name", ["preprocessing", "allow"])
 def test_a_default_on_the_page_is_that_of_the_program(name):
-    page, kind = TABLES[name]
-    shown = rows(section(page, f"`[{name}]`"))
+    kind, shown = TABLES[name], rows(section(KEYS, f"`[{name}]`"))
     for field in msgspec.structs.fields(kind):
         default = field.default
         if default is msgspec.NODEFAULT or default is None:

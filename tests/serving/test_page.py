@@ -1,4 +1,4 @@
-"""The pages about the service: their examples run, and their tables are those of the code."""
+"""The page about the service: its examples run, and its tables are those of the code."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from tests.cli.small_agents import NEW
 from tests.serving.served_run import TOKEN
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = "\n".join(
-    (DOCS / page).read_text(encoding="utf-8") for page in ("how-to/serve.md", "reference/prediction-service.md")
-)
+PAGE = (DOCS / "how-to" / "serve.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:

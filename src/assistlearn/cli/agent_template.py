@@ -96,7 +96,7 @@ _SECRECY = """\
 _ALLOW = """\
 # Who may start a run with this agent, what for, until when, and how much may be asked.
 # Over a network, an agent without this table answers nobody. On one machine (assistlearn simulate) anybody may ask.
-# Most limits hold by default where this table is. All of them: "Agent file: limits" in the documentation.
+# Most limits hold by default where this table is. All of them: "Agent file" in the documentation.
 # [allow]
 # initiators = ["clinic"]
 # purpose = "a study of breast cancer"
