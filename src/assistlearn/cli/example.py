@@ -6,8 +6,6 @@ import secrets
 from pathlib import Path
 
 import numpy as np
-import polars as pl
-from sklearn.datasets import load_breast_cancer
 
 from assistlearn.cli.agent_template import agent_toml, refuse_existing
 from assistlearn.storage import write_bytes
@@ -28,6 +26,9 @@ def write_example(folder: Path) -> list[Path]:
     The clinic knows the diagnosis of most of its patients. The lab and the scanner know other measurements of most of
     these patients, under the same patient numbers, and have them in another order.
     """
+    import polars as pl
+    from sklearn.datasets import load_breast_cancer
+
     paths = [folder / f"{name}.{ending}" for name in PARTS for ending in ("csv", "toml")]
     paths += [folder / "shared.key", folder / "new-patients.csv"]
     refuse_existing(paths)

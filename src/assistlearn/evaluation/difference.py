@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from assistlearn.core.groups import Groups, at
 from assistlearn.core.ignorance import Floats
@@ -123,6 +122,8 @@ def _interval_of_mean(name: str, one: Answers, other: Answers, groups: Groups | 
     if name == "accuracy":
         return _interval_of_shares(each, weights)
     mean, error = mean_and_error(each, weights)
+    from scipy import stats
+
     reach = error * float(stats.t.ppf((1.0 + LEVEL) / 2.0, max(effective_size(weights) - 1.0, 1.0)))
     return mean - reach, mean + reach
 
@@ -137,6 +138,8 @@ def _interval_of_shares(each: Floats, weights: Floats) -> tuple[float, float]:
     whole = float(weights.sum()) + ADDED * size * len(kinds)
     mean = float(weights @ each) / whole
     squares = ((weights * (each - mean)) ** 2).sum() + ADDED * size**2 * ((kinds - mean) ** 2).sum()
+    from scipy import stats
+
     reach = float(stats.norm.ppf((1.0 + LEVEL) / 2.0)) * float(np.sqrt(squares)) / whole
     return max(-1.0, mean - reach), min(1.0, mean + reach)
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from scipy import stats
 
 from assistlearn.core.means import mean_and_error
 from assistlearn.errors import SettingsError
 from assistlearn.evaluation.shares import Estimate, GainShare, GainShares
 
-NORMAL = float(stats.norm.ppf(0.975))
+NORMAL = 1.959963984540054  # the 97.5 % point of the standard normal distribution
 
 
 def mean_shares(runs: Iterable[GainShares]) -> GainShares:
@@ -67,5 +66,7 @@ def _share(parts: Sequence[GainShare]) -> GainShare:
 def _mean(parts: Sequence[Estimate]) -> Estimate:
     mean, error = mean_and_error(np.array([part.value for part in parts]))
     of_samples = float(np.mean([part.error for part in parts]))
+    from scipy import stats
+
     of_runs = error * stats.t.ppf(0.975, len(parts) - 1) / NORMAL
     return Estimate(mean, float(np.hypot(of_samples, of_runs)))

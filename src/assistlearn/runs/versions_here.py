@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 
 import numpy as np
-import sklearn
+from importlib.metadata import version
 
 from assistlearn.release import __version__
 
@@ -20,5 +20,5 @@ def versions() -> dict[str, str]:
         "assistlearn": __version__,
         "Python": platform.python_version(),
         "numpy": np.__version__,
-        "scikit-learn": sklearn.__version__,
+        "scikit-learn": version("scikit-learn"),
     }

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-from assistlearn import storage
+from assistlearn.storage.whole_files import appending, private_folder, write_bytes, writing
 from assistlearn.errors import RunError
 
 NAME = "digests.txt"
@@ -58,7 +58,7 @@ class FileDigests:
         if lines:
             self._append(lines.encode())
         for path, content in files.items():
-            storage.write_bytes(path, content)
+            write_bytes(path, content)
 
     def read(self, path: Path) -> bytes:
         """Return what a file holds; raise ``RunError`` if it is not what was written, or is gone."""
@@ -107,9 +107,9 @@ class FileDigests:
 
     def _append(self, lines: bytes) -> None:
         path = self._folder / NAME
-        with storage.writing(path):
-            storage.private_folder(self._folder)
-            with storage.appending(path) as file:
+        with writing(path):
+            private_folder(self._folder)
+            with appending(path) as file:
                 _drop_cut_line(file)
                 file.write(lines)
                 file.flush()

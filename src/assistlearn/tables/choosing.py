@@ -6,10 +6,12 @@ import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from assistlearn.agent_files.agent_file import AgentDescription
 from assistlearn.agent_files.suggestion import did_you_mean, listed
 from assistlearn.errors import ColumnsError, Problems
 from assistlearn.tables.schema import Schema
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    from assistlearn.agent_files.agent_file import AgentDescription
 
 
 def choose_features(names: Sequence[str], description: AgentDescription) -> list[str]:

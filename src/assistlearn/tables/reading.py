@@ -10,7 +10,6 @@ from typing import cast
 import numpy as np
 import polars as pl
 
-from assistlearn.agent_files.agent_file import AgentDescription
 from assistlearn.alignment.composite_id import BETWEEN, join_ids
 from assistlearn.alignment.id_column import normalise, without_case
 from assistlearn.errors import AssistLearnError, ColumnsError, IdsError, Problems, TableError
@@ -25,6 +24,9 @@ from assistlearn.tables.sources.open_source import open_source
 from assistlearn.tables.table import Table
 from assistlearn.tables.table_digest import fingerprint
 from assistlearn.tables.weight_column import settle_weights
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    from assistlearn.agent_files.agent_file import AgentDescription
 
 
 def read_table(description: AgentDescription, *, schema: Schema | None = None) -> Table:

@@ -7,7 +7,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from assistlearn.agent_files.addresses import WEB, scheme_of
-from assistlearn.agent_files.agent_file import AgentDescription
 from assistlearn.agent_files.table_source import TableFile, TableQuery, TableUrl
 from assistlearn.errors import MissingTableError, TableError
 from assistlearn.tables.sources.csv_source import CsvSource
@@ -20,6 +19,9 @@ from assistlearn.tables.sources.raw_csv import CsvFile
 from assistlearn.tables.sources.source import Source
 from assistlearn.tables.sources.sqlite_source import SqliteSource, is_sqlite
 from assistlearn.tables.sources.web_file import web_file
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    from assistlearn.agent_files.agent_file import AgentDescription
 
 
 @contextmanager
