@@ -27,7 +27,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from assistlearn.alignment import HashHelper, HashInitiator, Ids, PsiHelper, PsiInitiator
-from assistlearn.alignment.cipher import usable_cores
+from assistlearn.alignment.psi import usable_cores
 
 SECRET = b"a secret that both agents know"
 COLUMNS = ("n", "way", "seconds", "cpu", "megabytes", "shared", "load")

@@ -259,11 +259,11 @@ def read(name: str, folder: Path) -> str:
 
     try:
         if name.startswith("model"):
-            from assistlearn.learners.models_on_disk import load_model
+            from assistlearn.learners.model import load_model
 
             load_model(folder / "model.skops")
         else:
-            from assistlearn.tables import load_agent
+            from assistlearn.agent.loading import load_agent
 
             load_agent(folder / "lab.toml")
     except AssistLearnError as error:
@@ -276,8 +276,8 @@ def one(name: str, folder: Path) -> None:
     import sklearn.tree  # noqa: F401 paid for before the clock runs
     from skops import io as _  # noqa: F401
 
-    from assistlearn.learners import models_on_disk  # noqa: F401
-    from assistlearn.tables import load_agent  # noqa: F401
+    from assistlearn.agent.loading import load_agent  # noqa: F401
+    from assistlearn.learners import model as models_on_disk  # noqa: F401
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()

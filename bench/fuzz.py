@@ -40,20 +40,19 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from assistlearn.agents import Turn
+from assistlearn.agent.agent import Turn
+from assistlearn.agent.service import AgentService
 from assistlearn.alignment import HashInitiator, Ids, Minimum
 from assistlearn.core.quantise import DTYPES
 from assistlearn.errors import AlignmentError, AssistLearnError, ProtocolError
+from assistlearn.initiator.participants import RemoteParticipant, ToldTask
+from assistlearn.initiator.run import Correspondent
 from assistlearn.methods import method_named
 from assistlearn.protocol import Limits, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers, unpack_bits, unpack_codes, unpack_numbers
 from assistlearn.protocol.codec import HEADER_BYTES, MARK
-from assistlearn.protocol.levels import Levels, unpack_levels
-from assistlearn.protocol.rewards import unpack_votes
-from assistlearn.runs.correspondent import Correspondent
-from assistlearn.runs.remote_participant import RemoteParticipant, ToldTask
-from assistlearn.service.service import AgentService
+from assistlearn.protocol.scores import Levels, unpack_levels, unpack_votes
 from tests.service.recording import SECRET, Recording, files_of, record
 
 HANG_SECONDS = 20
@@ -376,7 +375,7 @@ def fuzz(n_messages: int, seed: int = 0, folder: Path | None = None, progress: b
     """Return what became of so many spoiled messages."""
     rng = random.Random(seed)
     report = Report()
-    logging.getLogger("assistlearn.service").setLevel(logging.CRITICAL)
+    logging.getLogger("assistlearn.agent").setLevel(logging.CRITICAL)
     in_memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=folder or (in_memory if in_memory.is_dir() else None)) as place:
         home = Path(place)

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.metrics import log_loss
 
 from assistlearn import AssistedClassifier
-from assistlearn.core.means import mean_and_error
+from assistlearn.core.people import mean_and_error
 from bench.evidence_page import put
 from bench.turncoats import LEARNERS, PAGE, tables
 

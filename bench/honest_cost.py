@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_digits
 
-from assistlearn.agents import Agent, TrainingSamples, Turn
-from assistlearn.core.means import means_and_errors
+from assistlearn.agent.agent import Agent, TrainingSamples, Turn
+from assistlearn.core.people import means_and_errors
 from assistlearn.learners import HistBoostClassifier, HistTreeClassifier, Honesty
-from assistlearn.learners.seeding import TurnSeeds
+from assistlearn.learners.weighting import TurnSeeds
 from assistlearn.plan import Plan, RewardKind
 from bench.accuracy.ways import LEARNERS, ROUNDS
 

@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.core.ignorance import Floats
-from assistlearn.core.means import mean_and_error
+from assistlearn.core.people import mean_and_error
 from paper.datasets import DataSet, fate
 
 FIRST_SEED = 300

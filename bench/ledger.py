@@ -15,9 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assistlearn.protocol import Ledger
-from assistlearn.protocol.checkpoint import EVERY
-from assistlearn.protocol.entries import FIRST, line_of, made
-from assistlearn.protocol.ledger import verify
+from assistlearn.protocol.ledger import EVERY, FIRST, line_of, made, verify
 
 
 def write(path: Path, n_entries: int) -> None:

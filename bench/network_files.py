@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from assistlearn.agent.limits import KINDS
 from assistlearn.reach.flare.local import LocalNetwork
-from assistlearn.service.limits import KINDS
 
 
 def lead_through(kit: Path, port: int) -> None:

@@ -32,16 +32,16 @@ import numpy as np
 import polars as pl
 from sklearn.metrics import log_loss
 
-from assistlearn.core.means import mean_and_error
+from assistlearn.agent.holdings import holdings_of
+from assistlearn.agent.service import AgentService
+from assistlearn.core.people import mean_and_error
+from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.prediction import predict
 from assistlearn.plan import DEFAULTS_OF_RUNS, Plan
 from assistlearn.protocol import MemoryTransport
 from assistlearn.reach.created_from import Onward, create_from
 from assistlearn.reach.opening import follow, with_own_table
 from assistlearn.reach.processes.reach_processes import create_run
-from assistlearn.runs.folder import RunFolder
-from assistlearn.runs.prediction import predict
-from assistlearn.service.agent_from_file import holdings_of
-from assistlearn.service.service import AgentService
 from paper import datasets
 
 AGENTS = ("clinic", "lab", "shop")

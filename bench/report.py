@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.runs.folder import RunFolder
+from assistlearn.initiator.folder import RunFolder
 from tests.runs.parties import Parties
 
 MOST_BYTES, MOST_SECONDS = 300_000, 3.0

@@ -16,7 +16,7 @@ from sklearn.metrics import log_loss
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.core.means import means_and_errors
+from assistlearn.core.people import means_and_errors
 
 METHODS = {"soft, default": {"method": "soft"}, "ascii": {"method": "ascii", "n_rounds": 20}}
 PROBLEMS = {"useful helpers": 8, "helpers with noise": 3}

@@ -21,8 +21,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier, SharesDisplay, mean_shares
-from assistlearn.core.means import mean_and_error
-from assistlearn.evaluation.score_calibration import ScoreCalibration
+from assistlearn.core.people import mean_and_error
+from assistlearn.evaluation.calibration import ScoreCalibration
 from assistlearn.evaluation.shares import HALF_INTERVAL, GainShare, shares_of_sum
 
 METHODS = {

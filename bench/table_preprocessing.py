@@ -41,7 +41,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import TablePreprocessor
-from assistlearn.core.means import mean_and_error
+from assistlearn.core.people import mean_and_error
 from bench.evidence_page import ROOT, put
 
 PAGE = ROOT / "bench" / "table_preprocessing.md"

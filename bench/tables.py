@@ -33,8 +33,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from assistlearn.agent_files.agent_file import parse_description
-from assistlearn.tables import read_table
+from assistlearn.agent.file import parse_description
+from assistlearn.tables.reading import read_table
 from bench.evidence_page import ROOT, put
 
 PAGE = ROOT / "bench" / "tables.md"

@@ -41,9 +41,9 @@ import psutil
 
 from assistlearn.core import Contribution
 from assistlearn.events import Answered, Asked, Event, RoundFinished, TurnFinished
+from assistlearn.initiator.folder import RunFolder
 from assistlearn.plan import Plan
 from assistlearn.reach.processes.reach_processes import create_run
-from assistlearn.runs.folder import RunFolder
 from tests.browser import NAMES
 from tests.cli.small_agents import write_agents
 from tests.web.event_stream import EventStream

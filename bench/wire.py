@@ -27,17 +27,16 @@ from rich.table import Table
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.agents import Answer, Turn
+from assistlearn.agent.agent import Answer, Turn
 from assistlearn.core import Contribution, Verdict
 from assistlearn.errors import RefusedError
+from assistlearn.initiator.participants import RemoteParticipant, ToldTask
+from assistlearn.initiator.run import Correspondent
 from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, unpack_bits, unpack_codes
-from assistlearn.protocol.levels import Levels, unpack_levels
-from assistlearn.protocol.rewards import pack_reward
-from assistlearn.runs.correspondent import Correspondent
-from assistlearn.runs.remote_participant import RemoteParticipant, ToldTask
+from assistlearn.protocol.scores import Levels, pack_reward, unpack_levels
 from tests.runs.parties import Parties
 
 N_CLASSES = 5

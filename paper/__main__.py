@@ -11,9 +11,10 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from assistlearn.cli.output import Json, complaints, counted, plain, say, say_json, say_table
+from assistlearn.cli.output import Json, complaints, plain, say, say_json, say_table
 from assistlearn.cli.program import main
 from assistlearn.errors import InterruptedRunError, SettingsError
+from assistlearn.evaluation.words import counted
 from paper.calibration import trials
 from paper.claims import checked_claims
 from paper.figures import FIGURES, FigureSettings, quick, read_settings

@@ -27,8 +27,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistanceDisplay, AssistedClassifier
 from assistlearn.core.ignorance import Floats
-from assistlearn.core.means import mean_and_error
-from assistlearn.display.assistance import SIZE
+from assistlearn.core.people import mean_and_error
+from assistlearn.report.displays import SIZE
 
 MODELS = {
     "single": "the left strip alone",

@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from assistlearn.core.ignorance import Floats
-from assistlearn.core.means import means_and_errors
+from assistlearn.core.people import means_and_errors
 from assistlearn.estimators import AssistedClassifier
 from paper.datasets import DataSet
 from paper.figures import (

@@ -9,8 +9,7 @@ from typing import Literal, get_args, get_origin
 import msgspec
 import pytest
 
-from assistlearn.agent_files.places import Places
-from assistlearn.agent_files.toml_file import from_toml
+from assistlearn.agent.toml import Places, from_toml
 from assistlearn.events import Event
 from assistlearn.plan import DEFAULTS_OF_RUNS, SETTINGS, Plan
 from assistlearn.protocol.messages import REPLIES, REQUESTS, VERSION
@@ -84,7 +83,7 @@ def test_every_event_is_listed_with_what_it_says():
         name.strip("`"): re.sub(r"\([^)]*\)", "", says)
         for name, _, says in _rows(PAGES["run-folder"].partition("\n### The list\n")[2])[1:]
     }
-    facts = {n: kind for n, kind in Event.kinds.items() if kind.__module__ == "assistlearn.events.facts"}
+    facts = {n: kind for n, kind in Event.kinds.items() if kind.__module__ == "assistlearn.events"}
     del facts["UnknownEvent"]  # what this release does not know
     assert {name: CODE.findall(says) for name, says in listed.items()} == {
         name: [field.name for field in fields(kind)] for name, kind in facts.items()

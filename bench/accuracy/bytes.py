@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from assistlearn import AssistedClassifier
-from assistlearn.agents import Answer, Turn
+from assistlearn.agent.agent import Answer, Turn
+from assistlearn.initiator.setup import set_up
 from assistlearn.plan import Plan
 from assistlearn.protocol import encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_codes
-from assistlearn.protocol.rewards import PackedReward, pack_reward
-from assistlearn.runs.setup import set_up
+from assistlearn.protocol.scores import PackedReward, pack_reward
 
 RUN = "accuracy-on-a-problem"
 """A name as long as those of most runs: it is in every message."""

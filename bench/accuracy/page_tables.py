@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assistlearn.core.means import mean_and_error
+from assistlearn.core.people import mean_and_error
 from bench.accuracy.results import BY_NAME, SOFT_BEFORE, Kept, Results
 from bench.accuracy.to_reach import prices
 from bench.accuracy.ways import GAL

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assistlearn.core.means import mean_and_error
+from assistlearn.core.people import mean_and_error
 from bench.accuracy import page_tables as tables
 from bench.accuracy import picture
 from bench.accuracy.problems import described

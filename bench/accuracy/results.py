@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from assistlearn.core.means import mean_and_error
+from assistlearn.core.people import mean_and_error
 from bench.accuracy.problems import PROBLEMS, Problem
 from bench.accuracy.ways import AGAIN, UNCHANGED
 

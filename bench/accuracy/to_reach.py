@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assistlearn.core.means import mean_and_error
+from assistlearn.core.people import mean_and_error
 from bench.accuracy.results import BY_NAME, Results
 from bench.accuracy.ways import GAL
 

@@ -15,7 +15,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from assistlearn import AssistedClassifier
-from assistlearn.evaluation.score_calibration import expected_calibration_error, fit_calibration
+from assistlearn.evaluation.calibration import expected_calibration_error, fit_calibration
 from bench.accuracy.measure import agents_of
 from bench.accuracy.problems import PROBLEMS
 

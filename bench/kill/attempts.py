@@ -25,7 +25,7 @@ FORKS.set_forkserver_preload(
         "sklearn.naive_bayes",
         "sklearn.ensemble",
         "skops.io",
-        "assistlearn.alignment.cipher",
+        "assistlearn.alignment.psi",
     ]
 )
 

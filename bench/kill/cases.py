@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_wine
 
+from assistlearn.initiator.folder import RunFolder
 from assistlearn.plan import Plan
-from assistlearn.runs.folder import RunFolder
-from assistlearn.storage.file_digests import FileDigests
+from assistlearn.storage.files import FileDigests
 
 HELPERS = ("lab", "scans")
 AGENTS = ("clinic", *HELPERS)

@@ -19,13 +19,13 @@ import numpy as np
 from assistlearn.alignment import Ids
 from assistlearn.errors import UnreachableError
 from assistlearn.events import EventLog
+from assistlearn.initiator import prediction
+from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.settings import RunSettings
 from assistlearn.reach import opening, register
 from assistlearn.reach.framing import receive, send
 from assistlearn.reach.processes import agent_process
 from assistlearn.reach.processes.reach_processes import Processes
-from assistlearn.runs import prediction
-from assistlearn.runs.folder import RunFolder
-from assistlearn.runs.settings import RunSettings
 
 PATIENCE = 120
 """Seconds after which an attempt counts as hanging."""

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from assistlearn.core.means import mean_and_error
+from assistlearn.core.people import mean_and_error
 from bench.label_private.measure import FULL_PRECISION, PURE_NOISE, baseline, one_run
 from bench.label_private.problems import PROBLEMS, QUICK
 

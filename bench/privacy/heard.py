@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from assistlearn import AssistedClassifier
-from assistlearn.agents import Answer, Turn
-from assistlearn.disclosure.said import said_of_classes
+from assistlearn.agent.agent import Answer, Turn
+from assistlearn.evaluation.attacks import said_of_classes
 from assistlearn.plan import Plan
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.releases import releases_in
-from assistlearn.protocol.rewards import pack_reward
+from assistlearn.protocol.scores import pack_reward
 
 
 @dataclass(frozen=True)

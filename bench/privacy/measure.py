@@ -12,12 +12,15 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.core.randomised_response import draw
-from assistlearn.disclosure.attribute_inference import attribute_inferences
-from assistlearn.disclosure.label_inference import label_inference
-from assistlearn.disclosure.membership_inference import membership_inference
-from assistlearn.disclosure.said import beside, of_labels
-from assistlearn.disclosure.target import target_of
+from assistlearn.core.labels import draw
+from assistlearn.evaluation.attacks import (
+    attribute_inferences,
+    beside,
+    label_inference,
+    membership_inference,
+    of_labels,
+    target_of,
+)
 from bench.privacy.heard import Heard
 from bench.privacy.tables import Cut
 from bench.privacy.ways import EPSILONS, LABEL_PRIVATE, RECOMMENDED, ROUNDS, SHUFFLED, WAYS

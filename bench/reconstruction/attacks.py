@@ -9,8 +9,8 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.tree import DecisionTreeClassifier
 
+from assistlearn.agent.holdings import Holdings
 from assistlearn.core.ignorance import Floats
-from assistlearn.service.holdings import Holdings
 from bench.reconstruction.estimates import guesses
 from bench.reconstruction.hostile import HostileInitiator
 from bench.reconstruction.scenes import Scene

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from assistlearn.agent_files.allowance import MIN_EFFECTIVE
+from assistlearn.agent.file import MIN_EFFECTIVE
+from assistlearn.agent.holdings import Holdings
+from assistlearn.agent.service import AgentService
 from assistlearn.alignment import HashInitiator, Ids, Minimum
 from assistlearn.core import State
 from assistlearn.core.ignorance import Bools, Floats
@@ -19,9 +21,7 @@ from assistlearn.plan import Plan
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers, unpack_bits, unpack_codes
-from assistlearn.protocol.rewards import unpack_votes
-from assistlearn.service.holdings import Holdings
-from assistlearn.service.service import AgentService
+from assistlearn.protocol.scores import unpack_votes
 
 SECRET = b"a secret that all agents share"
 RUN = "r"

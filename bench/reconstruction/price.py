@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from assistlearn.agent.holdings import Holdings
+from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids
+from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.prediction import predict
+from assistlearn.initiator.run import OwnTable, open_run
+from assistlearn.initiator.settings import RunSettings
+from assistlearn.initiator.training import train
 from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport
-from assistlearn.runs.folder import RunFolder
-from assistlearn.runs.open_run import OwnTable, open_run
-from assistlearn.runs.prediction import predict
-from assistlearn.runs.settings import RunSettings
-from assistlearn.runs.training import train
-from assistlearn.service.holdings import Holdings
-from assistlearn.service.service import AgentService
 from bench.accuracy.measure import agents_of
 from bench.accuracy.problems import PROBLEMS, Cut
 from bench.reconstruction.hostile import SECRET

@@ -96,8 +96,8 @@ def by_polars(place: str) -> pl.DataFrame:
 
 
 def by_agent(place: str) -> str:
-    from assistlearn.agent_files.agent_file import parse_description
-    from assistlearn.tables import read_table
+    from assistlearn.agent.file import parse_description
+    from assistlearn.tables.reading import read_table
 
     where = {"query": QUERY, "database": place} if place.startswith("postgresql:") else {"table": place}
     values = {"name": "lab", "id": "id", "learner": "a.B", **where}

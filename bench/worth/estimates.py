@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from assistlearn.evaluation.betting import BETS, ConfidenceSequence
-from assistlearn.evaluation.gains import Gain, Weighing
+from assistlearn.evaluation.pilots import BETS, ConfidenceSequence, Gain, Weighing
 from assistlearn.evaluation.terms import SampleLoss, Terms, greatest
 
 RESULTS = Path(__file__).parent / "estimates.csv"

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier, assistance_gain
-from assistlearn.evaluation.gains import Worth
+from assistlearn.evaluation.pilots import Worth
 
 N_SAMPLES, N_TRAINING, N_COLUMNS = 600, 200, 4
 RECOMMENDED = {"method": "soft", "reward": "auto", "combine": "auto", "models_per_turn": 20, "n_rounds": 1}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.evaluation.gains import Weighing
+from assistlearn.evaluation.pilots import Weighing
 from assistlearn.evaluation.terms import Terms
 from bench.worth.naive import first_alarm
 

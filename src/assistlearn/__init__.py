@@ -7,11 +7,11 @@ from assistlearn.release import __version__ as __version__
 
 if TYPE_CHECKING:
     from assistlearn.core import Contribution
-    from assistlearn.display import AssistanceDisplay, SharesDisplay, WorthDisplay
     from assistlearn.estimators import AssistedClassifier, assistance_gain, load, save
-    from assistlearn.evaluation.mean_shares import mean_shares
+    from assistlearn.evaluation.shares import mean_shares
     from assistlearn.events import StopReason
-    from assistlearn.pages.estimator_page import save_report
+    from assistlearn.report.displays import AssistanceDisplay, SharesDisplay, WorthDisplay
+    from assistlearn.report.estimator_page import save_report
     from assistlearn.tables.table_preprocessor import TablePreprocessor
 
 __all__ = [
@@ -30,20 +30,20 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AssistanceDisplay": "display",
+    "AssistanceDisplay": "report.displays",
     "AssistedClassifier": "estimators",
     "Contribution": "core",
-    "SharesDisplay": "display",
+    "SharesDisplay": "report.displays",
     "StopReason": "events",
     "TablePreprocessor": "tables.table_preprocessor",
-    "WorthDisplay": "display",
+    "WorthDisplay": "report.displays",
     "assistance_gain": "estimators",
     "load": "estimators",
-    "mean_shares": "evaluation.mean_shares",
+    "mean_shares": "evaluation.shares",
     "save": "estimators",
-    "save_report": "pages.estimator_page",
+    "save_report": "report.estimator_page",
 }
-_LAYERS = ("core", "display", "errors", "estimators", "events", "learners", "methods", "session")
+_LAYERS = ("core", "errors", "estimators", "events", "learners", "methods", "session")
 
 
 def __getattr__(name: str) -> Any:

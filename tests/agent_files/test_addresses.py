@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistlearn.agent_files import TableQuery, TableUrl, parse_description
+from assistlearn.agent.file import parse_description
 from assistlearn.errors import DescriptionError
+from assistlearn.tables.settings import TableQuery, TableUrl
 
 REST = {"name": "lab", "id": "id", "learner": "a.B"}
 

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistlearn.agent_files import PreprocessingSettings, TableFile, TableQuery, load_description
-from assistlearn.agent_files.places import key_lines
+from assistlearn.agent.file import load_description
+from assistlearn.agent.toml import key_lines
 from assistlearn.errors import DescriptionError
+from assistlearn.tables.settings import PreprocessingSettings, TableFile, TableQuery
 
 FULL = """\
 # the laboratory of the clinic

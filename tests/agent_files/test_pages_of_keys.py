@@ -10,12 +10,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from assistlearn.agent_files.agent_file import parse_description
-from assistlearn.agent_files.agent_keys import AgentKeys, FeatureChoice, LearnerDescription
-from assistlearn.agent_files.allowance import Allowance
-from assistlearn.agent_files.preparation import PreprocessingSettings
-from assistlearn.agent_files.privacy_rules import PrivacyRules
-from assistlearn.agent_files.reading_limits import ReadingLimits
+from assistlearn.agent.file import (
+    AgentKeys,
+    Allowance,
+    FeatureChoice,
+    LearnerDescription,
+    PrivacyRules,
+    parse_description,
+)
+from assistlearn.tables.settings import PreprocessingSettings, ReadingLimits
 
 DOCS = Path(__file__).parents[2] / "docs"
 KEYS = DOCS / "reference" / "agent-file.md"

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec import Meta
 
-from assistlearn.agent_files import Count, Text, read_toml_file
+from assistlearn.agent.toml import Count, Text, read_toml_file
 from assistlearn.errors import DescriptionError, SettingsError, WrongKeyError
 
 

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.agents import Agent, TrainingSamples, Turn
+from assistlearn.agent.agent import Agent, TrainingSamples, Turn
 from assistlearn.core import State
 from assistlearn.errors import LearnerError
 from assistlearn.methods.hard import Ascii

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from assistlearn.alignment import Ids, normalise, normalise_one
-from assistlearn.alignment.one_id import BLANKS
+from assistlearn.alignment.ids import BLANKS
 from assistlearn.errors import IdsError
 
 texts = st.text(st.characters(codec="utf-8"), max_size=12)

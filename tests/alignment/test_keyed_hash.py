@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistlearn.alignment import Ids
-from assistlearn.alignment.keyed_hash import digests, key_check, key_from
+from assistlearn.alignment.ids import digests, key_check, key_from
 
 SECRET = b"sixteen bytes or more"
 TOKEN = bytes(range(16))

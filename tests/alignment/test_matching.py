@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistlearn.alignment.matching import codes_from, pack, positions, refuse_repeated, unpack
+from assistlearn.alignment.ids import codes_from, pack, positions, refuse_repeated, unpack
 from assistlearn.errors import AlignmentError
 
 widths = st.sampled_from([1, 7, 8, 16, 33])

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from assistlearn.alignment import Ids, PsiHelper, PsiInitiator, cipher, curve, wire
-from assistlearn.alignment.cipher import Cipher
+from assistlearn.alignment import Ids, PsiHelper, PsiInitiator, curve, wire
+from assistlearn.alignment import psi as cipher
+from assistlearn.alignment.psi import Cipher
 from assistlearn.errors import AlignmentError, MissingExtraError, SettingsError
 from tests.alignment.agents import ANY_OVERLAP, by_psi, two_tables
 
@@ -180,7 +181,7 @@ def test_workers_end_with_a_parent_that_is_killed():
     script = textwrap.dedent(
         """
         import subprocess, sys, time
-        from assistlearn.alignment import cipher, Ids
+        from assistlearn.alignment import psi as cipher, Ids
         cipher.PIECE = 16
         def show(done, total):
             if done == 16:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistlearn.alignment import keyed_hash, wire
+from assistlearn.alignment import ids as keyed_hash
+from assistlearn.alignment import wire
 from assistlearn.errors import AlignmentError
 from tests.alignment.agents import SECRET, by_hash, by_psi
 

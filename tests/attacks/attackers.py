@@ -19,7 +19,7 @@ from nvflare.fuel.f3.message import Message
 from nvflare.private.defs import CellMessageHeaderKeys
 from nvflare.private.fed.authenticator import Authenticator
 
-from assistlearn.agent_files import load_description
+from assistlearn.agent.file import load_description
 from assistlearn.protocol.ledger import Entry, read
 from tests.attacks.forging import Forged
 from tests.reach.organisations import Organisations

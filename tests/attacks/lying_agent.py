@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from assistlearn.agents import Agent, Answer, Turn
+from assistlearn.agent import run as part
+from assistlearn.agent.agent import Agent, Answer, Turn
 from assistlearn.reach.processes import agent_process
-from assistlearn.service import part
 
 KINDS = ("knows the labels", "knows the labels and guesses", "guesses")
 """It claims to be sure of every label that it was told, and answers for hold-out samples as its model does; or at

@@ -12,11 +12,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from skops.io import dumps
 
-from assistlearn.agent_files import load_description
-from assistlearn.agent_files.named_learner import make_learner
+from assistlearn.agent.file import load_description
+from assistlearn.agent.learner import make_learner
 from assistlearn.errors import DescriptionError, LearnerError, TableError, UntrustedFileError
-from assistlearn.learners.models_on_disk import loads_trusted
-from assistlearn.tables import read_table
+from assistlearn.learners.model import loads_trusted
+from assistlearn.tables.reading import read_table
 from bench import bombs
 from tests.agent_files.conftest import write_agent
 from tests.attacks.attack import attack

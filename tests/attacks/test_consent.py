@@ -9,15 +9,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assistlearn.agent_files import Allowance
+from assistlearn.agent import consent as permission
+from assistlearn.agent.consent import MOST, MOST_OF_ONE
+from assistlearn.agent.file import Allowance
+from assistlearn.agent.store import runs_at
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.decision import request_number
-from assistlearn.protocol.ledger import verify
-from assistlearn.protocol.words import mixed_scripts
-from assistlearn.service import permission
-from assistlearn.service.inbox import MOST, MOST_OF_ONE
-from assistlearn.service.store import runs_at
+from assistlearn.protocol.codec import mixed_scripts
+from assistlearn.protocol.ledger import request_number, verify
 from tests.attacks.attack import attack
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import SECRET, toml
@@ -211,7 +210,7 @@ JUNK = {
 )
 @pytest.mark.parametrize("what", [*JUNK, "a link", "a folder", "another's request"])
 def test_a_spoiled_file_is_named_and_loses_nothing(tmp_path, what, caplog):
-    caplog.set_level("CRITICAL", "assistlearn.service")
+    caplog.set_level("CRITICAL", "assistlearn.agent")
     file = tmp_path / "lab.toml"
     file.write_text(toml("lab", SECRET + '[allow]\ninitiators = ["hospital"]\n'))
     lab = Lab(tmp_path / "lab-models", HOSPITAL)

@@ -6,7 +6,8 @@ import pytest
 
 pytest.importorskip("nvflare", reason="needs the extra [flare]")
 
-from assistlearn.reach.flare.guard.lists import DATA, METHODS, REQUESTS, TAKEN, Process, Sender
+from assistlearn.reach.flare.guard.lists import DATA, METHODS, REQUESTS, TAKEN, Sender
+from assistlearn.reach.flare.guard.processes import Process
 from tests.attacks.attack import attack
 from tests.attacks.attackers import Door, HostileRelay, relay_log, said_by_relay
 from tests.attacks.flare_topics import FILE, Topic, text, topics

@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from assistlearn.agent.service import AgentService
 from assistlearn.errors import AssistLearnError
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.service.service import AgentService
 from tests.attacks.attack import attack
 from tests.runs.digests import rewrite
 from tests.runs.spoiled import Spoiled, in_memory
@@ -39,8 +39,8 @@ def test_remains_that_are_links_or_cannot_be_removed_stop_no_agent(lab, tmp_path
     (home / "runs" / ".old.forgotten").symlink_to(precious)
     stubborn = home / "runs" / ".stubborn.forgotten"
     stubborn.mkdir()
-    monkeypatch.setattr("assistlearn.storage.removing.shutil.rmtree", _refuse)
-    with caplog.at_level(logging.WARNING, logger="assistlearn.service"):
+    monkeypatch.setattr("assistlearn.storage.files.shutil.rmtree", _refuse)
+    with caplog.at_level(logging.WARNING, logger="assistlearn.agent"):
         AgentService(replace(lab.holdings, home=home))
     assert f"{stubborn} cannot be removed: Device or resource busy. Remove it by hand." in caplog.text
     assert (precious / "table.csv").exists()

@@ -10,24 +10,18 @@ import msgspec
 import numpy as np
 import pytest
 
+from assistlearn.agent.task import Task
 from assistlearn.alignment import Ids
 from assistlearn.core import SoftReward
+from assistlearn.core.ignorance import perfect_model_weight
 from assistlearn.core.quantise import DTYPES, largest_level
 from assistlearn.core.votes import winners
-from assistlearn.core.weight import perfect_model_weight
 from assistlearn.errors import AssistLearnError, ProtocolError
 from assistlearn.plan import Plan
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.arrays import (
-    Bits,
-    pack_bits,
-    pack_codes,
-    unpack_codes,
-)
-from assistlearn.protocol.levels import Levels, pack_levels, plain_levels
-from assistlearn.protocol.rewards import pack_holdout, unpack_holdout, unpack_reward
-from assistlearn.service.task import Task
+from assistlearn.protocol.arrays import Bits, pack_bits, pack_codes, unpack_codes
+from assistlearn.protocol.scores import Levels, pack_holdout, pack_levels, plain_levels, unpack_holdout, unpack_reward
 from tests.attacks.attack import attack
 from tests.runs.spoiled import Spoiled, in_memory, with_
 from tests.service.recording import Recorder, three_agents

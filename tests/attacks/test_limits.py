@@ -11,17 +11,17 @@ import msgspec
 import numpy as np
 import pytest
 
-from assistlearn.agent_files import Allowance
+from assistlearn.agent import store as problem_log
+from assistlearn.agent.file import Allowance
+from assistlearn.agent.holdings import gate
+from assistlearn.agent.store import RunStore
 from assistlearn.alignment import wire
 from assistlearn.errors import ProtocolError, RefusedError
+from assistlearn.initiator.run import Correspondent
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import HEADER_BYTES
 from assistlearn.protocol.ledger import read
-from assistlearn.runs.correspondent import Correspondent
-from assistlearn.service import problem_log
-from assistlearn.service.agent_from_file import gate
-from assistlearn.service.store import RunStore
 from tests.attacks.attack import attack
 from tests.forked_agents import forks
 from tests.service.owned_lab import BANK, PEOPLE, SHOP, Lab, initiator_of, opening, refused, turn
@@ -359,7 +359,7 @@ def test_a_run_that_was_not_forgotten_after_all_gets_no_turns_back(tmp_path, mon
     lab = allowing(tmp_path, max_turns=2)
     lab.ready()
     assert all(isinstance(lab.take(number), m.TurnTaken) for number in (1, 2))
-    caplog.set_level("CRITICAL", "assistlearn.service")
+    caplog.set_level("CRITICAL", "assistlearn.agent")
     with monkeypatch.context() as broken:
         broken.setattr(RunStore, "forget", lambda store: (_ for _ in ()).throw(OSError("killed")))
         assert lab.ask(m.Forget(run="r1")).kind == "failed"
@@ -517,7 +517,7 @@ def test_problems_do_not_fill_the_disk(tmp_path, monkeypatch, caplog):
     lab = allowing(tmp_path, max_turns="none")
     lab.ready()
     (tmp_path / "runs" / "r1" / "turns").write_text("no folder")
-    caplog.set_level("CRITICAL", "assistlearn.service")
+    caplog.set_level("CRITICAL", "assistlearn.agent")
     for _ in range(40):
         assert lab.take(1).kind == "failed"
     logs = [path.stat().st_size for path in tmp_path.glob("problems.log*")]

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from assistlearn.agent_files import Allowance, PrivacyRules
-from assistlearn.core.weight import NEGLIGIBLE
+from assistlearn.agent.file import Allowance, PrivacyRules
+from assistlearn.agent.limits import check_counts, recount, what_is_lost
+from assistlearn.agent.told import ALL
+from assistlearn.core.ignorance import NEGLIGIBLE
 from assistlearn.errors import AssistLearnError, LedgerError, RunError
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import verify
-from assistlearn.service.kept_counts import check_counts
-from assistlearn.service.privacy.told_book import ALL
-from assistlearn.service.recounting import recount, what_is_lost
 from tests.attacks.attack import attack
 from tests.service.owned_lab import BANK, PEOPLE, SHOP, Lab, refused
 
@@ -83,7 +82,7 @@ def test_an_agent_whose_ledger_is_lost_does_not_start(home, loss):
     "lost", [("told/*.npz",), ("told/*",), ("told/*", "coin.key"), ("told/*", "runs/*/counted.json")]
 )
 def test_an_agent_whose_people_are_lost_tells_nothing(home, lost, caplog):
-    caplog.set_level("CRITICAL", "assistlearn.service")
+    caplog.set_level("CRITICAL", "assistlearn.agent")
     remove(home, *lost)
     lab = lab_at(home)
     assert lab.vote(PEOPLE[30:35], "kept").kind == "failed"
@@ -92,7 +91,7 @@ def test_an_agent_whose_people_are_lost_tells_nothing(home, lost, caplog):
 
 
 def test_counts_that_are_lost_while_an_agent_runs_are_noticed_before_it_answers(worked, home, caplog):
-    caplog.set_level("CRITICAL", "assistlearn.service")
+    caplog.set_level("CRITICAL", "assistlearn.agent")
     lab = lab_at(home)
     remove(home, "told/*.npz")
     lab.open("next")

@@ -14,6 +14,7 @@ import pytest
 
 pytest.importorskip("nvflare", reason="needs the extra [flare]")
 
+from assistlearn.agent.consent import OwnersDesk
 from assistlearn.errors import NetworkError, RefusedError
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
@@ -22,7 +23,6 @@ from assistlearn.reach.flare.carrying.pieces import MOST, PIECE, Arrivals
 from assistlearn.reach.flare.site import apps
 from assistlearn.reach.flare.site.environment import AGENT_FILE, SITE
 from assistlearn.reach.flare.site.polled_work import PolledWork
-from assistlearn.service.owners_desk import OwnersDesk
 from tests.attacks.attack import attack
 
 ALLOW = '[allow]\ninitiators = ["bank"]\npurpose = "credit pilot"\n'

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from assistlearn.agent_files import Allowance, PrivacyRules
+from assistlearn.agent.file import Allowance, PrivacyRules
+from assistlearn.agent.releases import told_at
+from assistlearn.agent.store import RunStore
+from assistlearn.agent.told import ToldBook
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits
-from assistlearn.protocol.levels import unpack_levels
-from assistlearn.service.privacy.standing import told_at
-from assistlearn.service.privacy.told_book import ToldBook
-from assistlearn.service.store import RunStore
+from assistlearn.protocol.scores import unpack_levels
 from tests.attacks.attack import attack
 from tests.forked_agents import forks
 from tests.service.owned_lab import BANK, CODES, PEOPLE, Lab, refused

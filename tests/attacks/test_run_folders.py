@@ -16,7 +16,7 @@ import pytest
 
 from assistlearn.alignment import Ids
 from assistlearn.errors import AssistLearnError, RunError
-from assistlearn.runs.folder import RunFolder
+from assistlearn.initiator.folder import RunFolder
 from tests.attacks.attack import attack
 from tests.runs.digests import rewrite, rewrite_settings
 from tests.service.recording import three_agents
@@ -188,7 +188,7 @@ def test_settings_and_result_that_were_changed_together_contradict_the_task(copy
 @pytest.mark.parametrize("damage", ["changed", "lost"])
 def test_an_agent_whose_files_are_not_whole_does_not_vote_or_votes_the_same(copy, name, damage, caplog):
     before = predicted(copy).scores.tobytes()
-    caplog.set_level("CRITICAL", "assistlearn.service")
+    caplog.set_level("CRITICAL", "assistlearn.agent")
     for agent in ("clinic", "lab"):
         path = copy / agent / "runs" / "test-run" / name
         whole = path.read_bytes()

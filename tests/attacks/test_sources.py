@@ -9,12 +9,11 @@ from typing import ClassVar
 import polars as pl
 import pytest
 
-from assistlearn.agent_files import TableUrl, load_description
-from assistlearn.agent_files.addresses import is_own_host
-from assistlearn.agent_files.reading_limits import ReadingLimits
+from assistlearn.agent.file import load_description
 from assistlearn.errors import AssistLearnError, DescriptionError, TableError
-from assistlearn.tables import read_table
-from assistlearn.tables.sources import web_file
+from assistlearn.tables.reading import read_table
+from assistlearn.tables.settings import ReadingLimits, TableUrl, is_own_host
+from assistlearn.tables.sources import remote as web_file
 from bench.sources import servers
 from tests.agent_files.conftest import write_agent
 from tests.attacks.attack import attack

@@ -9,13 +9,12 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from assistlearn.cli.output import complaints, plain
+from assistlearn.agent import run as replica
+from assistlearn.cli.output import CountingBar, complaints, plain
 from assistlearn.cli.predict import as_csv
-from assistlearn.cli.progress import CountingBar
-from assistlearn.pages.pictures import canvas
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.service import replica
+from assistlearn.report import pictures as canvas
 from tests.attacks.attack import attack
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import write_agents

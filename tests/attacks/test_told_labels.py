@@ -12,13 +12,13 @@ import pytest
 
 from assistlearn.alignment import Ids
 from assistlearn.errors import AssistLearnError, RunError, SettingsError
+from assistlearn.initiator.creating import told_labels
+from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.keys import KEY_FILE, LABEL_LEDGER
+from assistlearn.initiator.label_ledger import LabelLedger
+from assistlearn.initiator.run import OpenRun, OwnTable, open_run
 from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport
-from assistlearn.runs.class_order import KEY_FILE, LABEL_LEDGER
-from assistlearn.runs.folder import RunFolder
-from assistlearn.runs.label_ledger import LabelLedger
-from assistlearn.runs.open_run import OpenRun, OwnTable, open_run
-from assistlearn.runs.told_labels import told_labels
 from tests.attacks.attack import attack
 from tests.runs.parties import Parties
 

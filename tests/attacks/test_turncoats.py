@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from assistlearn.initiator.folder import RunFolder
 from assistlearn.reach.processes import process_transport
-from assistlearn.runs.folder import RunFolder
 from tests.attacks.attack import attack
 from tests.attacks.lying_agent import KINDS, be_a_liar, be_a_turncoat
 from tests.cli.program import assistlearn

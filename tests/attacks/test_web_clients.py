@@ -21,10 +21,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from assistlearn.web.feed import Feed
+from assistlearn.web.live import Feed, watching
 from assistlearn.web.live_run import LiveRun
-from assistlearn.web.timely_protocol import MOST_CONNECTIONS, most_connections, protocol_for
-from assistlearn.web.watching import watching
+from assistlearn.web.server import MOST_CONNECTIONS, most_connections, protocol_for
 from tests.attacks.attack import attack
 from tests.cli.small_agents import NEW
 from tests.serving.served_run import Served, trained

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from assistlearn.agent_files.agent_file import parse_description
-from assistlearn.cli.agent_template import agent_toml
+from assistlearn.agent.file import parse_description
+from assistlearn.cli.begin import agent_toml
 
 LINE = re.compile(r"# (\[[\w.]+\]|\w+ = \S.*)")
 

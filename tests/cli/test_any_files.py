@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from assistlearn.agent_files.agent_keys import AgentKeys
+from assistlearn.agent.file import AgentKeys
 from tests.cli.program import assistlearn
 
 SETTINGS = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

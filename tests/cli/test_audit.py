@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from assistlearn.pages.messages_in_words import WORDS
 from assistlearn.protocol import Ledger
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.tally import Claim
+from assistlearn.protocol.ledger import Claim
+from assistlearn.report.view import WORDS
 from tests.cli.program import assistlearn
 
 

@@ -142,7 +142,7 @@ def test_a_refusing_machine_is_no_fault_of_the_program(tmp_path):
 
 
 def test_a_fault_of_the_program_ends_with_1_and_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr("assistlearn.cli.init.agent_toml", lambda *_: 1 / 0)
+    monkeypatch.setattr("assistlearn.cli.begin.agent_toml", lambda *_: 1 / 0)
     said = assistlearn("init", tmp_path, "--json")
     assert said.code == said.json["exit_code"] == 1
     assert said.json["error"] == "ZeroDivisionError"
@@ -154,7 +154,7 @@ def test_ctrl_c_anywhere_ends_with_130(tmp_path, monkeypatch):
     def interrupted(*_: object) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("assistlearn.cli.init.agent_toml", interrupted)
+    monkeypatch.setattr("assistlearn.cli.begin.agent_toml", interrupted)
     assistlearn("init", tmp_path).failed(130, "Interrupted.")
     assert assistlearn("init", tmp_path, "--json").json["exit_code"] == 130
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from assistlearn.agent_files import load_description
-from assistlearn.cli import waiting
+from assistlearn.agent.file import load_description
+from assistlearn.cli import train as waiting
 from assistlearn.errors import ConsentAwaitedError
+from assistlearn.initiator.folder import RunFolder
 from assistlearn.plan import Plan
 from assistlearn.protocol.ledger import counted
 from assistlearn.reach.processes.reach_processes import create_run
-from assistlearn.runs.folder import RunFolder
 from tests.cli.program import Said, assistlearn
 from tests.cli.small_agents import SECRET, toml
 from tests.papers_settings import PAPERS, PAPERS_OPTIONS
@@ -115,7 +115,7 @@ def test_who_waits_asks_again_until_the_owner_has_answered(agents, monkeypatch, 
 
 
 def assistlearn_approve(lab: Path, number: str) -> None:
-    from assistlearn.cli.requests import desk_of
+    from assistlearn.cli.consent import desk_of
 
     desk = desk_of(lab)
     desk.approve(desk.find(number), "Ada")

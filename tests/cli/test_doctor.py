@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from assistlearn.cli.diagnosis import requirements, surroundings
-from assistlearn.cli.diagnosis.pasting import fit_to_paste
+from assistlearn.cli import doctor as requirements
+from assistlearn.cli import doctor as surroundings
+from assistlearn.cli.doctor import fit_to_paste
 from assistlearn.extras import of_package
 from tests.cli.program import assistlearn, modules_after
 

@@ -21,12 +21,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.alignment import Ids
+from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.prediction import predict
+from assistlearn.initiator.training import train
 from assistlearn.plan import Plan
 from assistlearn.reach.opening import opened_run
 from assistlearn.reach.processes.reach_processes import create_run
-from assistlearn.runs.folder import RunFolder
-from assistlearn.runs.prediction import predict
-from assistlearn.runs.training import train
 from tests.cli.program import assistlearn
 from tests.papers_settings import PAPERS_OPTIONS
 

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 from sklearn.datasets import load_breast_cancer
 
+from assistlearn.initiator.folder import RunFolder
 from assistlearn.plan import Plan
-from assistlearn.runs.folder import RunFolder
 from tests.cli.program import assistlearn
 
 README = Path(__file__).parents[2] / "README.md"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from assistlearn.tables import load_agent
+from assistlearn.agent.loading import load_agent
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import LABEL, N_SAMPLES, NEW, SECRET, know_the_key, toml, write_agents
 from tests.papers_settings import PAPERS_OPTIONS

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from assistlearn.agent_files.reading_limits import ReadingLimits
-from assistlearn.cli.ids_file import _source, ids_in
+from assistlearn.cli.predict import _source, ids_in
 from assistlearn.errors import IdsError, TableError
+from assistlearn.tables.settings import ReadingLimits
 from tests.cli.small_agents import toml
 
 

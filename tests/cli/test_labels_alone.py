@@ -8,13 +8,13 @@ import shutil
 import polars as pl
 import pytest
 
+from assistlearn.agent.holdings import holdings_of
+from assistlearn.agent.service import AgentService
+from assistlearn.initiator.training import train
 from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport
 from assistlearn.reach.opening import with_own_table
 from assistlearn.reach.processes.reach_processes import create_run
-from assistlearn.runs.training import train
-from assistlearn.service.agent_from_file import holdings_of
-from assistlearn.service.service import AgentService
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import LABEL, NEW, SECRET, know_the_key, write_agents
 from tests.serving.served_run import served

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from assistlearn.agent_files import load_description
+from assistlearn.agent.file import load_description
+from assistlearn.initiator.creating import write_run
+from assistlearn.initiator.folder import RunFolder
 from assistlearn.plan import Plan
 from assistlearn.reach.processes.reach_processes import create_run
-from assistlearn.runs.creating import write_run
-from assistlearn.runs.folder import RunFolder
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import SECRET, toml
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistlearn.cli.overwriting import check_target, needed_by_run
+from assistlearn.cli.output import check_target, needed_by_run
 from assistlearn.errors import SettingsError
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import IDS, lines_of, write_agents

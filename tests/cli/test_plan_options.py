@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from assistlearn.cli.plan_options import takes_plan
+from assistlearn.cli.train import takes_plan
 from assistlearn.plan import Plan
 
 

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.alignment import join_ids
 from assistlearn.cli.predict import _write
-from assistlearn.runs.prediction import Prediction
+from assistlearn.initiator.prediction import Prediction
 
 AGENTS = [
     ("a", DecisionTreeClassifier(max_depth=1), slice(0, 6)),

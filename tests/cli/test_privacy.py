@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 
 import numpy as np
 import polars as pl
 import pytest
 
+from assistlearn.agent.holdings import holdings_of
+from assistlearn.agent.releases import transcript_of
 from assistlearn.protocol import Ledger
-from assistlearn.service.agent_from_file import holdings_of
-from assistlearn.service.own_transcript import transcript_of
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import LABEL, SECRET, toml
-from tests.cli.test_documentation import json_keys
+from tests.documentation import DOCS
 from tests.papers_settings import PAPERS_OPTIONS
 
 pytestmark = pytest.mark.usefixtures("forked_agents")
@@ -237,7 +238,8 @@ def test_the_transcript_has_the_labels_as_they_were_told_and_votes_where_there_w
 
 
 def test_the_keys_are_documented(house, attacked):
-    documented = json_keys("privacy")
+    page = (DOCS / "reference" / "examples" / "privacy.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"`(\w+)`", page.partition("\n## JSON\n")[2]))
     for place in (house / "first", house / "lab.toml"):
         for key in assistlearn("privacy", place, "--json").json:
             assert key in documented

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from assistlearn.cli.run_name import new_name
+from assistlearn.cli.output import new_name
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import know_the_key, write_agents
 

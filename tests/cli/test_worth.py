@@ -13,10 +13,10 @@ from rich.console import Console
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier, assistance_gain
-from assistlearn.cli.worth_bar import WorthBar
-from assistlearn.evaluation.gains import Worth
+from assistlearn.cli.worth import WorthBar
+from assistlearn.evaluation.pilots import Worth
 from assistlearn.events import RunFinished, SamplesOpened, StopReason, TurnFinished
-from assistlearn.runs.folder import RunFolder
+from assistlearn.initiator.folder import RunFolder
 from tests.cli.program import Said, assistlearn
 from tests.cli.small_agents import write_agents
 

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistlearn import combination
-from assistlearn.combination import absence, cross_validation, tree_combination
-from assistlearn.combination.cross_validation import folds_of
-from assistlearn.combination.evidence import evidence
+from assistlearn.combination import combination as absence
+from assistlearn.combination import evidence as cross_validation
+from assistlearn.combination import trees as tree_combination
+from assistlearn.combination.evidence import evidence, folds_of
 from assistlearn.combination.linear import fit_linear, whole
-from assistlearn.combination.tree_combination import TreeCombination
+from assistlearn.combination.trees import TreeCombination
 from assistlearn.core import votes
 from assistlearn.errors import SettingsError
 from tests.combination.made import centred, log_loss, scores_and_codes, total

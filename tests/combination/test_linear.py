@@ -5,11 +5,24 @@ import pytest
 from scipy.optimize import check_grad
 from sklearn.linear_model import LogisticRegression
 
-from assistlearn.combination.cross_validation import folds_of
-from assistlearn.combination.evidence import evidence
-from assistlearn.combination.linear import PLAIN_SUM, fit_linear, outputs, plain_sum, samples_of, size, whole
-from assistlearn.combination.multinomial import Samples, fit_multinomial, losses, losses_and_slopes, objective
-from assistlearn.combination.penalty import PATH, STRONGER, choose_penalty
+from assistlearn.combination.evidence import evidence, folds_of
+from assistlearn.combination.linear import (
+    PATH,
+    PLAIN_SUM,
+    STRONGER,
+    Samples,
+    choose_penalty,
+    fit_linear,
+    fit_multinomial,
+    losses,
+    losses_and_slopes,
+    objective,
+    outputs,
+    plain_sum,
+    samples_of,
+    size,
+    whole,
+)
 from assistlearn.core import votes
 from tests.combination.made import centred, log_loss, scores_and_codes, total
 

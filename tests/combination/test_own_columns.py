@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from assistlearn.combination.own_columns import OwnColumns
+from assistlearn.combination.combination import OwnColumns
 
 COLUMNS = {"age": [30, None, 50], "name": ["a", "b", None], "smokes": [True, None, False], "weight": [1.5, 2.5, None]}
 EXPECTED = np.array([[30, 1, 1.5], [np.nan, np.nan, 2.5], [50, 0, np.nan]])

@@ -8,10 +8,9 @@ from skops import io
 
 from assistlearn import combination
 from assistlearn.combination.evidence import evidence
-from assistlearn.combination.keeping_combinations import KeptOwnTrees
-from assistlearn.combination.own_trees import fit_own_trees
-from assistlearn.combination.tree_combination import MOST_INPUTS
-from assistlearn.combination.weighted_sum import RIDGE, decision_of, fit_weighted_sum
+from assistlearn.combination.linear import RIDGE, decision_of, fit_weighted_sum
+from assistlearn.combination.storage import KeptOwnTrees
+from assistlearn.combination.trees import MOST_INPUTS, fit_own_trees
 from assistlearn.core import votes
 from assistlearn.errors import UntrustedFileError
 from tests.combination.made import centred, log_loss, scores_and_codes, total

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.utils.class_weight import compute_sample_weight
 
-from assistlearn.core.balance import balanced, without_scale
+from assistlearn.core.labels import balanced, without_scale
 from tests.core.strategies import problems
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from assistlearn.core.class_codes import classes_and_codes
+from assistlearn.core.labels import classes_and_codes
 
 WHOLE = st.sampled_from([np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64])
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistlearn.combination.cross_validation import folds_of
-from assistlearn.core.groups import groups_of
-from assistlearn.evaluation.pilot import drawn
+from assistlearn.combination.evidence import folds_of
+from assistlearn.core.people import groups_of
+from assistlearn.evaluation.pilots import drawn
 from assistlearn.evaluation.terms import Terms
 from assistlearn.learners.folds import deal
 from assistlearn.session.holdout import split

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from assistlearn.combination.cross_validation import Tried
-from assistlearn.core.means import effective_size, mean_and_error, means_and_errors
-from assistlearn.evaluation.difference import differences
+from assistlearn.combination.evidence import Tried
+from assistlearn.core.people import effective_size, mean_and_error, means_and_errors
+from assistlearn.evaluation.differences import differences
 
 numbers = st.floats(-100.0, 100.0, allow_subnormal=False)
 weighted = st.lists(st.tuples(numbers, st.floats(0.01, 100.0)), min_size=2, max_size=30)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistlearn.core.randomised_response import draw, kept_share
+from assistlearn.core.labels import draw, kept_share
 
 EPSILONS = st.floats(0.01, 8.0)
 CLASSES = st.integers(2, 6)

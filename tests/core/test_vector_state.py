@@ -11,10 +11,10 @@ from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 
 from assistlearn.core import SoftState, VectorState, votes
-from assistlearn.core.confidence import confidences, heights
+from assistlearn.core.ignorance import perfect_model_weight
 from assistlearn.core.quantise import ScoreVectors, largest_level, quantise, quantise_vectors, right
-from assistlearn.core.truth_first import in_order, truth_first
-from assistlearn.core.weight import perfect_model_weight
+from assistlearn.core.state import in_order, truth_first
+from assistlearn.core.votes import confidences, heights
 
 LOSSES = ["logistic", "exponential"]
 

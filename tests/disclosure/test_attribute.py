@@ -7,10 +7,16 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from assistlearn.core.quantise import quantise
-from assistlearn.disclosure.attribute_inference import MOST_KNOWN, SHARES, attribute_inference
-from assistlearn.disclosure.guesser import auc
-from assistlearn.disclosure.said import beside, of_labels, said_of_classes
-from assistlearn.disclosure.target import target_of
+from assistlearn.evaluation.attacks import (
+    MOST_KNOWN,
+    SHARES,
+    attribute_inference,
+    auc,
+    beside,
+    of_labels,
+    said_of_classes,
+    target_of,
+)
 
 N = 2_000
 SEEDS = range(3)

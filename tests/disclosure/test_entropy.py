@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
-from assistlearn.disclosure.entropy import BINS, column_entropy
+from assistlearn.evaluation.attacks import BINS, column_entropy
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=200))

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from assistlearn import WorthDisplay
-from assistlearn.evaluation.gains import Weighing
+from assistlearn.evaluation.pilots import Weighing
 from assistlearn.evaluation.terms import Terms
 
 

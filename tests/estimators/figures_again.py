@@ -27,13 +27,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier, assistance_gain
 from assistlearn.core import votes
-from assistlearn.core.groups import at, groups_of
+from assistlearn.core.people import at, groups_of
 from assistlearn.errors import LearnerError, SettingsError
-from assistlearn.evaluation.difference import differences
+from assistlearn.evaluation.calibration import cross_fitted, reliability
+from assistlearn.evaluation.differences import differences
 from assistlearn.evaluation.metrics import METRICS
-from assistlearn.evaluation.pilot import drawn as drawn_for_pilot
-from assistlearn.evaluation.reliability import reliability
-from assistlearn.evaluation.score_calibration import cross_fitted
+from assistlearn.evaluation.pilots import drawn as drawn_for_pilot
 from assistlearn.evaluation.terms import Terms
 
 TOLERANCE = 1e-9

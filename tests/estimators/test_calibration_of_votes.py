@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.evaluation.score_calibration import HOLDOUT, OUT_OF_FOLD
+from assistlearn.evaluation.calibration import HOLDOUT, OUT_OF_FOLD
 from tests.papers_settings import PAPERS
 
 

@@ -16,10 +16,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier, assistance_gain, combination
-from assistlearn.core.means import mean_and_error
+from assistlearn.core.people import mean_and_error
 from assistlearn.errors import AssistLearnWarning, SettingsError
-from assistlearn.estimators.repeats import repeated_people
-from assistlearn.evaluation.difference import differences
+from assistlearn.estimators.checks import repeated_people
+from assistlearn.evaluation.differences import differences
 
 LEARNERS = {
     "deep tree": DecisionTreeClassifier(),

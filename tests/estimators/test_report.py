@@ -11,10 +11,10 @@ from sklearn.metrics import accuracy_score, confusion_matrix, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.agents import Agent
+from assistlearn.agent.agent import Agent
 from assistlearn.estimators import classifier
-from assistlearn.evaluation.figures_in_words import TITLES
 from assistlearn.evaluation.metrics import METRICS
+from assistlearn.evaluation.words import TITLES
 from assistlearn.plan import Metric
 from tests.attacks.lying_agent import lying
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistlearn.errors import SettingsError
-from assistlearn.evaluation.betting import BETS, HALVINGS, ConfidenceSequence, log_capital
+from assistlearn.evaluation.pilots import BETS, HALVINGS, ConfidenceSequence, log_capital
 
 EXACT = 2.0**-HALVINGS
 values = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=30)

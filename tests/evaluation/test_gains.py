@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistlearn.errors import SettingsError
-from assistlearn.evaluation.betting import ConfidenceSequence
-from assistlearn.evaluation.gains import Weighing, Worth
-from assistlearn.evaluation.pilot import MOST_OPENED, MOST_TRAINING, drawn
-from assistlearn.evaluation.sample_loss import losses
+from assistlearn.evaluation.metrics import losses
+from assistlearn.evaluation.pilots import MOST_OPENED, MOST_TRAINING, ConfidenceSequence, Weighing, Worth, drawn
 from assistlearn.evaluation.terms import Terms
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistlearn.evaluation.reliability import FEWEST, MOST_GROUPS, reliability
+from assistlearn.evaluation.calibration import FEWEST, MOST_GROUPS, reliability
 
 
 @given(st.integers(0, 400), st.integers(2, 5), st.integers(0, 2**32 - 1), st.integers(1, 40))

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from assistlearn.core.votes import scores_of
-from assistlearn.estimators.html import answer_block
-from assistlearn.evaluation.figures_in_words import answer_in_words
+from assistlearn.estimators.showing import answer_block
 from assistlearn.evaluation.metrics import METRICS
-from assistlearn.evaluation.report import Decided, Report, compare
-from assistlearn.evaluation.result import findings
+from assistlearn.evaluation.result import Decided, Report, compare, findings
+from assistlearn.evaluation.words import answer_in_words
 
 
 def report(codes: np.ndarray, assisted: np.ndarray, alone: np.ndarray) -> Report:

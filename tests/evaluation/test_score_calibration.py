@@ -14,7 +14,7 @@ from scipy.optimize import check_grad
 from sklearn.metrics import log_loss
 
 from assistlearn.core.votes import winners
-from assistlearn.evaluation.score_calibration import (
+from assistlearn.evaluation.calibration import (
     OUT_OF_FOLD,
     ScoreCalibration,
     _Lesson,

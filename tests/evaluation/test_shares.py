@@ -16,9 +16,8 @@ from sklearn.metrics import log_loss
 
 from assistlearn.core.votes import probabilities, winners
 from assistlearn.errors import SettingsError
-from assistlearn.evaluation.score_calibration import ScoreCalibration
+from assistlearn.evaluation.calibration import UNCHANGED, ScoreCalibration
 from assistlearn.evaluation.shares import shares_of_decisions, shares_of_sum
-from assistlearn.evaluation.sureness import UNCHANGED
 
 
 def scores_of_agents(n_helpers, n_classes, seed, n=60):

@@ -12,8 +12,13 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.evaluation.score_calibration import expected_calibration_error, fit_calibration
-from assistlearn.evaluation.sureness import UNCHANGED, fit_sureness, odds_and_lead
+from assistlearn.evaluation.calibration import (
+    UNCHANGED,
+    expected_calibration_error,
+    fit_calibration,
+    fit_sureness,
+    odds_and_lead,
+)
 
 
 def behind_winners(n, n_classes, seed):

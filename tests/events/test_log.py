@@ -162,7 +162,7 @@ def test_processes_that_append_at_the_same_time_lose_nothing(tmp_path):
 
 def test_a_log_that_cannot_be_written_is_complained_of_once_and_stops_nobody(tmp_path, monkeypatch):
     path = tmp_path / "events.jsonl"
-    monkeypatch.setattr("assistlearn.events.log.appending", _on_a_full_disk)
+    monkeypatch.setattr("assistlearn.events.appending", _on_a_full_disk)
     log, heard = EventLog(path), []
     log.listen(heard.append)
     for fact in FACTS[:3]:

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.errors import UntrustedFileError
-from assistlearn.learners.model_audit import audit
+from assistlearn.learners.model import audit
 
 X, y = load_wine(return_X_y=True)
 

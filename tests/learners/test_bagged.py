@@ -10,13 +10,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.agents import Agent, TrainingSamples, Turn
+from assistlearn.agent.agent import Agent, TrainingSamples, Turn
 from assistlearn.errors import UntrustedFileError
 from assistlearn.learners import Honesty, Learner, Model
-from assistlearn.learners.bagged import Bagged, bag
-from assistlearn.learners.boosting import Private
-from assistlearn.learners.models_on_disk import dump_model, load_model
-from assistlearn.learners.residual_trees import ResidualTrees
+from assistlearn.learners.boosting import Bagged, Private, bag
+from assistlearn.learners.model import dump_model, load_model
+from assistlearn.learners.residuals import ResidualTrees
 from assistlearn.plan import Plan
 
 X, Y = load_wine(return_X_y=True)
@@ -77,7 +76,7 @@ def test_a_sample_that_every_tree_has_drawn_gets_no_opinion():
 
 
 def first_seed(seed: int) -> int:
-    from assistlearn.learners.seeding import TurnSeeds
+    from assistlearn.learners.weighting import TurnSeeds
 
     return TurnSeeds(seed).of(1)
 

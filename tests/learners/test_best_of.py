@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.errors import SettingsError, UntrustedFileError
 from assistlearn.learners import BestOf, Honesty, Learner
-from assistlearn.learners.models_on_disk import dump_model, load_model, packages_of
+from assistlearn.learners.model import dump_model, load_model, packages_of
 
 X, Y = load_breast_cancer(return_X_y=True)
 LINEAR = make_pipeline(StandardScaler(), LogisticRegression())

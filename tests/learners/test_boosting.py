@@ -16,18 +16,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from skops import io
 
-from assistlearn.agents import Agent, TrainingSamples, Turn
-from assistlearn.core.confidence import add_answers, confidences
+from assistlearn.agent.agent import Agent, TrainingSamples, Turn
 from assistlearn.core.loss import LOSSES
-from assistlearn.core.soft_state import SoftState
-from assistlearn.core.vector_state import VectorState
-from assistlearn.core.votes import probabilities
+from assistlearn.core.state import SoftState, VectorState
+from assistlearn.core.votes import add_answers, confidences, probabilities
 from assistlearn.errors import UntrustedFileError
 from assistlearn.learners import HistTreeClassifier, Honesty, Learner, Model, folds
-from assistlearn.learners.boosted import Boosted
-from assistlearn.learners.boosting import Private, boost
-from assistlearn.learners.models_on_disk import dump_model, load_model
-from assistlearn.learners.seeding import TurnSeeds
+from assistlearn.learners.boosting import Boosted, Private, boost
+from assistlearn.learners.model import dump_model, load_model
+from assistlearn.learners.weighting import TurnSeeds
 from assistlearn.methods.hard import Ascii
 from assistlearn.methods.soft import Soft
 

@@ -25,7 +25,7 @@ from xgboost import XGBClassifier, XGBRFClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.learners import HistBoostClassifier, HistTreeClassifier, Honesty, Learner, Model
-from assistlearn.learners.models_on_disk import dump_model, load_model
+from assistlearn.learners.model import dump_model, load_model
 
 
 class Net(NeuralNetClassifier):

@@ -12,10 +12,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
 
 from assistlearn import AssistedClassifier
-from assistlearn.agents import Agent, TrainingSamples, Turn
+from assistlearn.agent.agent import Agent, TrainingSamples, Turn
 from assistlearn.errors import UntrustedFileError
 from assistlearn.learners import Honesty, Model
-from assistlearn.learners.correction import Correction, corrected
+from assistlearn.learners.residuals import Correction, corrected
 from assistlearn.methods.soft import Soft
 from bench.accuracy.problems.tic_tac_toe import TIC_TAC_TOE, boards
 

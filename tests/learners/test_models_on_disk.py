@@ -16,7 +16,7 @@ from skops import io
 
 from assistlearn.errors import LearnerError, UntrustedFileError
 from assistlearn.learners import Model
-from assistlearn.learners.models_on_disk import dump_model, load_model, packages_of
+from assistlearn.learners.model import dump_model, load_model, packages_of
 from tests.learners.classifiers import Heaviest
 
 X, y = load_iris(return_X_y=True)

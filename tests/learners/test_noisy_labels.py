@@ -12,9 +12,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.core.randomised_response import draw, kept_share
+from assistlearn.core.labels import draw, kept_share
 from assistlearn.learners import Honesty, Learner
-from assistlearn.learners.models_on_disk import dump_model, load_model
+from assistlearn.learners.model import dump_model, load_model
 from assistlearn.learners.noisy_labels import (
     LEAST_SAMPLES,
     fit_to_noisy_labels,

@@ -18,13 +18,13 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 from skops import io
 
 from assistlearn import AssistedClassifier, load, save
-from assistlearn.agents import Agent, TrainingSamples, Turn
+from assistlearn.agent.agent import Agent, TrainingSamples, Turn
 from assistlearn.errors import UntrustedFileError
-from assistlearn.learners import Honesty, Learner, Model, folds, residual_boosting
+from assistlearn.learners import Honesty, Learner, Model, folds
+from assistlearn.learners import residuals as residual_boosting
 from assistlearn.learners.boosting import Private
-from assistlearn.learners.models_on_disk import dump_model, load_model
-from assistlearn.learners.residual_boosting import LOUDNESS, MOST, RESIDUALS, STEP, grow, newton_steps, twin
-from assistlearn.learners.residual_trees import ResidualTrees
+from assistlearn.learners.model import dump_model, load_model
+from assistlearn.learners.residuals import LOUDNESS, MOST, RESIDUALS, STEP, ResidualTrees, grow, newton_steps, twin
 from assistlearn.methods.soft import Soft
 
 X, CODES = load_wine(return_X_y=True)

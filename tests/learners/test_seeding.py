@@ -4,7 +4,7 @@ from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.learners.seeding import MAX_SEED, seed_all
+from assistlearn.learners.weighting import MAX_SEED, seed_all
 
 
 def test_a_single_random_state_gets_the_seed_itself():

@@ -7,9 +7,10 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.agents import agent
-from assistlearn.core.blocks import blocks
-from assistlearn.learners import HistTreeClassifier, Model, Panel, together
+from assistlearn.agent import agent
+from assistlearn.core.ignorance import blocks
+from assistlearn.learners import HistTreeClassifier, Model, Panel
+from assistlearn.learners import boosting as together
 from tests.learners_hist.tables import real_numbers
 
 

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.protocol.ledger_of_run import entries_of
+from assistlearn.protocol.ledger import entries_of
 from bench.accuracy import run as benchmark
 from bench.accuracy import verdicts
 from bench.accuracy.bytes import Counted

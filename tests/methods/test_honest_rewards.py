@@ -17,8 +17,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.agents import Agent, TrainingSamples, Turn
-from assistlearn.core.confidence import score_of_truth
+from assistlearn.agent.agent import Agent, TrainingSamples, Turn
+from assistlearn.core.votes import score_of_truth
 from assistlearn.learners import Honesty, Learner
 from assistlearn.learners.folds import deal
 from assistlearn.learners.weighting import weight_scale

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from assistlearn import AssistedClassifier, load, save
-from assistlearn.agents import Agent, TrainingSamples, Turn
+from assistlearn.agent.agent import Agent, TrainingSamples, Turn
 from assistlearn.core import ScoreVectors
 from assistlearn.errors import SettingsError
 from assistlearn.plan import Plan

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from assistlearn.core import SoftState, State, votes
-from assistlearn.core.confidence import LEAST, confidences, score_of_truth
 from assistlearn.core.loss import LOSSES, best_weight
 from assistlearn.core.quantise import DTYPES, largest_level, quantise, right
+from assistlearn.core.votes import LEAST, confidences, score_of_truth
 
 
 def soft_state(n_samples: int, n_classes: int) -> SoftState:

@@ -13,12 +13,12 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.agents import Agent, TrainingSamples, Turn
+from assistlearn.agent.agent import Agent, TrainingSamples, Turn
 from assistlearn.core import Verdict
 from assistlearn.errors import ProtocolError
 from assistlearn.learners import Honesty
 from assistlearn.methods import method_named
-from assistlearn.methods.verdicts import Standpoint, check_model_weight, check_verdict
+from assistlearn.methods.method import Standpoint, check_model_weight, check_verdict
 from assistlearn.plan import Plan
 
 X, Y = load_wine(return_X_y=True)

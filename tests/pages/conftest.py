@@ -13,10 +13,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.events import AgentLeft, EventLog, TroubleMet, TurnFinished
-from assistlearn.pages.run_page import run_page
-from assistlearn.pages.run_story import view_of
-from assistlearn.pages.view import View
-from assistlearn.runs.folder import RunFolder
+from assistlearn.initiator.folder import RunFolder
+from assistlearn.report.page import run_page
+from assistlearn.report.story import view_of
+from assistlearn.report.view import View
 from tests.browser import browser, opened  # noqa: F401
 from tests.cli.program import assistlearn
 from tests.pages.telltale import write_telltale

@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from assistlearn.agent_files import load_description
-from assistlearn.pages.helper_page import helper_page
-from assistlearn.pages.helper_story import helper_view
+from assistlearn.agent.file import load_description
+from assistlearn.report.helper import helper_page, helper_view
 from tests.cli.program import assistlearn
 from tests.pages.telltale import TELLTALES
 

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from assistlearn.pages.run_page import fragments, run_page, without_class_names
-from assistlearn.pages.run_story import view_of
-from assistlearn.pages.sections import MAKERS, sections_of
-from assistlearn.runs.folder import RunFolder
+from assistlearn.initiator.folder import RunFolder
+from assistlearn.report.page import fragments, run_page, without_class_names
+from assistlearn.report.sections import MAKERS, sections_of
+from assistlearn.report.story import view_of
 from tests.cli.program import assistlearn
 from tests.pages.telltale import CLASSES, TELLTALES
 from tests.runs.digests import rewrite

@@ -17,11 +17,11 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.evaluation.figures_in_words import TITLES
-from assistlearn.pages.estimator_page import view_of_estimator
-from assistlearn.pages.pictures import drawn
-from assistlearn.pages.run_page import run_page
-from assistlearn.runs.folder import RunFolder
+from assistlearn.evaluation.words import TITLES
+from assistlearn.initiator.folder import RunFolder
+from assistlearn.report import pictures as drawn
+from assistlearn.report.estimator_page import view_of_estimator
+from assistlearn.report.page import run_page
 from tests.cli.program import assistlearn
 from tests.papers_settings import PAPERS
 from tests.runs.parties import Parties

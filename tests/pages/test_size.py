@@ -10,10 +10,10 @@ import pytest
 
 from assistlearn.core import Contribution
 from assistlearn.events import Answered, Asked, Recorded, RoundFinished, SamplesMatched, TurnFinished
-from assistlearn.pages.pictures import drawn
-from assistlearn.pages.run_page import run_page
-from assistlearn.pages.story import Story
-from assistlearn.pages.view import Subject, View
+from assistlearn.report import pictures as drawn
+from assistlearn.report.page import run_page
+from assistlearn.report.story import Story
+from assistlearn.report.view import Subject, View
 from bench.report import MOST_BYTES, MOST_SECONDS
 
 AGENTS = tuple(f"agent-{i}" for i in range(5))

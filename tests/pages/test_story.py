@@ -28,14 +28,11 @@ from assistlearn.events import (
     TroubleMet,
     TurnFinished,
 )
-from assistlearn.pages import time_line
-from assistlearn.pages.pictures import drawn
-from assistlearn.pages.run_story import state_of, view_of
-from assistlearn.pages.sections.answer_section import answer
-from assistlearn.pages.sections.rounds_section import rounds
-from assistlearn.pages.story import Story
-from assistlearn.pages.thinned import MOST
-from assistlearn.pages.view import RoundRow, Subject
+from assistlearn.report import pictures as drawn
+from assistlearn.report import view as time_line
+from assistlearn.report.sections import answer, rounds
+from assistlearn.report.story import Story, state_of, view_of
+from assistlearn.report.view import MOST, RoundRow, Subject
 
 SUBJECT = Subject("r", "bank", ("bank", "lab"), ("no", "yes"), "processes", (), 5, False, "accuracy")
 START = datetime(2030, 1, 1, tzinfo=UTC)

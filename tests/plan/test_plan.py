@@ -10,7 +10,7 @@ import pytest
 
 from assistlearn.errors import SettingsError
 from assistlearn.methods import method_class, names
-from assistlearn.orders import Strongest
+from assistlearn.methods.orders import Strongest
 from assistlearn.plan import OF_METHOD, SETTINGS, Plan
 
 WRONG: dict[str, list[Any]] = {

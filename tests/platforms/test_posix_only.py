@@ -46,11 +46,11 @@ CORE = """
 import assistlearn
 for name in assistlearn.__all__:
     getattr(assistlearn, name)
-from assistlearn.cli import app, check, init, predict, report, show, simulate
+from assistlearn.cli import app, begin, predict, report, train
 import assistlearn.reach.processes.agent_process, assistlearn.reach.processes.reach_processes
-import assistlearn.service.service, assistlearn.service.agent_from_file, assistlearn.service.inbox
-import assistlearn.runs.folder_lock, assistlearn.runs.label_ledger, assistlearn.tables.reading
-import assistlearn.cli.training_run, assistlearn.cli.example, assistlearn.cli.diagnosis
+import assistlearn.agent.service, assistlearn.agent.holdings, assistlearn.agent.consent
+import assistlearn.initiator.folder, assistlearn.initiator.label_ledger, assistlearn.tables.reading
+import assistlearn.cli.train, assistlearn.cli.begin, assistlearn.cli
 """
 
 WITHOUT = """

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as npst
 
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers, pack_bits, pack_codes, pack_numbers
-from assistlearn.protocol.levels import Levels, pack_levels
+from assistlearn.protocol.scores import Levels, pack_levels
 
 SCORE_BITS = (2, 3, 4, 8, 16, 32)
 LEVEL_TYPES = {2: np.int8, 3: np.int8, 4: np.int8, 8: np.int8, 16: np.int16, 32: np.int32}

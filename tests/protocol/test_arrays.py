@@ -26,7 +26,7 @@ from assistlearn.protocol.arrays import (
     unpack_codes,
     unpack_numbers,
 )
-from assistlearn.protocol.levels import Levels, pack_levels, plain_levels, unpack_levels
+from assistlearn.protocol.scores import Levels, pack_levels, plain_levels, unpack_levels
 from tests.protocol.strategies import booleans
 
 

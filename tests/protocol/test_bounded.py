@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from assistlearn.protocol.bounded import within
+from assistlearn.protocol.transport import within
 
 
 def test_what_takes_too_long_is_given_up():

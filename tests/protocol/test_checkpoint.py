@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 
 from assistlearn.errors import LedgerError, RefusedError
 from assistlearn.protocol import Ledger, ledger
-from assistlearn.protocol.checkpoint import checkpoint_path
-from assistlearn.protocol.ledger import counted, followed, read, verify
-from assistlearn.protocol.tally import Claim, PeerCount
+from assistlearn.protocol.ledger import Claim, PeerCount, checkpoint_path, counted, followed, read, verify
 
 EARLIER_RELEASE = (
     '{"number": 1, "time": "2026-01-02T03:04:05.678+00:00", "direction": "received", "peer": "clinic", "r'

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from assistlearn.protocol.decision import Decision, OwnersAnswer
+from assistlearn.protocol.ledger import Decision, OwnersAnswer
 
 BEFORE, END = datetime(2026, 11, 15, 23, 59, tzinfo=UTC), datetime(2026, 11, 16, tzinfo=UTC)
 

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistlearn.core.confidence import heights
 from assistlearn.core.quantise import ScoreVectors, quantise_vectors
-from assistlearn.core.truth_first import in_order, truth_first
+from assistlearn.core.state import in_order, truth_first
+from assistlearn.core.votes import heights
 from assistlearn.errors import ProtocolError
 from assistlearn.protocol import encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, pack_bits
-from assistlearn.protocol.levels import Levels, pack_levels, plain_levels, unpack_levels
+from assistlearn.protocol.scores import Levels, pack_levels, plain_levels, unpack_levels
 from tests.protocol.strategies import LEVEL_TYPES, SCORE_BITS, level_arrays
 
 FAMILY = constriction.stream.model.Categorical(perfect=False)

@@ -8,8 +8,9 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from assistlearn.protocol import arrays, decode, encode, levels
+from assistlearn.protocol import arrays, decode, encode
 from assistlearn.protocol import messages as m
+from assistlearn.protocol import scores as levels
 from tests.protocol.strategies import MESSAGES
 
 LEAVES_THE_INITIATOR = {

@@ -6,7 +6,7 @@ import pytest
 from assistlearn.core.quantise import quantise, quantise_vectors
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.releases import added_up, releases_in, votes
-from assistlearn.protocol.rewards import pack_holdout, pack_reward
+from assistlearn.protocol.scores import pack_holdout, pack_reward
 
 N = 400
 

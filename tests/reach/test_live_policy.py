@@ -10,7 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assistlearn.agent_files import load_description
+from assistlearn.agent.consent import OwnersDesk
+from assistlearn.agent.file import load_description
+from assistlearn.agent.store import runs_at
 from assistlearn.plan import Plan
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
@@ -21,8 +23,6 @@ from assistlearn.reach.flare.carrying.flare_transport import FlareTransport
 from assistlearn.reach.flare.carrying.job import OVER
 from assistlearn.reach.flare.carrying.job_definition import write_job
 from assistlearn.reach.flare.provisioning.kit import load_kit
-from assistlearn.service.owners_desk import OwnersDesk
-from assistlearn.service.store import runs_at
 from tests.reach.organisations import HELPERS, INITIATOR, NAMES, PURPOSE, Organisations
 
 pytestmark = pytest.mark.network

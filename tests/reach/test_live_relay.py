@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 
 from assistlearn.alignment import Ids
-from assistlearn.alignment.keyed_hash import digests, key_from
+from assistlearn.alignment.ids import digests, key_from
 from assistlearn.errors import UnreachableError
+from assistlearn.initiator.prediction import predict
+from assistlearn.initiator.training import train
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
 from assistlearn.reach.flare import reach_flare
 from assistlearn.reach.opening import opened_run
-from assistlearn.runs.prediction import predict
-from assistlearn.runs.training import train
 from tests.reach.organisations import HELPERS, INITIATOR, Organisations
 
 pytestmark = pytest.mark.network

@@ -13,13 +13,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.alignment import Ids
+from assistlearn.initiator.alignment import forget
+from assistlearn.initiator.prediction import predict
+from assistlearn.initiator.training import train
 from assistlearn.reach.flare import reach_flare
 from assistlearn.reach.flare.task_file import load_task
 from assistlearn.reach.opening import opened_run
 from assistlearn.reach.processes import reach_processes
-from assistlearn.runs.forgetting import forget
-from assistlearn.runs.prediction import predict
-from assistlearn.runs.training import train
 from paper.datasets import letter
 from tests.cli.program import assistlearn
 from tests.papers_settings import PAPERS

@@ -9,11 +9,11 @@ import psutil
 import pytest
 
 from assistlearn.alignment import Ids
+from assistlearn.initiator.prediction import predict
+from assistlearn.initiator.training import train
 from assistlearn.reach.flare import reach_flare
 from assistlearn.reach.opening import opened_run
-from assistlearn.runs.prediction import predict
-from assistlearn.runs.training import train
-from assistlearn.web.serving.opened_predictor import opened_predictor
+from assistlearn.web.predictor import opened_predictor
 from tests.reach.organisations import INITIATOR
 
 pytestmark = pytest.mark.network

@@ -13,7 +13,12 @@ import numpy as np
 import polars as pl
 from sklearn.datasets import make_classification
 
+from assistlearn.agent.holdings import holdings_of
+from assistlearn.agent.service import AgentService
+from assistlearn.agent.store import RunStore, run_folder
 from assistlearn.events import Event, RunGoesOn, TurnFinished, read
+from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.keys import KEY_FILE
 from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport
 from assistlearn.protocol.arrays import unpack_bits
@@ -21,11 +26,6 @@ from assistlearn.protocol.codec import decode
 from assistlearn.reach.created_from import Onward, create_from
 from assistlearn.reach.opening import follow, with_own_table
 from assistlearn.reach.processes.reach_processes import create_run
-from assistlearn.runs.class_order import KEY_FILE
-from assistlearn.runs.folder import RunFolder
-from assistlearn.service.agent_from_file import holdings_of
-from assistlearn.service.service import AgentService
-from assistlearn.service.store import RunStore, run_folder
 
 COLUMNS = {"clinic": range(4), "lab": range(4, 8), "shop": range(8, 12)}
 QUICK: dict[str, Any] = {"models_per_turn": 3, "n_rounds": 1, "holdout": 0.25, "seed": 5, "combine": "sum"}

@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from assistlearn.agent.holdings import Holdings
+from assistlearn.agent.limits import OwnerLimits
+from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids
-from assistlearn.core.groups import at
+from assistlearn.core.people import at
 from assistlearn.events import Event, RunForgotten
+from assistlearn.initiator.alignment import forget
+from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.prediction import Prediction, predict
+from assistlearn.initiator.run import OpenRun, OwnTable, open_run
+from assistlearn.initiator.settings import RunSettings
+from assistlearn.initiator.training import train
 from assistlearn.plan import SETTINGS, Plan
 from assistlearn.protocol import MemoryTransport
-from assistlearn.runs.folder import RunFolder
-from assistlearn.runs.forgetting import forget
-from assistlearn.runs.open_run import OpenRun, OwnTable, open_run
-from assistlearn.runs.prediction import Prediction, predict
-from assistlearn.runs.settings import RunSettings
-from assistlearn.runs.training import train
-from assistlearn.service.holdings import Holdings
-from assistlearn.service.limits import OwnerLimits
-from assistlearn.service.service import AgentService
 from tests.papers_settings import PAPERS
 
 SECRET = b"a secret that all agents share"

@@ -11,8 +11,8 @@ from unittest import mock
 import numpy as np
 
 from assistlearn.alignment import Ids, roles
-from assistlearn.runs.correspondent import Correspondent
-from assistlearn.runs.label_ledger import LabelLedger, LabelRelease
+from assistlearn.initiator.label_ledger import LabelLedger, LabelRelease
+from assistlearn.initiator.run import Correspondent
 
 
 @contextmanager

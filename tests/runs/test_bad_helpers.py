@@ -15,7 +15,7 @@ from assistlearn.protocol import MemoryTransport, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, ClassCodes, pack_bits, pack_codes
 from assistlearn.protocol.ledger import read, verify
-from assistlearn.protocol.levels import Levels, pack_levels, plain_levels
+from assistlearn.protocol.scores import Levels, pack_levels, plain_levels
 from tests.runs.spoiled import Spoiled, in_memory, with_
 from tests.service.recording import three_agents
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from assistlearn.protocol import MemoryTransport, codec, decode, rewards
+from assistlearn.protocol import MemoryTransport, codec, decode
 from assistlearn.protocol import messages as m
+from assistlearn.protocol import scores as rewards
 from assistlearn.protocol.ledger import read
 from tests.service.recording import Recorder, three_agents
 

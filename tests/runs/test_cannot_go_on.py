@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistlearn import storage
+from assistlearn.agent.holdings import holdings_of
+from assistlearn.agent.told import ToldBook
 from assistlearn.core import SoftReward
 from assistlearn.errors import ProtocolError, RunError, SettingsError
+from assistlearn.initiator.setup import HELD_OUT, NEW, TRAINED_ON, split_of
 from assistlearn.methods import method_named
 from assistlearn.plan import Plan
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.known_before import KnownBefore, RunSamples
-from assistlearn.protocol.rewards import pack_holdout, pack_reward
-from assistlearn.runs.setup import HELD_OUT, NEW, TRAINED_ON, split_of
-from assistlearn.service.agent_from_file import holdings_of
-from assistlearn.service.privacy.told_book import ToldBook
+from assistlearn.protocol.scores import pack_holdout, pack_reward
 from tests.runs.digests import rewrite_settings
 from tests.runs.growing import Growing, changes, turns
 

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from assistlearn.agent_files import Allowance
+from assistlearn.agent.consent import OwnersDesk
+from assistlearn.agent.file import Allowance
+from assistlearn.agent.holdings import gate
+from assistlearn.agent.limits import OwnerLimits
+from assistlearn.agent.service import AgentService
+from assistlearn.agent.store import runs_at
 from assistlearn.errors import ConsentAwaitedError, RefusedError
+from assistlearn.initiator.alignment import withdraw
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import counted, read
-from assistlearn.runs.asking_consent import withdraw
-from assistlearn.service.agent_from_file import gate
-from assistlearn.service.limits import OwnerLimits
-from assistlearn.service.owners_desk import OwnersDesk
-from assistlearn.service.service import AgentService
-from assistlearn.service.store import runs_at
 from tests.runs.parties import Led, Parties
 from tests.service.recording import three_agents
 

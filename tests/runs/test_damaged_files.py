@@ -10,13 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assistlearn.agent.store import RunStore
 from assistlearn.alignment import Ids
 from assistlearn.errors import AssistLearnError, RunError
 from assistlearn.protocol import Ledger
 from assistlearn.protocol import messages as m
-from assistlearn.protocol.ledger import read
-from assistlearn.protocol.ledger_of_run import entries_of
-from assistlearn.service.store import RunStore
+from assistlearn.protocol.ledger import entries_of, read
 from tests.runs.digests import rewrite
 from tests.runs.spoiled import Spoiled, in_memory
 from tests.service.recording import three_agents

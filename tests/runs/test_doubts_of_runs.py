@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from assistlearn.initiator.participants import doubts_of
 from assistlearn.plan import Plan
-from assistlearn.runs.turn_check import doubts_of
 from assistlearn.session.holdout import HoldOut
 
 

@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import signal
 
-from assistlearn.runs.folder_lock import locked, somebody_works
+from assistlearn.initiator.folder import locked, somebody_works
 
 START = multiprocessing.get_context("fork")
 

@@ -9,17 +9,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assistlearn.agents import Agent
+from assistlearn.agent.agent import Agent
+from assistlearn.agent.store import RunStore, run_folder
 from assistlearn.events import RunGoesOn, TurnFinished, read
+from assistlearn.initiator.alignment import forget
+from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.prediction import predict
 from assistlearn.protocol import MemoryTransport
 from assistlearn.protocol.arrays import unpack_bits, unpack_codes
 from assistlearn.protocol.codec import decode
-from assistlearn.protocol.rewards import unpack_reward
+from assistlearn.protocol.scores import unpack_reward
 from assistlearn.reach.opening import with_own_table
-from assistlearn.runs.folder import RunFolder
-from assistlearn.runs.forgetting import forget
-from assistlearn.runs.prediction import predict
-from assistlearn.service.store import RunStore, run_folder
 from tests.runs.growing import Growing, changes, turns
 
 BEFORE, GONE = range(150), (3, 7)

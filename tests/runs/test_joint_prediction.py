@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.agent_files import Allowance
+from assistlearn.agent.file import Allowance
 from assistlearn.alignment import Ids
 from assistlearn.errors import RefusedError
+from assistlearn.initiator.prediction import asked_agents, predict, result_of
+from assistlearn.initiator.votes import VotesAtHand, looked_up, votes_of_ours, votes_on_each
 from assistlearn.protocol.ledger import counted
-from assistlearn.runs.joint_prediction import VotesAtHand, looked_up, votes_of_ours, votes_on_each
-from assistlearn.runs.prediction import asked_agents, predict, result_of
 from tests.runs.parties import Parties
 
 N = 60

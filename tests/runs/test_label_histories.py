@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assistlearn.alignment import Ids
-from assistlearn.runs.label_ledger import LabelLedger
+from assistlearn.initiator.label_ledger import LabelLedger
 
 
 def laws(home: Path, n_classes: int, runs: list[tuple[float, bool]]) -> tuple[np.ndarray, np.ndarray]:

@@ -14,9 +14,9 @@ import pytest
 
 from assistlearn.alignment import Ids
 from assistlearn.errors import RefusedError, RunError
-from assistlearn.runs.class_order import KEY_FILE
-from assistlearn.runs.class_order import LABEL_LEDGER as NAME
-from assistlearn.runs.label_ledger import Booked, LabelLedger, Witness
+from assistlearn.initiator.keys import KEY_FILE
+from assistlearn.initiator.keys import LABEL_LEDGER as NAME
+from assistlearn.initiator.label_ledger import Booked, LabelLedger, Witness
 from tests.forked_agents import forks
 
 N = 400

@@ -13,16 +13,16 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier, assistance_gain
+from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids
 from assistlearn.errors import RunError
-from assistlearn.evaluation.score_calibration import ScoreCalibration
+from assistlearn.evaluation.calibration import ScoreCalibration
 from assistlearn.evaluation.terms import Terms
 from assistlearn.events import AgentLeft, RunFinished, StopReason, TurnFinished
+from assistlearn.initiator.creating import check_ledger
+from assistlearn.initiator.folder import releases_of_run
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.runs.releases_of_run import releases_of_run
-from assistlearn.runs.told_labels import check_ledger
-from assistlearn.service.service import AgentService
 from tests.papers_settings import PAPERS
 from tests.runs.parties import Parties
 from tests.runs.test_interruptions import CutError, CutTransport, memory
@@ -196,7 +196,7 @@ def test_a_label_private_run_tells_helpers_what_chance_has_changed_and_remembers
 
 def _check_again(leader) -> None:
     """Ask what the next run would ask before it tells labels anew."""
-    from assistlearn.runs.label_ledger import LabelLedger
+    from assistlearn.initiator.label_ledger import LabelLedger
 
     run = replace(leader.run, settings=replace(leader.run.settings, run="another"))
     ledger = LabelLedger(run.holdings.home, run.table.label, run.settings.classes)

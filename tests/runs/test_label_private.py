@@ -16,10 +16,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.agent_files import load_description
+from assistlearn.agent.file import load_description
 from assistlearn.alignment import Ids
 from assistlearn.errors import DescriptionError, RefusedError, RunError, SettingsError
 from assistlearn.events import LabelsTold
+from assistlearn.initiator.label_ledger import LabelLedger
+from assistlearn.initiator.prediction import predict
+from assistlearn.initiator.training import train
 from assistlearn.methods.label_private import spent_in_words
 from assistlearn.plan import Plan
 from assistlearn.protocol import decode
@@ -27,9 +30,6 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_codes
 from assistlearn.reach.opening import opened_run
 from assistlearn.reach.processes import reach_processes
-from assistlearn.runs.label_ledger import LabelLedger
-from assistlearn.runs.prediction import predict
-from assistlearn.runs.training import train
 from tests.cli.program import assistlearn
 from tests.runs.parties import Parties
 from tests.runs.sent_bytes import recorded

@@ -19,15 +19,15 @@ from assistlearn import AssistedClassifier
 from assistlearn.alignment import Ids
 from assistlearn.errors import UnreachableError
 from assistlearn.events import AgentLeft, TurnFinished
-from assistlearn.orders import Strongest
+from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.prediction import predict
+from assistlearn.methods.orders import Strongest
 from assistlearn.plan import Plan
 from assistlearn.protocol import MemoryTransport, decode
 from assistlearn.protocol import messages as m
 from assistlearn.reach.opening import follow, with_own_table
 from assistlearn.reach.processes.process_transport import ProcessTransport
 from assistlearn.reach.processes.reach_processes import create_run
-from assistlearn.runs.folder import RunFolder
-from assistlearn.runs.prediction import predict
 from tests.papers_settings import PAPERS
 from tests.runs.parties import Parties
 

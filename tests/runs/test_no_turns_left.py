@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.datasets import load_wine
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.agent_files import Allowance
+from assistlearn.agent.file import Allowance
 from assistlearn.events import TurnFinished
 from tests.runs.parties import Parties
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from assistlearn.errors import UnreachableError
-from assistlearn.runs.own_way import OwnWay
+from assistlearn.initiator.run import OwnWay
 
 LONG = 30.0
 """Seconds that no test needs, unless it fails."""

@@ -10,13 +10,13 @@ from sklearn.metrics import log_loss
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
+from assistlearn.agent.store import RunStore, run_folder
 from assistlearn.alignment import Ids
 from assistlearn.evaluation.terms import Terms
+from assistlearn.initiator.pilots import Parted
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_codes
-from assistlearn.runs.pilot_run import Parted
-from assistlearn.service.store import RunStore, run_folder
 from tests.papers_settings import PAPERS
 from tests.runs.parties import Parties
 

@@ -13,16 +13,16 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier, assistance_gain
+from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids
 from assistlearn.errors import RunError
-from assistlearn.evaluation.gains import Worth
+from assistlearn.evaluation.pilots import Worth
 from assistlearn.evaluation.terms import Terms
 from assistlearn.events import SamplesOpened
+from assistlearn.initiator.pilots import Parted, pilot
+from assistlearn.initiator.run import OwnTable
 from assistlearn.protocol import decode
 from assistlearn.protocol import messages as m
-from assistlearn.runs.open_run import OwnTable
-from assistlearn.runs.pilot_run import Parted, pilot
-from assistlearn.service.service import AgentService
 from tests.runs.parties import Parties
 
 TREE = DecisionTreeClassifier(max_depth=2)

@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 from sklearn.datasets import load_digits
 
+from assistlearn.initiator.folder import RunFolder
 from assistlearn.plan import Plan
 from assistlearn.reach.opening import train
 from assistlearn.reach.processes.reach_processes import create_run
-from assistlearn.runs.folder import RunFolder
 
 BUSY = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
 

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
 from assistlearn.alignment import Ids
-from assistlearn.evaluation.score_calibration import ScoreCalibration
+from assistlearn.evaluation.calibration import ScoreCalibration
 from tests.papers_settings import PAPERS
 from tests.runs.parties import Parties
 

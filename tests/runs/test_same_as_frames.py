@@ -16,9 +16,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
+from assistlearn.agent.holdings import Holdings, holdings_of
 from assistlearn.alignment import Ids
-from assistlearn.service.agent_from_file import holdings_of
-from assistlearn.service.holdings import Holdings
 from tests.papers_settings import PAPERS
 from tests.runs.parties import SECRET, Led, Parties
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from assistlearn.errors import RunError, SettingsError
-from assistlearn.runs.folder import RunFolder
+from assistlearn.initiator.folder import RunFolder
 from tests.runs.digests import rewrite_settings
 from tests.service.recording import three_agents
 

@@ -10,9 +10,9 @@ import pytest
 from sklearn.datasets import load_wine
 from sklearn.tree import DecisionTreeClassifier
 
+from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids
 from assistlearn.errors import RunError
-from assistlearn.service.service import AgentService
 from tests.runs.parties import Parties
 
 N_MESSAGES = 12
@@ -44,7 +44,7 @@ def made(folder: Path) -> Parties:
 
 
 def outcome(folder: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, ...]:
-    monkeypatch.setattr("assistlearn.runs.prediction.MOST_SAMPLES", 60)
+    monkeypatch.setattr("assistlearn.initiator.prediction.MOST_SAMPLES", 60)
     parties = made(folder)
     transport = StartingAnew(parties, number)
     leader = parties.leader(transport)

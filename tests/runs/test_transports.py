@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from assistlearn.agent.holdings import holdings_of
+from assistlearn.agent.service import AgentService
 from assistlearn.errors import UnreachableError
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.reach.processes.process_transport import ProcessTransport
-from assistlearn.service.agent_from_file import holdings_of
-from assistlearn.service.service import AgentService
 
 OPEN = m.Open(run="r1", initiator="clinic", purpose="", alignment="hash", overlap="abstain")
 

@@ -14,17 +14,17 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.agent_files import load_description
+from assistlearn.agent.file import load_description
 from assistlearn.alignment import Ids
 from assistlearn.errors import RefusedError
 from assistlearn.events import JobStarted, read
+from assistlearn.initiator.creating import write_run
+from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.prediction import predict
 from assistlearn.plan import Plan
 from assistlearn.protocol.ledger import read as entries
 from assistlearn.reach.opening import opened_run, resuming, train
 from assistlearn.reach.processes.reach_processes import create_run
-from assistlearn.runs.creating import write_run
-from assistlearn.runs.folder import RunFolder
-from assistlearn.runs.prediction import predict
 from tests.cli.small_agents import LABEL, SECRET, toml, write_agents
 from tests.papers_settings import PAPERS
 from tests.runs.digests import rewrite_settings

@@ -6,9 +6,9 @@ from typing import Any
 
 from sklearn.tree import DecisionTreeClassifier
 
+from assistlearn.agent.answers import Exchange, register
+from assistlearn.agent.run import RunHere
 from assistlearn.protocol.messages import Message
-from assistlearn.service.exchanges import Exchange, register
-from assistlearn.service.run_here import RunHere
 
 
 class Census(Message, frozen=True, tag="census"):

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from queue import Queue
 
+from assistlearn.agent.holdings import holdings_of
+from assistlearn.agent.service import AgentService
 from assistlearn.events import EventLog, JobStarted
+from assistlearn.initiator.settings import RunSettings
 from assistlearn.reach import register
-from assistlearn.runs.settings import RunSettings
-from assistlearn.service.agent_from_file import holdings_of
-from assistlearn.service.service import AgentService
 
 
 class Threads:

@@ -11,21 +11,19 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.agent_files import Allowance, PrivacyRules
+from assistlearn.agent.consent import OwnersDesk
+from assistlearn.agent.file import Allowance, PrivacyRules
+from assistlearn.agent.holdings import Holdings, gate
+from assistlearn.agent.limits import OwnerLimits
+from assistlearn.agent.privacy import PrivacyKeeper
+from assistlearn.agent.service import AgentService
 from assistlearn.alignment import HashInitiator, Ids, Initiator, Minimum, PsiInitiator
-from assistlearn.core.weight import NEGLIGIBLE
+from assistlearn.core.ignorance import NEGLIGIBLE
 from assistlearn.plan import Plan
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers
-from assistlearn.protocol.ledger import counted
-from assistlearn.protocol.tally import PeerCount
-from assistlearn.service.agent_from_file import gate
-from assistlearn.service.holdings import Holdings
-from assistlearn.service.limits import OwnerLimits
-from assistlearn.service.owners_desk import OwnersDesk
-from assistlearn.service.privacy.privacy_keeper import PrivacyKeeper
-from assistlearn.service.service import AgentService
+from assistlearn.protocol.ledger import PeerCount, counted
 from tests.papers_settings import PAPERS
 
 SECRET = b"a secret that all agents share"

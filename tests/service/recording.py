@@ -14,11 +14,11 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
+from assistlearn.agent.holdings import Holdings
+from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids
 from assistlearn.protocol import MemoryTransport, decode
 from assistlearn.protocol import messages as m
-from assistlearn.service.holdings import Holdings
-from assistlearn.service.service import AgentService
 from tests.runs.parties import SECRET, Parties
 
 __all__ = ["SECRET", "Recorder", "Recording", "files_of", "record", "three_agents"]

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from assistlearn.agent_files import Allowance
+from assistlearn.agent.consent import OwnersDesk
+from assistlearn.agent.file import Allowance
+from assistlearn.agent.service import SMALL
 from assistlearn.errors import LedgerError, RequestsError, SettingsError
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import read, verify
-from assistlearn.service.door import SMALL
-from assistlearn.service.owners_desk import OwnersDesk
 from tests.forked_agents import forks
 from tests.service.owned_lab import BANK, PEOPLE, SHOP, Lab, opening, refused
 

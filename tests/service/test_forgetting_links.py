@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assistlearn.agent.store import RunStore, run_folder, runs_at
 from assistlearn.errors import RunError
+from assistlearn.initiator.folder import RunFolder
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.runs.folder import RunFolder
-from assistlearn.service.store import RunStore, run_folder, runs_at
 from tests.service.recording import record, three_agents
 
 RUN = "test-run"
@@ -63,7 +63,7 @@ def test_a_run_is_forgotten_beside_remains_that_cannot_be_removed(lab, tmp_path,
     home = tmp_path / "home"
     lab.service(home, lab.stage(m.Forget))
     store = RunStore(run_folder(home, RUN))
-    monkeypatch.setattr("assistlearn.storage.removing.shutil.rmtree", _refuse)
+    monkeypatch.setattr("assistlearn.storage.files.shutil.rmtree", _refuse)
     with pytest.raises(RunError, match=r"only partly forgotten.*Remove it by hand"):
         store.forget()
     lab.service(home, 1)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from assistlearn import storage
-from assistlearn.agent_files import Allowance
+from assistlearn.agent.file import Allowance
+from assistlearn.agent.holdings import gate
+from assistlearn.agent.limits import KINDS, OwnerLimits
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.service.agent_from_file import gate
-from assistlearn.service.limits import KINDS, OwnerLimits
 from tests.service.owned_lab import BANK, PEOPLE, Lab
 from tests.service.recording import record
 
@@ -85,7 +85,7 @@ def test_requests_that_come_again_after_a_restart_are_not_counted_again(lab, tmp
 def test_a_turn_that_fails_many_times_is_one_turn(tmp_path, monkeypatch, caplog):
     lab = Lab(tmp_path, Allowance((BANK,), max_turns=2))
     lab.ready()
-    caplog.set_level("CRITICAL", "assistlearn.service")
+    caplog.set_level("CRITICAL", "assistlearn.agent")
     whole = storage.write_bytes
 
     def full(path, content):

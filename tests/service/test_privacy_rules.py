@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from assistlearn import storage
-from assistlearn.agent_files import Allowance, PrivacyRules
+from assistlearn.agent.file import Allowance, PrivacyRules
+from assistlearn.agent.releases import limits_at, told_at
+from assistlearn.agent.told import ToldBook
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits
-from assistlearn.service.privacy.standing import limits_at, told_at
-from assistlearn.service.privacy.told_book import ToldBook
 from tests.service.owned_lab import BANK, CODES, PEOPLE, SHOP, Lab, X, refused
 
 HALF = PEOPLE[: len(PEOPLE) // 2]
@@ -113,7 +113,7 @@ def test_the_same_turn_is_counted_once_however_often_it_is_asked_for(tmp_path, m
     """A disk that is full, after the count and before the answer: nothing was told, and nothing is counted again."""
     lab = lab_with(tmp_path, max_bits_per_sample=2)
     lab.ready()
-    caplog.set_level("CRITICAL", "assistlearn.service")
+    caplog.set_level("CRITICAL", "assistlearn.agent")
     whole = storage.write_bytes
 
     def full(path, content):
@@ -148,7 +148,7 @@ def test_ids_do_not_stand_in_the_book(tmp_path):
 
 
 def test_a_book_that_cannot_be_read_or_a_lost_key_stops_everything(tmp_path, caplog):
-    caplog.set_level("CRITICAL", "assistlearn.service")
+    caplog.set_level("CRITICAL", "assistlearn.agent")
     lab = lab_with(tmp_path, max_bits_per_sample=5)
     lab.ready()
     lab.take(1)

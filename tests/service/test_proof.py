@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assistlearn.agent.holdings import holdings_of
+from assistlearn.agent.task import proved
 from assistlearn.core.quantise import quantise
-from assistlearn.service.agent_from_file import holdings_of
-from assistlearn.service.proof import proved
 
 N = 300
 

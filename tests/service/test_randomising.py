@@ -13,19 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.agent_files import Allowance, PrivacyRules
+from assistlearn.agent.file import Allowance, PrivacyRules
+from assistlearn.agent.privacy import Coin, PrivacyKeeper, epsilon_at_delta
+from assistlearn.agent.releases import limits_at, told_at
+from assistlearn.agent.service import AgentService
+from assistlearn.agent.told import ToldBook
 from assistlearn.alignment import Ids
-from assistlearn.core.randomised_response import draw
-from assistlearn.core.weight import NEGLIGIBLE
+from assistlearn.core.ignorance import NEGLIGIBLE
+from assistlearn.core.labels import draw
 from assistlearn.protocol import MemoryTransport
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_codes
-from assistlearn.service.privacy.accountant import epsilon_at_delta
-from assistlearn.service.privacy.coin import Coin
-from assistlearn.service.privacy.privacy_keeper import PrivacyKeeper
-from assistlearn.service.privacy.standing import limits_at, told_at
-from assistlearn.service.privacy.told_book import ToldBook
-from assistlearn.service.service import AgentService
 from tests.runs.parties import Parties
 from tests.service.owned_lab import BANK, CODES, PEOPLE, Lab, X, refused
 

@@ -17,16 +17,16 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from assistlearn import storage as files
-from assistlearn.agent_files import Allowance
+from assistlearn.agent.file import Allowance
+from assistlearn.agent.holdings import gate
+from assistlearn.agent.limits import OwnerLimits
+from assistlearn.agent.service import AgentService
 from assistlearn.errors import RefusedError
 from assistlearn.protocol import Limits, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, ClassCodes, pack_bits, pack_codes, pack_numbers
 from assistlearn.protocol.ledger import read, verify
-from assistlearn.protocol.levels import Levels, pack_levels
-from assistlearn.service.agent_from_file import gate
-from assistlearn.service.limits import OwnerLimits
-from assistlearn.service.service import AgentService
+from assistlearn.protocol.scores import Levels, pack_levels
 from tests.service.recording import Recording, files_of, record
 
 RUN = "test-run"
@@ -508,7 +508,7 @@ def test_a_learner_that_fails_tells_others_nothing_of_the_table(lab, tmp_path, m
     stage = lab.stage(m.TakeTurn, 2)
     service = lab.service(tmp_path, stage, estimator=Flaky())
     monkeypatch.setattr(Flaky, "broken", True)
-    with caplog.at_level(logging.CRITICAL, logger="assistlearn.service"):
+    with caplog.at_level(logging.CRITICAL, logger="assistlearn.agent"):
         problem = refuses(
             service, tmp_path, lab.requests[stage], "failed", "Its owner finds the reason in problems.log"
         )
@@ -534,7 +534,7 @@ def test_a_full_disk_in_the_middle_of_a_turn_loses_and_doubles_nothing(lab, tmp_
             whole(path, content)
 
         monkeypatch.setattr(files, "write_bytes", full)
-        with caplog.at_level(logging.CRITICAL, logger="assistlearn.service"):
+        with caplog.at_level(logging.CRITICAL, logger="assistlearn.agent"):
             reply = ask(service, lab.requests[stage])
         assert (reply.kind, "OSError" in reply.text, str(home) in reply.text) == ("failed", True, False)
         monkeypatch.setattr(files, "write_bytes", whole)
@@ -561,7 +561,7 @@ def test_a_crash_while_forgetting_brings_nothing_back(lab, tmp_path, monkeypatch
         raise OSError("the machine goes down")
 
     monkeypatch.setattr(shutil, "rmtree", crash)
-    with caplog.at_level(logging.CRITICAL, logger="assistlearn.service"):
+    with caplog.at_level(logging.CRITICAL, logger="assistlearn.agent"):
         assert ask(service, lab.requests[-1]).kind == "failed"
     monkeypatch.undo()
     assert isinstance(ask(service, changed(lab.request(m.Open), run="another")), m.Opened)

@@ -11,6 +11,10 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
+from assistlearn.agent.answers import helper_of
+from assistlearn.agent.holdings import Holdings
+from assistlearn.agent.service import AgentService
+from assistlearn.agent.store import runs_at
 from assistlearn.alignment import HashInitiator, Ids, Minimum
 from assistlearn.core.quantise import votes_of
 from assistlearn.plan import Plan
@@ -18,11 +22,7 @@ from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_codes
 from assistlearn.protocol.ledger import read
-from assistlearn.protocol.rewards import unpack_votes
-from assistlearn.service.exchanges.align import helper_of
-from assistlearn.service.holdings import Holdings
-from assistlearn.service.service import AgentService
-from assistlearn.service.store import runs_at
+from assistlearn.protocol.scores import unpack_votes
 
 SECRET = b"a secret that all agents share"
 N = 60

@@ -14,14 +14,12 @@ from typing import Any
 
 import polars as pl
 
+from assistlearn.initiator.folder import RunFolder
 from assistlearn.reach.processes.process_transport import ProcessTransport
-from assistlearn.runs.folder import RunFolder
-from assistlearn.web.running import WebServer, listening, port_of
-from assistlearn.web.serving.application import PredictionService
-from assistlearn.web.serving.opened_predictor import opened_predictor
-from assistlearn.web.serving.predictor import Predictor
-from assistlearn.web.serving.serving_limits import ServingLimits
-from assistlearn.web.timely_protocol import protocol_for
+from assistlearn.web.inference import ServingLimits
+from assistlearn.web.predictor import Predictor, opened_predictor
+from assistlearn.web.server import WebServer, listening, port_of, protocol_for
+from assistlearn.web.service import PredictionService
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import know_the_key, write_agents
 

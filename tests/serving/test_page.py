@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from assistlearn.web.serving.openapi import ANSWERS
-from assistlearn.web.serving.predictor import MOST_WAITING
-from assistlearn.web.serving.serving_limits import ServingLimits
+from assistlearn.web.inference import ServingLimits
+from assistlearn.web.predictor import MOST_WAITING
+from assistlearn.web.service import ANSWERS
 from tests.cli.small_agents import NEW
 from tests.serving.served_run import TOKEN
 

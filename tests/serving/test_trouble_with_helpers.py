@@ -13,16 +13,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assistlearn.agent_files import load_description
+from assistlearn.agent.consent import OwnersDesk
+from assistlearn.agent.file import load_description
+from assistlearn.agent.holdings import door_of
+from assistlearn.agent.service import AgentService
 from assistlearn.errors import BusyError
+from assistlearn.initiator.folder import RunFolder
 from assistlearn.protocol import encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import counted, verify
 from assistlearn.reach.standing_way import FIRST_WAIT, LEAST_WAIT
-from assistlearn.runs.folder import RunFolder
-from assistlearn.service.agent_from_file import door_of
-from assistlearn.service.owners_desk import OwnersDesk
-from assistlearn.service.service import AgentService
 from tests.cli.small_agents import NEW, SECRET, toml
 from tests.forked_agents import forked
 from tests.serving.served_run import Served, predicted, served, trained

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from assistlearn.agents import Answer, Turn
+from assistlearn.agent.agent import Answer, Turn
 from assistlearn.core import Contribution, State
 from assistlearn.events import Event, RunFinished
 from assistlearn.plan import Plan

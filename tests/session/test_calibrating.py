@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assistlearn.evaluation.score_calibration import HOLDOUT, OUT_OF_FOLD, fit_calibration
+from assistlearn.evaluation.calibration import HOLDOUT, OUT_OF_FOLD, fit_calibration
+from assistlearn.initiator.setup import set_up
 from assistlearn.plan import Plan
-from assistlearn.runs.setup import set_up
-from assistlearn.session.calibrating import ByHoldout
 from assistlearn.session.combining import Told
 from assistlearn.session.holdout import Heard, HoldOut
+from assistlearn.session.judging import ByHoldout
 from tests.papers_settings import PAPERS
 
 CODES = np.arange(40) % 3

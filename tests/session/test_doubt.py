@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assistlearn.agents import Answer
+from assistlearn.agent.agent import Answer
 from assistlearn.core import Verdict
 from assistlearn.methods import method_named
 from assistlearn.methods.method import ABSTAINS
 from assistlearn.plan import Plan
 from assistlearn.session import HoldOut
-from assistlearn.session.doubt import Doubt, doubt_of
+from assistlearn.session.holdout import Doubt, doubt_of
 
 KEPT = Verdict(1.0, 0.9, False)
 SOFT = Plan(method="soft").make_method()

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistlearn.methods.ensemble import Ensemble
-from assistlearn.methods.hard import Ascii
+from assistlearn.methods.hard import Ascii, Ensemble
 from assistlearn.session import HoldOut
 from assistlearn.session.holdout import Heard, split
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistlearn.agents import Answer, Turn
+from assistlearn.agent.agent import Answer, Turn
 from assistlearn.core import State
 from assistlearn.errors import AgentGoneError, UnreachableError
 from assistlearn.events import AgentLeft, RoundFinished, RunFinished, StopReason, TurnFinished
-from assistlearn.orders import GREEDY
+from assistlearn.methods.orders import GREEDY
 from assistlearn.plan import Plan
 from assistlearn.session import Session
 from tests.session.scripted import ScriptedParty

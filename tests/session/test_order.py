@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assistlearn.errors import SettingsError
-from assistlearn.orders import chain, order_of, shuffled
+from assistlearn.methods.orders import chain, order_of, shuffled
 from assistlearn.plan import Plan
 from tests.session.scripted import Play
 

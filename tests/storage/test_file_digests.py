@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assistlearn.errors import RunError
-from assistlearn.storage.file_digests import NAME, FileDigests, digest_of
+from assistlearn.storage.files import NAME, FileDigests, digest_of
 
 LINE = f"{digest_of(b'new')}  turns/000002/reply.msg\n"
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistlearn.tables import by_column as module
-from assistlearn.tables.by_column import by_column
+from assistlearn.tables import table as module
+from assistlearn.tables.table import by_column
 
 
 @given(st.lists(st.integers(), max_size=30))

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from assistlearn.agent_files.agent_file import parse_description
+from assistlearn.agent.file import parse_description
 from assistlearn.errors import ColumnsError, TableError
-from assistlearn.tables import Column, Kind, read_table
 from assistlearn.tables.kinds import column_of, convert
+from assistlearn.tables.reading import read_table
+from assistlearn.tables.schema import Column, Kind
 
 
 def read(values: list[str | None], **how: bool) -> tuple[Kind, list[object]]:

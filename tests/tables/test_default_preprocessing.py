@@ -28,11 +28,11 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from skops import io
 from xgboost import XGBClassifier
 
-from assistlearn.agent_files import PreprocessingSettings
 from assistlearn.errors import ColumnsError
 from assistlearn.learners import Learner
-from assistlearn.tables import Column, Kind, Schema, default_pipeline, learner_rows
-from assistlearn.tables.preprocessing import check_features
+from assistlearn.tables.preparation import check_features, default_pipeline, learner_rows
+from assistlearn.tables.schema import Column, Kind, Schema
+from assistlearn.tables.settings import PreprocessingSettings
 
 N = 240
 SCHEMA = Schema(

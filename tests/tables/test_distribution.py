@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistlearn.tables.distribution import MOST_ROWS, distributions, moved
+from assistlearn.tables.table import MOST_ROWS, distributions, moved
 
 LUCK = np.random.default_rng(5)
 TABLE = pl.DataFrame(

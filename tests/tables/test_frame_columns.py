@@ -12,9 +12,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from assistlearn.agent_files import PreprocessingSettings
 from assistlearn.errors import ColumnsError, TableError
-from assistlearn.tables.frame_reader import FrameReader
+from assistlearn.tables.columns import FrameReader
+from assistlearn.tables.settings import PreprocessingSettings
 
 SETTINGS = PreprocessingSettings()
 NEW_YEAR = dt.date(2020, 1, 1)

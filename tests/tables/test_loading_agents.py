@@ -18,10 +18,10 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from assistlearn.agent_files import load_description
+from assistlearn.agent.file import load_description
+from assistlearn.agent.loading import describe, load_agent
 from assistlearn.errors import ColumnsError, DescriptionError, LearnerError
 from assistlearn.learners import Learner
-from assistlearn.tables import describe, load_agent
 
 NOW = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
 
@@ -132,7 +132,7 @@ def test_files_are_read_without_duckdb(write_agent):
     read = path.rename(path.with_name("file.toml"))
     asked = write_agent(query='"select 1 as id, 2 as x"', table=None)
     code = (
-        "import sys; sys.modules['duckdb'] = None; from assistlearn.tables import load_agent\n"
+        "import sys; sys.modules['duckdb'] = None; from assistlearn.agent.loading import load_agent\n"
         "load_agent(sys.argv[1]); print('read'); load_agent(sys.argv[2])"
     )
     failed = subprocess.run([sys.executable, "-c", code, str(read), str(asked)], capture_output=True, text=True)

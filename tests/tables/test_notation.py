@@ -8,8 +8,8 @@ import re
 import polars as pl
 import pytest
 
+from assistlearn.agent.loading import describe, load_agent
 from assistlearn.errors import AssistLearnError, ColumnsError, DescriptionError, TableError
-from assistlearn.tables import describe, load_agent
 
 DAYS = [dt.date(1945, 2, 28), dt.date(2000, 2, 29), dt.date(2031, 12, 1), None]
 HEIGHTS = [1.82, 1751.5, -0.004, None]

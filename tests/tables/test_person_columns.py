@@ -7,9 +7,9 @@ import datetime as dt
 import polars as pl
 import pytest
 
+from assistlearn.agent.holdings import from_loaded
+from assistlearn.agent.loading import describe, load_agent
 from assistlearn.errors import ColumnsError, DescriptionError, TableError
-from assistlearn.service.agent_from_file import from_loaded
-from assistlearn.tables import describe, load_agent
 
 NOW = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
 ROWS = "visit,x,ill,who\na,1,yes,7\nb,2,no,07\nc,3,yes,7\nd,4,no,\ne,5,no,\n"

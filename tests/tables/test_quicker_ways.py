@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistlearn.errors import TableError
-from assistlearn.tables import kinds, misfits
-from assistlearn.tables.sources.csv_source import CsvSource
-from assistlearn.tables.sources.raw_csv import CsvFile
+from assistlearn.tables import kinds
+from assistlearn.tables import kinds as misfits
+from assistlearn.tables.sources.csv import CsvFile, CsvSource
 
 WORDS = ["NA", "nan", "null"]
 CELLS = st.sampled_from(["1", "2.5", "-3e2", "NA", "nan", "null", "", " NA", '"NA"', "x", "inf", "NaN", " 4", "007"])

@@ -14,10 +14,10 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from assistlearn.agent_files import load_description
+from assistlearn.agent.file import load_description
 from assistlearn.errors import ColumnsError, IdsError, MissingTableError, TableError
-from assistlearn.tables import read_table
-from assistlearn.tables.sources.csv_source import SAMPLED_ROWS
+from assistlearn.tables.reading import read_table
+from assistlearn.tables.sources.csv import SAMPLED_ROWS
 
 CSV = "id,age,town,y\n007,41,Ulm,sick\n008,,Bern,well\n009,37.5,Ulm,well\n"
 

@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from assistlearn.agent.loading import load_agent
 from assistlearn.errors import ColumnsError, RunError, TableError
 from assistlearn.learners import Learner
-from assistlearn.tables import Column, Kind, Schema, load_agent
+from assistlearn.tables.schema import Column, Kind, Schema
 
 TRAINED = pl.DataFrame(
     {

@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistlearn.tables.table_digest import fingerprint
+from assistlearn.tables.table import fingerprint
 
 COLUMNS = [
     pl.Series("id", ["a", "b", "ü"]),

@@ -21,8 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from assistlearn import TablePreprocessor, load, save
 from assistlearn.errors import ColumnsError, SettingsError, TableError
-from assistlearn.tables import default_pipeline
-from assistlearn.tables.preprocessing import learner_rows
+from assistlearn.tables.preparation import default_pipeline, learner_rows
 
 FRAME = pd.DataFrame(
     {

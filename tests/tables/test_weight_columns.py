@@ -7,8 +7,8 @@ import datetime as dt
 import polars as pl
 import pytest
 
+from assistlearn.agent.loading import describe, load_agent
 from assistlearn.errors import ColumnsError, DescriptionError, TableError
-from assistlearn.tables import describe, load_agent
 
 NOW = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
 ROWS = "id,x,ill,w\na,1,yes,2\nb,2,no,0.5\nc,3,yes,0\nd,4,,\n"

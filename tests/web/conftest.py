@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assistlearn.runs.folder import RunFolder
+from assistlearn.initiator.folder import RunFolder
 from tests.browser import browser, opened  # noqa: F401
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import toml, write_agents

@@ -10,7 +10,7 @@ from http.client import HTTPConnection
 from time import monotonic, sleep
 from typing import Any
 
-from assistlearn.web.running import WebServer, listening, port_of
+from assistlearn.web.server import WebServer, listening, port_of
 
 PATIENCE = 20.0
 

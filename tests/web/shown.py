@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from assistlearn.web.feed import Feed
-from assistlearn.web.watched import Watched
-from assistlearn.web.watching import watching
+from assistlearn.web.live import Feed, Watched, watching
 from tests.web.event_stream import EventStream
 from tests.web.serving import served
 

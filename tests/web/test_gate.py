@@ -6,8 +6,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from assistlearn.errors import SettingsError
-from assistlearn.web.gate import HEADERS, HostGate, TokenGate
-from assistlearn.web.running import listening, port_of
+from assistlearn.web.access import HEADERS, HostGate, TokenGate
+from assistlearn.web.server import listening, port_of
 from tests.web.serving import asked, served
 
 TOKEN = "GYI4SBsuhBREGot8t2wdO6vaBJi_6gw8"  # the same in every process, as it is part of the names of tests

@@ -7,11 +7,8 @@ import tracemalloc
 from datetime import UTC, datetime, timedelta
 
 from assistlearn.protocol import Ledger
-from assistlearn.protocol.entries import Entry
-from assistlearn.protocol.ledger import read
-from assistlearn.protocol.tally import Claim
-from assistlearn.web.agent_story import MOST_RUNS, AgentStory
-from assistlearn.web.live_agent import LiveAgent
+from assistlearn.protocol.ledger import Claim, Entry, read
+from assistlearn.web.live_agent import MOST_RUNS, AgentStory, LiveAgent
 from tests.cli.program import assistlearn
 from tests.web.serving import wait_until
 from tests.web.shown import shown, stream

@@ -86,7 +86,7 @@ def test_a_run_is_followed_from_before_its_beginning_through_a_kill_to_its_end_a
 
 
 def test_a_port_that_is_taken_and_a_file_that_is_none_are_named(tmp_path):
-    from assistlearn.web.running import listening, port_of
+    from assistlearn.web.server import listening, port_of
 
     with listening() as taken:
         assistlearn("watch", tmp_path / "run", "--port", port_of(taken)).failed(2, f"port {port_of(taken)}", "another")

@@ -13,10 +13,10 @@ from time import monotonic
 import pytest
 
 from assistlearn.events import Asked, RoundFinished, SamplesSettled
-from assistlearn.runs.folder_lock import locked
-from assistlearn.web.feed import Feed
+from assistlearn.initiator.folder import locked
+from assistlearn.web.live import Feed
+from assistlearn.web.live import stream as watcher_stream
 from assistlearn.web.live_run import LiveRun
-from assistlearn.web.stream import stream as watcher_stream
 from tests.runs.digests import rewrite
 from tests.web.serving import asked
 from tests.web.shown import TOKEN, shown, stream

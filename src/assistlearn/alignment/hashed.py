@@ -6,10 +6,19 @@ import secrets
 
 import numpy as np
 
-from assistlearn.alignment import keyed_hash, wire
-from assistlearn.alignment.ids import Ids
-from assistlearn.alignment.keyed_hash import DIGEST_BYTES
-from assistlearn.alignment.matching import Bools, Rows, codes_from, pack, positions, refuse_repeated, unpack
+from assistlearn.alignment import ids as keyed_hash
+from assistlearn.alignment import wire
+from assistlearn.alignment.ids import (
+    DIGEST_BYTES,
+    Bools,
+    Ids,
+    Rows,
+    codes_from,
+    pack,
+    positions,
+    refuse_repeated,
+    unpack,
+)
 from assistlearn.alignment.roles import MAX_IDS, Helper, Initiator
 from assistlearn.alignment.samples import Minimum
 from assistlearn.errors import AlignmentError

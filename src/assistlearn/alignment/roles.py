@@ -1,20 +1,4 @@
-"""The two roles of an alignment and its six steps, by keyed hashes and by private set intersection alike.
-
-========  ===================  ==========================================================
-step      who                  what
-========  ===================  ==========================================================
-1         initiator            ``request = start()``
-2         helper               ``reply = answer(request)``
-3         initiator            ``held = finish(reply)``: which of its samples the helper holds
-4         initiator            ``order = settle(samples)``: the samples of the run
-5         helper               ``reply = agree(order)``: from here on it has its ``rows``
-6         initiator            ``confirm(reply)``
-========  ===================  ==========================================================
-
-Between steps 3 and 4 the initiator has asked all helpers and knows the samples of the run
-(:func:`~assistlearn.alignment.samples.samples_of_run`). A step that fails raises an ``AlignmentError`` and changes
-nothing. A message that comes twice gets the same answer.
-"""
+"""The two roles of an alignment and its six steps, by keyed hashes and by private set intersection alike."""
 
 from __future__ import annotations
 
@@ -25,10 +9,28 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from assistlearn.alignment import wire
-from assistlearn.alignment.ids import Ids
-from assistlearn.alignment.matching import Bools, Rows
+from assistlearn.alignment.curve import POINT_BYTES
+from assistlearn.alignment.ids import DIGEST_BYTES, Bools, Ids, Rows
 from assistlearn.alignment.samples import Minimum, confirmation, order_digest
 from assistlearn.errors import AlignmentError, SettingsError
+
+# The two roles of an alignment and its six steps, by keyed hashes and by private set intersection alike.
+#
+# ========  ===================  ==========================================================
+# step      who                  what
+# ========  ===================  ==========================================================
+# 1         initiator            ``request = start()``
+# 2         helper               ``reply = answer(request)``
+# 3         initiator            ``held = finish(reply)``: which of its samples the helper holds
+# 4         initiator            ``order = settle(samples)``: the samples of the run
+# 5         helper               ``reply = agree(order)``: from here on it has its ``rows``
+# 6         initiator            ``confirm(reply)``
+# ========  ===================  ==========================================================
+#
+# Between steps 3 and 4 the initiator has asked all helpers and knows the samples of the run
+# (:func:`~assistlearn.alignment.samples.samples_of_run`). A step that fails raises an ``AlignmentError`` and changes
+# nothing. A message that comes twice gets the same answer.
+
 
 MAX_IDS = 10_000_000
 """How many ids an agent accepts from another, unless told otherwise."""
@@ -190,3 +192,23 @@ def _positive(max_ids: int) -> int:
     if max_ids < 1:
         raise SettingsError(f"max_ids must be at least 1, not {max_ids}.")
     return max_ids
+
+
+# How many ids a request for alignment asks about, counted before any of them is looked at.
+
+
+def ids_asked(request: bytes, alignment: str, max_ids: int = MAX_IDS) -> int:
+    """Return how many ids the first step of an alignment asks about.
+
+    Parameters
+    ----------
+    request : bytes
+        What the initiator sent.
+    alignment : {"hash", "psi"}
+        How the run matches samples.
+    max_ids : int
+        The most ids that are accepted.
+    """
+    if alignment == "psi":
+        return len(wire.decode(request, wire.PsiRequest, POINT_BYTES * max_ids).points) // POINT_BYTES
+    return len(wire.decode(request, wire.HashRequest, DIGEST_BYTES * max_ids).digests) // DIGEST_BYTES

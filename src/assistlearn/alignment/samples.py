@@ -10,8 +10,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from assistlearn.alignment.ids import Ids
-from assistlearn.alignment.matching import Bools, Rows, pack
+from assistlearn.alignment.ids import Bools, Ids, Rows, pack
 from assistlearn.errors import OverlapError, SettingsError
 
 Overlap: TypeAlias = Literal["abstain", "intersection"]

@@ -1,23 +1,31 @@
-"""``assistlearn audit``: what left this organisation, and whether the record of it is whole."""
+"""Data protection: ``audit``, ``privacy``, ``recount`` and ``forget``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
-from assistlearn.cli.output import Json, counted, plain, say, say_json, say_table, size
-from assistlearn.cli.told import told_in_words
-from assistlearn.errors import SettingsError
-from assistlearn.pages.messages_in_words import WORDS
+from assistlearn.cli.consent import told_in_words
+from assistlearn.cli.output import Force, Json, agreed, check_picture, plain, say, say_json, say_table
+from assistlearn.errors import RunError, SettingsError
+from assistlearn.evaluation.words import counted, size
+from assistlearn.report.view import WORDS
 
 if TYPE_CHECKING:
-    from assistlearn.protocol.ledger import Entry
-    from assistlearn.protocol.tally import Tally
+    from assistlearn.agent.holdings import Holdings
+    from assistlearn.agent.loading import LoadedAgent
+    from assistlearn.agent.store import RunStore
+    from assistlearn.protocol.ledger import Entry, Tally
+
+
+# ``assistlearn audit``: what left this organisation, and whether the record of it is whole.
+
 
 COUNTED = ("runs", "turns", "ids", "votes", "bits")
 """What is counted for each initiator. The limits under ``[allow]`` have the same units."""
@@ -29,9 +37,9 @@ def audit(
     json: Json = False,
 ) -> None:
     """List what left this organisation, in words and bytes, and check that the ledger was not changed."""
+    from assistlearn.agent.releases import told_at
+    from assistlearn.agent.told import ToldBook
     from assistlearn.protocol.ledger import followed, read
-    from assistlearn.service.privacy.standing import told_at
-    from assistlearn.service.privacy.told_book import ToldBook
 
     path = _ledger(agent)
     chain = followed(path)
@@ -49,9 +57,9 @@ def audit(
 
 def _ledger(agent: Path) -> Path:
     """Return the path of an agent's ledger; raise an error if it was removed, or lacks what other files show."""
-    from assistlearn.agent_files import load_description
-    from assistlearn.service.kept_counts import check_counts
-    from assistlearn.service.store import ledger_of
+    from assistlearn.agent.file import load_description
+    from assistlearn.agent.limits import check_counts
+    from assistlearn.agent.store import ledger_of
 
     if agent.suffix == ".jsonl":
         if not agent.exists():
@@ -146,3 +154,488 @@ def _view(totals: Sequence[dict[str, Any]], direction: str, title: str, towards:
         words = f"{row['type']}: {row['words']}"
         view.add_row(plain(row["peer"]), plain(words), f"{row['messages']:,}", f"{row['bytes']:,}")
     return view
+
+
+# Print the findings of ``assistlearn privacy`` for people.
+
+
+KINDS = (
+    "Rewards (was a model right?) and scores (how sure was it?) are about training samples, hold-out answers about "
+    "hold-out samples. Votes are for prediction, and count each time a sample is asked about. 'Bits as sent' are "
+    "those after compression."
+)
+LABELS = (
+    "Labels go out in one message with the weights of samples, if there are any, and with which samples are held out: "
+    "the bits as sent of labels are those of the whole message, for each training sample."
+)
+GUESSED = (
+    "What is guessed: whether a number lies above the median, whether a category is the most frequent one, which of "
+    "two values it is. In brackets the same guess without what was released; ± is the standard error over three tries. "
+    "Rank is the rank correlation with the numbers, at the largest share. Shares of fewer than ten people are left out."
+)
+NO_EPSILON = "No epsilon limits what the answers reveal about a helper's columns: the answers are not randomised."
+CLEAR = "Helpers were told the true labels, as numbers."
+BETTER = (
+    "This attack used only the labels, as they were told, and what was released. An attacker with columns of its own "
+    "guesses better. Nothing has left this machine."
+)
+
+
+def show_run(facts: dict[str, Any]) -> None:
+    """Print what the agents of a run have released."""
+    from assistlearn.methods.label_private import spent_in_words
+
+    say(f"Run [bold]{plain(facts['run'])}[/] ({plain(facts['method'])}), at its initiator {plain(facts['initiator'])}.")
+    view = _released("agent")
+    for agent, releases in facts["released"].items():
+        for release in releases:
+            _add(view, (plain(agent),), release)
+    say_table(view)
+    say(KINDS)
+    say(LABELS)
+    say("A helper can compare this with what its columns hold. It then types: assistlearn privacy FILE")
+    if facts["epsilon"] is None:
+        say(CLEAR)
+    else:
+        say(
+            f"Helpers were told randomised labels: epsilon [bold]{facts['epsilon']:g}[/]. "
+            f"{spent_in_words(facts['epsilon_spent'], facts['true_labels_told'])}"
+        )
+    say(f"{NO_EPSILON} A helper can try what an attacker would learn: assistlearn privacy FILE --attack")
+
+
+def show_helper(facts: dict[str, Any], pictures: Sequence[Path] = ()) -> None:
+    """Print what a helper has released, against what its columns hold, what an attack finds, and where it is drawn."""
+    total = sum(column["bits"] for column in facts["columns"])
+    columns = counted(len(facts["columns"]), "column")
+    say(
+        f"[bold]{plain(facts['agent'])}[/]: {columns} in {facts['rows']:,} rows hold at most {total:.1f} bits about a "
+        "sample. This is the sum of their entropies; numbers with many values are put into 32 bins of equal counts."
+    )
+    if facts["runs"]:
+        view = _released("run", "initiator")
+        for run in facts["runs"]:
+            for release in run["releases"]:
+                _add(view, (plain(run["run"]), plain(run["initiator"])), release)
+        say_table(view)
+        say(KINDS)
+        for run in facts["runs"]:
+            if run["epsilon"] is not None:
+                say(f"In run {plain(run['run'])} the labels that came were randomised: epsilon {run['epsilon']:g}.")
+        _show_told(facts["told"])
+    else:
+        say("It remembers no run in which it helped.")
+    for run, bits in facts["forgotten"].items():
+        say(f"Run {plain(run)} is forgotten here. Its answers were {bits:,} bits, about all samples together.")
+    _show_limits(facts["limits"])
+    for attack in facts["attacks"] or ():
+        _show_attack(attack)
+    if facts["attacks"]:
+        say(BETTER)
+    for picture in pictures:
+        say(f"The picture: {plain(picture)}")
+
+
+def _released(*first: str) -> Table:
+    view = Table(*first, "what", title="What was released about a sample", title_justify="left")
+    for title in ("times", "bits", "bits as sent"):
+        view.add_column(title, justify="right")
+    return view
+
+
+def _add(view: Table, first: tuple[str, ...], release: dict[str, Any]) -> None:
+    bits = (f"{release[name]:,.1f}" for name in ("said", "sent"))
+    view.add_row(*first, release["kind"], f"{release['times']:,}", *bits)
+
+
+def _show_told(told: list[dict[str, Any]]) -> None:
+    """Print how much was told about one person, and the epsilon that bounds what it reveals, if there is one."""
+    for one in told:
+        say(
+            f"Counted person by person, because the file has a table {plain('[privacy]')}: {plain(one['initiator'])} "
+            f"was told at most {one['bits']:,.0f} bits about one person, and {one['mean_bits']:,.1f} bits on average."
+        )
+        if one["epsilon"]:
+            delta = "" if one["epsilon_at_delta"] is None else f" ({one['epsilon_at_delta']:.2f} at a delta of 1e-6)"
+            say(f"Randomised answers to it add up to epsilon [bold]{one['epsilon']:g}[/] about one person{delta}.")
+    if not any(one["epsilon"] for one in told):
+        say(f"{NO_EPSILON} Add --attack to see what an attacker would learn.")
+
+
+def _show_limits(limits: list[dict[str, Any]]) -> None:
+    if not limits:
+        say(
+            f"No limits are set. They can be set in the tables {plain('[allow]')} and {plain('[privacy]')} of the "
+            "agent file."
+        )
+        return
+    view = Table("initiator", "limit", "counts", title="What remains of the limits", title_justify="left")
+    for title in ("spent", "allowed", "left"):
+        view.add_column(title, justify="right")
+    for row in limits:
+        numbers = (_amount(row[name]) for name in ("spent", "allowed", "left"))
+        view.add_row(plain(row["initiator"] or "each run"), row["key"], row["counts"], *numbers)
+    say_table(view)
+
+
+def _amount(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,g}" if isinstance(value, int | float) and value < 1e6 else plain(_listed(value))
+
+
+def _listed(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list | tuple) else f"{value:,.0f}"
+
+
+def _show_attack(attack: dict[str, Any]) -> None:
+    shares = sorted({found["share"] for column in attack["columns"] for found in column["inferred"]})
+    title = f"How well {attack['initiator']} could guess a column: AUC, 0.5 is chance, 1 is certain"
+    view = Table("column", title=plain(title), title_justify="left")
+    for share in shares:
+        view.add_column(f"{share:.0%} known", justify="right")
+    view.add_column("rank", justify="right")
+    for column in attack["columns"]:
+        by_share = {found["share"]: found for found in column["inferred"]}
+        cells = [_cell(by_share.get(share)) for share in shares] if column["what"] else ["one value"] * len(shares)
+        view.add_row(plain(column["column"]), *cells, _rank(by_share.get(max(shares, default=0.0))))
+    say_table(view)
+    votes = ", with votes as if these people had been asked for" if attack["with_votes"] else ""
+    runs = ", ".join(map(plain, attack["runs"]))
+    say(f"From the labels and what was released about {attack['people']:,} people in: {runs}{votes}.")
+    say(GUESSED)
+    for run in attack["left_out"]:
+        say(f"[yellow]Run {plain(run)} is left out:[/] the table has changed since.")
+
+
+def _cell(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return "too few"
+    return f"{found['auc']:.2f}±{found['auc_error']:.2f} ({found['without']:.2f})"
+
+
+def _rank(found: dict[str, Any] | None) -> str:
+    return "" if found is None or found["rank"] is None else f"{found['rank']:.2f}"
+
+
+# ``assistlearn privacy``: what was released about a sample, compared with what the columns hold; and an attack.
+
+
+def privacy(
+    place: Annotated[
+        Path,
+        typer.Argument(metavar="RUN|FILE", help="At the initiator: the run's folder. At a helper: its TOML file."),
+    ],
+    run: Annotated[str, typer.Option(metavar="NAME", help="Only this run of a helper.", show_default="all runs")] = "",
+    attack: Annotated[
+        bool,
+        typer.Option(
+            "--attack",
+            metavar="",
+            help="Try here how well this helper's columns can be guessed.",
+        ),
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the attack's result: a .png, .svg or .pdf file.")
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Show how many bits were told about a sample, and what is left of the limits. Try an attack with --attack."""
+    helper = place.suffix == ".toml" or place.is_file()
+    _check_options(place, helper, run, attack, plot)
+    if plot is not None:
+        check_picture(plot, force=force, quiet=json)
+    facts = _of_helper(place, run, attack, plot, force, quiet=json) if helper else _of_run(place)
+    drawn = [] if plot is None else _draw(facts, plot)
+    if json:
+        say_json(facts)
+    else:
+        if helper:
+            show_helper(facts, drawn)
+        else:
+            show_run(facts)
+
+
+def _check_options(place: Path, helper: bool, run: str, attack: bool, plot: Path | None) -> None:
+    if attack and not helper:
+        raise SettingsError(
+            f"--attack needs a helper's own table, and {place} is not an agent's file. Name the helper's TOML file."
+        )
+    if run and not helper:
+        raise SettingsError(f"--run chooses among a helper's runs; {place} is the folder of one run. Leave --run out.")
+    if plot is not None and not attack:
+        raise SettingsError("--plot draws the result of an attack. Add --attack.")
+
+
+def _of_run(place: Path) -> dict[str, Any]:
+    """Return what the initiator knows: what the agents released in a run, and what helpers were told about labels."""
+    from assistlearn.cli.report import labels_told
+    from assistlearn.initiator.folder import RunFolder, refuse_incomplete, releases_of_run
+
+    folder = RunFolder(place)
+    refuse_incomplete(folder)
+    settings, released, labels = folder.settings(), releases_of_run(folder), labels_told(folder)
+    return {
+        "run": settings.run,
+        "initiator": settings.initiator,
+        "method": settings.plan.method,
+        "released": {agent: [asdict(each) for each in releases] for agent, releases in released.items()},
+        "epsilon": None if labels is None else labels["epsilon"],
+        "epsilon_spent": None if labels is None else labels["most_spent"],
+        "true_labels_told": None if labels is None else labels["n_true"],
+    }
+
+
+def _of_helper(file: Path, run: str, attack: bool, plot: Path | None, force: bool, quiet: bool) -> dict[str, Any]:
+    """Return what a helper knows: what it released in its runs, its limits, and what an attack finds."""
+    from assistlearn.agent.holdings import from_loaded
+    from assistlearn.agent.loading import load_agent
+    from assistlearn.agent.releases import forgotten_runs, limits_at, releases_of, runs_as_helper, told_at
+    from assistlearn.protocol.ledger import entries_of, followed
+
+    agent = load_agent(file)
+    own, description = from_loaded(agent), agent.description
+    runs = runs_as_helper(own.home, own.name, run)
+    if description.is_initiator and not runs:
+        raise SettingsError(
+            f"{file} is the file of an initiator: it names a label, and has helped in no run. Name the folder of a "
+            "run, to see what its helpers have released; or a helper's file."
+        )
+    ledger = own.home / "ledger.jsonl"
+    followed(ledger)  # raises an error if the ledger was changed
+    released = [releases_of(own.home, name, entries_of(ledger, name)) for name in runs]
+    if plot is not None:
+        for further in _pictures(plot, len({each.initiator for each in released}))[1:]:
+            check_picture(further, force=force, quiet=quiet)
+    return {
+        "agent": own.name,
+        "rows": len(agent.table),
+        "columns": _columns(agent),
+        "runs": [asdict(each) for each in released],
+        "forgotten": {} if run else forgotten_runs(ledger, runs),
+        "told": [] if own.privacy is None else [asdict(each) for each in told_at(own.privacy.book)],
+        "limits": [asdict(each) for each in limits_at(own, datetime.now(UTC))],
+        "attacks": _attacks(agent, own, {each.run: each.initiator for each in released}, quiet) if attack else None,
+    }
+
+
+def _columns(agent: LoadedAgent) -> list[dict[str, Any]]:
+    """Return the entropy of every column, in bits."""
+    from assistlearn.evaluation.attacks import column_entropy
+
+    features = agent.table.features
+    return [
+        {"column": column.name, "kind": str(column.kind), "bits": column_entropy(features[column.name].to_numpy())}
+        for column in agent.table.schema.columns
+    ]
+
+
+def _attacks(agent: LoadedAgent, own: Holdings, initiators: dict[str, str], quiet: bool) -> list[dict[str, Any]]:
+    """Return what each initiator could guess of this agent's columns from what it was told in all its runs."""
+    from assistlearn.agent.releases import attack, transcript_of
+    from assistlearn.cli.output import CountingBar
+
+    if not initiators:
+        raise SettingsError(f"Agent {own.name!r} has helped in no run that it remembers: there is nothing to attack.")
+    found = []
+    with CountingBar(quiet, len(agent.table.schema.columns) * len(set(initiators.values()))) as bar:
+        for initiator in sorted(set(initiators.values())):
+            transcript = transcript_of(own, [run for run, whose in initiators.items() if whose == initiator])
+            columns = []
+            for column in attack(agent.table.features, transcript):
+                columns.append(asdict(column))
+                bar.count(f"guessing {column.column}")
+            found.append(
+                {
+                    "initiator": initiator,
+                    "runs": list(transcript.runs),
+                    "left_out": list(transcript.left_out),
+                    "people": len(transcript.rows),
+                    "with_votes": transcript.with_votes,
+                    "columns": columns,
+                }
+            )
+    return found
+
+
+def _pictures(plot: Path, n_initiators: int) -> list[Path]:
+    """Return the file for each initiator's picture: the one that was named, then those beside it, numbered from 2."""
+    return [plot, *(plot.with_stem(f"{plot.stem}-{number}") for number in range(2, n_initiators + 1))]
+
+
+def _draw(facts: dict[str, Any], plot: Path) -> list[Path]:
+    """Draw a picture for each initiator; return their files."""
+    from assistlearn.report.displays import draw_attack
+    from assistlearn.storage import writing
+
+    pictures = _pictures(plot, len(facts["attacks"]))
+    for attack, picture in zip(facts["attacks"], pictures, strict=True):
+        title = f"What {attack['initiator']} could guess of the columns of {facts['agent']}"
+        with writing(picture):
+            picture.parent.mkdir(parents=True, exist_ok=True)
+            draw_attack(attack["columns"], title, picture)
+    return pictures
+
+
+# ``assistlearn recount``: rebuild counts of what was asked and told, where the ledger or ``told/`` was lost.
+
+
+def recount(
+    agent: Annotated[Path, typer.Argument(metavar="FILE", help="The agent's TOML file.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Rebuild without a question.")] = False,
+    json: Json = False,
+) -> None:
+    """Rebuild the counts of an agent whose ledger or folder told/ was lost. Better restore a backup."""
+    from assistlearn.agent.file import load_description
+    from assistlearn.agent.limits import recount as rebuild
+    from assistlearn.agent.limits import what_is_lost
+
+    description = load_description(agent)
+    lost = what_is_lost(description.models, description.name)
+    facts: dict[str, Any] = {
+        "agent": description.name,
+        "lost": lost,
+        "rebuilt": [],
+        "new_ledger": False,
+        "put_aside": [],
+    }
+    if lost is not None:
+        question = "Rebuild the counts from what is left? What nothing shows counts as if all had been spent."
+        agreed(f"{lost}\n{question}", yes)
+        done = rebuild(description.models, description.name)
+        facts["rebuilt"] = [asdict(each) for each in done.rebuilt]
+        facts |= {"new_ledger": done.new_ledger, "put_aside": [str(path) for path in done.put_aside]}
+    if json:
+        say_json(facts)
+    else:
+        _show_of_recount(facts)
+
+
+def _show_of_recount(facts: dict[str, Any]) -> None:
+    if facts["lost"] is None:
+        say("Nothing is missing: the ledger, told/ and the runs agree. Nothing was changed.")
+        return
+    say(plain(facts["lost"]))
+    for each in facts["rebuilt"]:
+        units = ", ".join(f"{n:,} {unit}" for unit, n in sorted(each["units"].items())) or "nothing"
+        known = "nothing says how much, so all counts as spent" if each["all_spent"] else units
+        people = " Every person counts as the one who was told most about." if each["people"] else ""
+        say(f"Counted for {plain(each['initiator'])} from now on: {known}.{people}")
+    for path in facts["put_aside"]:
+        say(f"Put aside: {plain(path)}")
+    if facts["new_ledger"]:
+        say(plain("A new ledger has begun. It has no consent: initiators that [allow] does not name ask again."))
+
+
+# ``assistlearn forget``: remove a run's models.
+
+
+def forget(
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="The folder of the run; with --agent, the name of the run.")
+    ],
+    agent: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Forget only at the agent of this file, and ask no other agent. May be given several times.",
+        ),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Remove without a question.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", metavar="", help="Say what would be removed, and remove nothing.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Remove the models and records of a run at every agent, or at some. Ledgers stay, as a proof that it existed.
+
+    You are asked first. Where nobody can be asked, nothing is removed without --yes.
+    """
+    stores = _stores(agent, run) if agent else {}
+    names, places = _concerned(stores, Path(run))
+    if dry_run:
+        _say_what_would_go(run, names, places, json)
+        return
+    listed = ", ".join(names)
+    agreed(f"Remove the models and records of run {run} at {listed}? Nothing brings them back.", yes)
+    removed, absent, others = _at_some(stores, run) if agent else _everywhere(Path(run))
+    if json:
+        say_json({"run": run, "removed": removed, "absent": absent, "lives_on": others})
+    else:
+        for name, count in removed.items():
+            say(f"{plain(name)}: {counted(count, 'model')} removed")
+        for name, why in absent.items():
+            say(f"[yellow]{plain(name)} still has the run:[/] {plain(why)}")
+        for other in others:
+            say(
+                f"[yellow]Run {plain(other)}, which went on from this run, still has some of its models.[/] Forget "
+                "that run, too."
+            )
+    if absent:
+        raise typer.Exit(3)
+
+
+def _concerned(stores: Mapping[str, RunStore], run: Path) -> tuple[list[str], list[Path]]:
+    """Return the agents that would forget a run, and the folders of it that are known here."""
+    from assistlearn.initiator.folder import RunFolder
+
+    if stores:
+        return list(stores), [store.folder for store in stores.values()]
+    return RunFolder(run).settings().agents, [run]
+
+
+def _say_what_would_go(run: str, names: list[str], places: list[Path], json: bool) -> None:
+    if json:
+        say_json({"run": run, "would_ask": names, "folders": [str(place) for place in places]})
+        return
+    say(f"Nothing is removed. These agents would remove their models and records: {plain(', '.join(names))}")
+    for place in places:
+        say(f"With them would go {plain(place)}")
+
+
+def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str], list[str]]:
+    """Ask all agents to forget a run. Its folder is removed only when all have, so that one can try again."""
+    from assistlearn.agent.store import runs_with_models_of
+    from assistlearn.cli.output import AskingBar
+    from assistlearn.initiator import alignment as forgetting
+    from assistlearn.initiator.folder import RunFolder
+    from assistlearn.reach.opening import opened_run
+
+    folder = RunFolder(path)
+    log = folder.log()
+    with AskingBar(quiet=False) as bar:
+        log.listen(bar.show)
+        with opened_run(folder, training=False, alone=True, log=log) as (run, _):
+            forgotten = forgetting.forget(run)
+            others = runs_with_models_of(run.holdings.home, run.name)
+    return forgotten.removed, forgotten.absent, others
+
+
+def _stores(files: list[Path], run: str) -> dict[str, RunStore]:
+    """Return what the agents of these files keep of a run."""
+    from assistlearn.agent.file import load_description
+    from assistlearn.agent.store import RunStore, run_folder, runs_at
+
+    found = {}
+    for file in files:
+        description = load_description(file)
+        memory = RunStore(run_folder(description.models, run))
+        if not memory.folder.is_dir():  # a folder without opened.json may hold files, too
+            known = ", ".join(runs_at(description.models)) or "none"
+            raise RunError(f"Agent {description.name!r} knows no run {run!r}. The runs it knows: {known}.")
+        found[description.name] = memory
+    return found
+
+
+def _at_some(stores: Mapping[str, RunStore], run: str) -> tuple[dict[str, int], dict[str, str], list[str]]:
+    from assistlearn.agent.store import runs_with_models_of
+
+    others = {other for store in stores.values() for other in runs_with_models_of(store.folder.parents[1], run)}
+    removed, absent = {}, {}
+    for name, memory in stores.items():
+        try:
+            removed[name] = memory.forget()
+        except RunError as error:  # a part of it is still there
+            absent[name] = str(error)
+    return removed, absent, sorted(others)

@@ -1,21 +1,51 @@
-"""What a command says: for people by rich, for scripts as one JSON object."""
+"""What a command says and asks: for people by rich, for scripts as one JSON object; and where it may write."""
 
 from __future__ import annotations
 
 import json
+import os
+import secrets
 import shlex
 import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
-from assistlearn.evaluation.figures_in_words import counted, size
+from assistlearn.errors import AssistLearnError, SettingsError
+from assistlearn.evaluation.words import TITLES, size
+from assistlearn.events import (
+    AgentLeft,
+    AloneBegan,
+    Answered,
+    Asked,
+    Event,
+    JobStarted,
+    LabelsTold,
+    RoundFinished,
+    RunGoesOn,
+    SamplesDone,
+    TroubleMet,
+    TurnFinished,
+)
+from assistlearn.report.story import changes_in_words
 
-__all__ = ["KEPT", "Json", "command", "complaints", "counted", "plain", "say", "say_json", "say_table", "size"]
+if TYPE_CHECKING:
+    from assistlearn.agent.file import AgentDescription
+    from assistlearn.initiator.settings import RunSettings
+
+
+# What a command says: for people by rich, for scripts as one JSON object.
+
 
 KEPT = "\n\t\u200c\u200d"
 """Characters that are not printable but shown unchanged: line ends, tabs, and the joiners that some scripts need."""
@@ -60,3 +90,365 @@ def command(*parts: str | Path) -> str:
     "assistlearn show 'my runs/first'"
     """
     return plain(shlex.join(["assistlearn", *map(str, parts)]))
+
+
+# What a command asks its user: a passphrase, whether a fingerprint is the right one, whether to go on.
+
+
+VARIABLE = "ASSISTLEARN_PASSPHRASE"
+"""The environment variable that a passphrase may come from."""
+
+PassphraseFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--passphrase-file",
+        metavar="FILE",
+        help=f"A file with the passphrase. Without it, {VARIABLE} is read, or you are asked.",
+    ),
+]
+Fingerprint = Annotated[
+    str | None, typer.Option("--fingerprint", metavar="TEXT", help="The expected fingerprint; then nothing is asked.")
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", metavar="", help="Accept any fingerprint. For tests only.")]
+
+
+def passphrase(file: Path | None, new: bool = False) -> str:
+    """Return the passphrase of an authority's key: from a file, from the environment, or typed."""
+    if file is not None:
+        try:
+            return file.read_text(encoding="utf-8").strip("\r\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(
+                f"The passphrase cannot be read from {file}: {error}. Check --passphrase-file."
+            ) from None
+    if VARIABLE in os.environ:
+        return os.environ[VARIABLE]
+    if not sys.stdin.isatty():
+        raise SettingsError(
+            f"The authority's passphrase cannot be asked for here. Use --passphrase-file or {VARIABLE}."
+        )
+    words = "Passphrase of the authority's key, at least 12 characters" if new else "Passphrase of the authority's key"
+    return str(typer.prompt(words, hide_input=True, confirmation_prompt=new, err=True))
+
+
+def agreed(question: str, yes: bool) -> None:
+    """Raise ``SettingsError`` unless the user agrees, by the option ``--yes`` or by answering the question."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise SettingsError("Nothing was done: no question can be asked here. Add --yes to go on without one.")
+    if not typer.confirm(question, err=True):
+        raise SettingsError("Nothing was done: it was not confirmed.")
+
+
+def confirm(what: str, shown: str, wanted: str | None, yes: bool) -> None:
+    """Raise ``SettingsError`` unless a fingerprint is the expected one, or the user confirms it."""
+    from assistlearn.reach.flare.provisioning.fingerprint import same
+
+    if wanted is not None:
+        if not same(wanted, shown):
+            raise SettingsError(f"{what} Its fingerprint is {shown}, not {wanted}. Somebody may have changed it.")
+        return
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise SettingsError(f"{what} The fingerprint, {shown}, cannot be confirmed here. Give it with --fingerprint.")
+    complaints().print(f"{plain(what)}\nFingerprint: [bold]{shown}[/]")
+    if not typer.confirm("Is it the same as its owner reads to you, by telephone or face to face?", err=True):
+        raise SettingsError("Nothing was done: the fingerprint was not confirmed.")
+
+
+# Check where a command may write: files that are needed are never overwritten, others only if the user agrees.
+
+
+Force = Annotated[bool, typer.Option("--force", "-f", metavar="", help="Replace an existing file without a question.")]
+
+
+def check_target(path: Path, needed: Mapping[Path, str], *, force: bool, quiet: bool, flag: str = "--out") -> None:
+    """Raise ``SettingsError`` if a file must not be written, or the user does not agree to replace it.
+
+    Call it before work begins.
+
+    Parameters
+    ----------
+    path : path
+        The file to write.
+    needed : mapping of path to str
+        Files and folders that must stay, each with words for the error message. Of a folder, everything in it stays.
+    force : bool
+        Whether to replace an existing file without a question. Needed files are never replaced.
+    quiet : bool
+        Whether to ask no question.
+    flag : str
+        The option that names the file on the command line.
+    """
+    if path.is_dir():
+        raise SettingsError(f"{flag} {path} is a folder. Name a file.")
+    if not path.exists():
+        return
+    for kept, what in needed.items():
+        if kept.exists() and (os.path.samefile(path, kept) or path.resolve().is_relative_to(kept.resolve())):
+            raise SettingsError(f"{flag} {path} is {what}, which would be lost. Name another file.")
+    if force or (not quiet and sys.stdin.isatty() and typer.confirm(f"{path} is there. Replace it?", err=True)):
+        return
+    raise SettingsError(f"{path} is there already. Name another file with {flag}, or add --force to replace it.")
+
+
+def check_picture(path: Path, *, force: bool, quiet: bool, flag: str = "--plot") -> None:
+    """Raise ``SettingsError`` if a picture cannot be drawn into this file, or must not be."""
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        raise SettingsError(f"{flag} {path}: name a file that ends in .png, .svg or .pdf.")
+    check_target(path, {}, force=force, quiet=quiet, flag=flag)
+
+
+def needed_by_run(run: Path) -> dict[Path, str]:
+    """Return what a run needs on this machine: what it has written, and its agents' files, tables and models."""
+    from assistlearn.initiator.folder import NAMES, RunFolder
+
+    own = {run / name: "a file of the run" for name in NAMES}
+    return own | needed_by_agents(RunFolder(run).settings().files.values())
+
+
+def needed_by_agents(files: Iterable[str | Path]) -> dict[Path, str]:
+    """Return what agents need: their agent files, and the tables, secrets and models that these name."""
+    from assistlearn.agent.file import load_description
+
+    found: dict[Path, str] = {}
+    for file in map(Path, files):
+        found[file] = "an agent's file"
+        with suppress(AssistLearnError):  # the error of a file that cannot be read comes when the agent is started
+            agent = load_description(file)
+            whose = f"of agent {agent.name!r}"
+            found[file] = f"the file {whose}"
+            needed = {
+                _table_here(agent): f"the table {whose}",
+                agent.secret: f"the secret {whose}",
+                agent.models: f"a model {whose}",
+            }
+            found |= {path: what for path, what in needed.items() if path is not None}
+    return found
+
+
+def _table_here(agent: AgentDescription) -> Path | None:
+    """Return the path of an agent's table or database; None if it is on another machine, or only the query names it."""
+    from assistlearn.tables.settings import TableFile, TableQuery
+
+    if isinstance(agent.table, TableFile):
+        return agent.table.path
+    database = agent.table.database if isinstance(agent.table, TableQuery) else None
+    return database if isinstance(database, Path) else None
+
+
+# Show how far a command is: a bar on standard error, if that is a terminal.
+
+
+class _Words(TextColumn):
+    """Words in which names stay as they are: rich makes an emoji of a name such as ``:x:``."""
+
+    def render(self, task: Task) -> Text:
+        return Text.from_markup(self.text_format.format(task=task), style=self.style, emoji=False)
+
+
+class _Bar:
+    """A bar that is gone when the work is done."""
+
+    def __init__(self, quiet: bool, console: Console | None) -> None:
+        console = console or complaints()
+        self._quiet = quiet
+        self.progress = Progress(
+            _Words("{task.description}"),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            _Words("{task.fields[note]}"),
+            console=console,
+            transient=True,
+            disable=quiet or not console.is_terminal,
+        )
+
+    def __enter__(self) -> Self:
+        self.progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.progress.stop()
+
+
+class CountingBar(_Bar):
+    """A bar that counts pieces of work.
+
+    Parameters
+    ----------
+    quiet : bool
+        Show nothing.
+    total : int
+        How many pieces there are.
+    console : Console, optional
+        Where to show it.
+    """
+
+    def __init__(self, quiet: bool, total: int, console: Console | None = None) -> None:
+        super().__init__(quiet, console)
+        self._work = self.progress.add_task("", total=total, note="")
+
+    def count(self, words: str) -> None:
+        """Count one more piece as done, and show these words about it."""
+        self.progress.update(self._work, advance=1, description=plain(words))
+
+
+class AskingBar(_Bar):
+    """A bar that counts samples, for one agent after the other, while they are matched or votes are asked for.
+
+    Parameters
+    ----------
+    quiet : bool
+        Show nothing.
+    console : Console, optional
+        Where to show it.
+    """
+
+    def __init__(self, quiet: bool, console: Console | None = None) -> None:
+        super().__init__(quiet, console)
+        self._asking = self.progress.add_task("starting the agents", total=None, note="")
+        self._bytes = 0
+
+    def show(self, event: Event) -> None:
+        """Show an event of the run."""
+        match event:
+            case SamplesDone():
+                words = f"samples with {plain(event.agent)}"
+                self.progress.update(self._asking, description=words, completed=event.done, total=event.total)
+            case Asked() | Answered():
+                self._bytes += event.bytes
+                if isinstance(event, Asked):
+                    self._wait(event.agent, f"{size(self._bytes)} exchanged")
+            case JobStarted():
+                self.say(f"A job was started with {', '.join(event.sites)}.")
+            case LabelsTold():
+                self.say(_labels(event))
+            case RunGoesOn():
+                for words in changes_in_words(event):
+                    self.say(words)
+            case TroubleMet():
+                self.say(event.words)
+
+    def _wait(self, agent: str, exchanged: str) -> None:
+        """Show which agent must answer, and how many bytes were exchanged so far."""
+        words = f"waiting for {plain(agent)}"
+        self.progress.update(self._asking, description=words, note=exchanged, completed=0, total=None)
+
+    def say(self, words: str) -> None:
+        """Print a line above the bar, or on standard error where there is none."""
+        if not self._quiet:
+            self.progress.console.print(plain(words))
+
+
+class TrainingBar(AskingBar):
+    """A bar that first counts samples and then turns. It shows how good each model is, and how good all are together.
+
+    Parameters
+    ----------
+    settings : RunSettings
+        The settings of the run.
+    quiet : bool
+        Show nothing.
+    console : Console, optional
+        Where to show it.
+    """
+
+    def __init__(self, settings: RunSettings, quiet: bool, console: Console | None = None) -> None:
+        super().__init__(quiet, console)
+        self._metric = settings.plan.metric
+        self._n_rounds = settings.plan.most_rounds
+        self._n_turns = settings.plan.most_rounds * len(settings.turn_takers)
+        self._turns: TaskID | None = None
+        self._together = ""
+        self._said = ""
+        self._waiting = ""
+        self._explained: set[str] = set()
+
+    def show(self, event: Event) -> None:
+        """Show an event of the run."""
+        match event:
+            case RoundFinished(metric=float(measured)) if self._metric != "accuracy":
+                self._together = f"; together {TITLES[self._metric]} {measured:.3f} on the hold-out samples"
+            case RoundFinished(holdout_accuracy=float(accuracy)):
+                self._together = f"; together {accuracy:.1%} on the hold-out samples"
+            case RoundFinished(loss=float(loss)):
+                self._together = f"; loss of the combination {loss:.3f}"
+            case AgentLeft():
+                self.say(f"The run goes on without {event.agent} from turn {event.turn} on. {event.reason}")
+            case RunGoesOn():
+                self._count_again(max(event.again.values(), default=0))
+                super().show(event)
+            case AloneBegan():
+                words = "training alone, to compare"
+                self.progress.update(self._turning(), description=words, note="", completed=0, total=None)
+            case TurnFinished():
+                self._explain(event)
+                words = f"round {event.round} of {self._n_rounds}"
+                self._said = _turn(event) + self._together
+                self.progress.update(self._turning(), advance=1, description=words, note=self._said + self._waiting)
+            case _:
+                super().show(event)
+
+    def _count_again(self, rounds: int) -> None:
+        """Add rounds that are taken again, before the rounds of the plan, to the numbers of rounds and turns."""
+        self._n_turns += rounds * (self._n_turns // self._n_rounds)
+        self._n_rounds += rounds
+
+    def _explain(self, turn: TurnFinished) -> None:
+        """Say why an agent sits out, once for each agent."""
+        if turn.why and turn.agent not in self._explained:
+            self._explained.add(turn.agent)
+            self.say(f"{turn.agent} sits out turn {turn.turn}, and may sit out others. {turn.why}")
+
+    def _turning(self) -> TaskID:
+        """Return the bar of the turns; the first call puts it in the place of the bar of the samples."""
+        if self._turns is None:
+            self.progress.remove_task(self._asking)
+            self._turns = self.progress.add_task("", total=self._n_turns, note="")
+        return self._turns
+
+    def _wait(self, agent: str, exchanged: str) -> None:
+        if self._turns is None:
+            super()._wait(agent, exchanged)
+            return
+        self._waiting = f"; waiting for {plain(agent)}; {exchanged}"
+        self.progress.update(self._turns, note=self._said + self._waiting)
+
+
+def _labels(event: LabelsTold) -> str:
+    from assistlearn.methods.label_private import caution
+
+    words = (
+        f"Helpers are told labels changed at random, epsilon {event.epsilon:g}. {event.n_drawn:,} of "
+        f"{event.n_samples:,} were drawn now; the others are as in earlier runs."
+    )
+    if event.n_changed:
+        words += f" The labels of {event.n_changed:,} of them have changed since, of which helpers do not hear."
+    if event.n_true:
+        words += (
+            f" Of {event.n_true:,} people helpers know the true label from another run: that protects them no more."
+        )
+    return f"{words} {caution(event.epsilon)}".strip()
+
+
+def _turn(event: TurnFinished) -> str:
+    if event.contribution is None:
+        return f"{plain(event.agent)} sat out"
+    return f"{plain(event.agent)} right on {event.contribution.accuracy:.1%}"
+
+
+# Make a name for a run that has none.
+
+
+def new_name(kind: str) -> str:
+    """Return a name with the time and four random characters, because two runs may begin in the same second.
+
+    >>> len(new_name("run"))
+    24
+    """
+    return f"{kind}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"

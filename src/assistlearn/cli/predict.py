@@ -1,4 +1,4 @@
-"""``assistlearn predict``: the agents' votes on samples, added up."""
+"""``assistlearn predict``: the agents' votes on samples, combined."""
 
 from __future__ import annotations
 
@@ -8,19 +8,73 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assistlearn.cli.ids_file import ids_in
-from assistlearn.cli.output import Json, counted, plain, say, say_json
-from assistlearn.cli.overwriting import Force, check_target, needed_by_run
-from assistlearn.errors import UnreachableError
+from assistlearn.cli.output import Force, Json, check_target, needed_by_run, plain, say, say_json
+from assistlearn.errors import TableError, UnreachableError
+from assistlearn.evaluation.words import counted
 from assistlearn.reach import A_YEAR, TIMEOUT
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from assistlearn.alignment.matching import Rows
-    from assistlearn.runs.folder import RunFolder
-    from assistlearn.runs.prediction import Prediction
-    from assistlearn.tables import LoadedAgent
+    from assistlearn.agent.loading import LoadedAgent
+    from assistlearn.alignment.ids import Rows
+    from assistlearn.initiator.folder import RunFolder
+    from assistlearn.initiator.prediction import Prediction
+    from assistlearn.tables.settings import ReadingLimits
+    from assistlearn.tables.sources.source import Source
+
+
+# Read the file with the ids to predict, in the same way as agents' tables. Errors name the place in the file.
+
+
+def ids_in(file: Path, folder: RunFolder) -> pl.Series:
+    """Return the ids in a file; raise an error if an id is missing or occurs twice."""
+    from assistlearn.agent.file import load_description
+    from assistlearn.alignment import Ids, join_ids
+
+    settings = folder.settings()
+    description = load_description(settings.files[settings.initiator])
+    names = description.id
+    source = _source(file, names, description.reading)
+    there = source.names()
+    for name in names:
+        if name not in there:
+            raise TableError(
+                f"{file} has no column {name!r}, which holds the ids at {settings.initiator!r}. Its columns are "
+                f"{', '.join(map(repr, there))}. Rename the column with the ids to {name!r}, in the first line of the "
+                "file."
+            )
+    frame = source.read(names, names)
+    ids = frame[names[0]] if len(names) == 1 else join_ids([frame[name] for name in names], str(file))
+    Ids(ids, str(file))
+    return ids
+
+
+def _source(file: Path, names: Sequence[str], limits: ReadingLimits) -> Source:
+    from assistlearn.tables.sources.csv import CsvFile, CsvSource
+    from assistlearn.tables.sources.parquet import ParquetFile, ParquetSource
+
+    if file.is_dir():
+        raise TableError(f"{file} is a folder. Name a file with ids: CSV or Parquet.")
+    if not file.is_file():
+        raise TableError(f"{file}: there is no such file.")
+    if file.suffix.lower() == ".parquet":
+        return ParquetSource([ParquetFile(str(file), str(file))], str(file), limits)
+    return CsvSource(CsvFile(file, _separator(file, names), str(file)), limits=limits)
+
+
+def _separator(file: Path, names: Sequence[str]) -> str:
+    """Return the separator with which the header has the id columns; a comma if there is none."""
+    with file.open("rb") as opened:
+        header = opened.readline(2**16).decode(errors="replace").strip("\ufeff\r\n")
+    for sign in ",;\t|":
+        if set(names) <= {name.strip('"') for name in header.split(sign)}:
+            return sign
+    return ","
+
+
+# ``assistlearn predict``: the agents' votes on samples, added up.
+
 
 OWN_COLUMNS = ("prediction", "agents", "absent")
 """Columns of the file besides ids and probabilities."""
@@ -92,12 +146,12 @@ def predicted(
 ) -> dict[str, Any]:
     """Predict, write the file, and return how it went."""
     from assistlearn.alignment import Ids
-    from assistlearn.alignment.id_column import without_case
-    from assistlearn.cli.progress import AskingBar
+    from assistlearn.alignment.ids import without_case
+    from assistlearn.cli.output import AskingBar
+    from assistlearn.initiator import prediction as predicting
+    from assistlearn.initiator.folder import RunFolder
+    from assistlearn.initiator.setup import rows_of
     from assistlearn.reach.opening import opened_run
-    from assistlearn.runs import prediction as predicting
-    from assistlearn.runs.folder import RunFolder
-    from assistlearn.runs.own_table import rows_of
 
     folder = RunFolder(run)
     asked = None if ids is None else ids_in(ids, folder)  # before any process starts

@@ -14,27 +14,17 @@ import typer
 from rich.markup import escape
 from typer.main import get_command
 
-from assistlearn import __version__
-from assistlearn.cli.answering_requests import approve, reject
-from assistlearn.cli.audit import audit
-from assistlearn.cli.check import check
+from assistlearn.cli.audit import audit, forget, privacy, recount
+from assistlearn.cli.begin import check, init, move
+from assistlearn.cli.consent import approve, reject, requests
 from assistlearn.cli.doctor import doctor
-from assistlearn.cli.forget import forget
-from assistlearn.cli.init import init
-from assistlearn.cli.move import move
 from assistlearn.cli.network import app as network
 from assistlearn.cli.output import complaints, plain, say_json
 from assistlearn.cli.predict import predict
-from assistlearn.cli.privacy import privacy
-from assistlearn.cli.recount import recount
-from assistlearn.cli.report import report
-from assistlearn.cli.requests import requests
+from assistlearn.cli.report import report, show, watch
 from assistlearn.cli.serve import serve
-from assistlearn.cli.show import show
-from assistlearn.cli.simulate import simulate
 from assistlearn.cli.site import app as site
-from assistlearn.cli.train import train
-from assistlearn.cli.watch import watch
+from assistlearn.cli.train import simulate, train
 from assistlearn.cli.worth import worth
 from assistlearn.errors import (
     AssistLearnError,
@@ -45,6 +35,7 @@ from assistlearn.errors import (
     RefusedError,
     UnreachableError,
 )
+from assistlearn.release import __version__
 
 FAULT, WRONG, ABSENT, CHANGED, AWAITED, INTERRUPTED = 1, 2, 3, 4, 6, 130
 

@@ -19,7 +19,7 @@ from assistlearn.cli.output import Json, plain, say, say_json
 from assistlearn.errors import SettingsError
 
 if TYPE_CHECKING:
-    from assistlearn.web.serving.predictor import Predictor
+    from assistlearn.web.predictor import Predictor
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """Addresses that only this machine reaches."""
@@ -91,11 +91,10 @@ def _answer(
     json: bool,
 ) -> None:
     """Answer requests until somebody stops it."""
-    from assistlearn.web.running import WebServer, listening, port_of
-    from assistlearn.web.serving.application import PredictionService
-    from assistlearn.web.serving.opened_predictor import opened_predictor
-    from assistlearn.web.serving.serving_limits import ServingLimits
-    from assistlearn.web.timely_protocol import protocol_for
+    from assistlearn.web.inference import ServingLimits
+    from assistlearn.web.predictor import opened_predictor
+    from assistlearn.web.server import WebServer, listening, port_of, protocol_for
+    from assistlearn.web.service import PredictionService
 
     limits = ServingLimits(most_ids=most_ids, most_bytes=max(1_000_000, 1_100 * most_ids))
     with opened_predictor(run, without=without) as predictor, listening(port, host) as there:
@@ -117,8 +116,8 @@ def _answer(
 
 def _token(run: Path, file: Path | None, none: bool) -> tuple[str | None, str | None]:
     """Return the token, and the file that it is in."""
-    from assistlearn.runs.folder import TOKEN_FILE
-    from assistlearn.web.serving.bearer import kept_token
+    from assistlearn.initiator.folder import TOKEN_FILE
+    from assistlearn.web.access import kept_token
 
     if none:
         return None, None

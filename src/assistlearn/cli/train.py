@@ -1,26 +1,350 @@
-"""``assistlearn train``: a run with other organisations, or one that goes on from an earlier run."""
+"""Commands that train: ``simulate`` and ``train``, and the options of a plan."""
 
 from __future__ import annotations
 
+import inspect
 import math
+import re
+import time
 from collections.abc import Callable
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from assistlearn.cli.output import Json
-from assistlearn.cli.plan_options import flag_of, takes_changes
-from assistlearn.cli.run_name import new_name
-from assistlearn.cli.training_run import report_run
-from assistlearn.cli.waiting import LONGEST_WAIT, train_awaiting, withdrawn
-from assistlearn.errors import SettingsError
-from assistlearn.reach import TIMEOUT
+from assistlearn.cli.output import Json, command, complaints, new_name, plain, say, say_json
+from assistlearn.errors import ConsentAwaitedError, InterruptedRunError, SettingsError
+from assistlearn.evaluation.words import counted
+from assistlearn.plan import DEFAULTS_OF_RUNS, RUN, SETTINGS, Plan, Setting
+from assistlearn.reach import A_YEAR, TIMEOUT
 
 if TYPE_CHECKING:
+    from assistlearn.initiator.folder import RunFolder
     from assistlearn.reach.created_from import Onward
-    from assistlearn.runs.folder import RunFolder
+
+
+# The options of a command that takes a plan, made from the plan's settings.
+
+
+CHANGES = "With --from: settings that you want to change"
+"""The heading under which help shows the options of a command that changes settings."""
+
+
+def takes_plan(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for every setting of a run, and pass it a plan with these settings, as ``plan``.
+
+    Parameters
+    ----------
+    command : callable
+        The options replace its parameter ``plan``.
+    """
+    options = {name: _option(name, known) for name, known in SETTINGS.items() if known.runs}
+
+    def with_plan(**given: Any) -> None:
+        values = {name: given.pop(name) for name in options}
+        command(plan=Plan(**_checked(values)), **given)
+
+    return _with_options(command, with_plan, "plan", options)
+
+
+def takes_changes(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for every setting of a run, and pass it the settings that were given, as ``changes``.
+
+    Parameters
+    ----------
+    command : callable
+        The options replace its parameter ``changes``. It must also have a parameter ``context``.
+    """
+    options = {name: _option(name, known, changes=True) for name, known in SETTINGS.items() if known.runs}
+
+    def with_changes(**given: Any) -> None:
+        values, context = {name: given.pop(name) for name in options}, given["context"]
+        said = {name: value for name, value in values.items() if _is_given(context, name)}
+        command(changes=_checked(said), **given)
+
+    return _with_options(command, with_changes, "changes", options)
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _with_options(
+    command: Callable[..., None], shown: Any, place: str, options: dict[str, inspect.Parameter]
+) -> Callable[..., None]:
+    """Return ``shown`` with the command's name, help and parameters. The options replace the parameter ``place``."""
+    own = inspect.signature(command, eval_str=True)
+    parameters: list[inspect.Parameter] = []
+    for parameter in own.parameters.values():
+        parameters += options.values() if parameter.name == place else [parameter]
+    keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    shown.__signature__ = own.replace(parameters=keyword)
+    shown.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword}
+    shown.__name__, shown.__doc__ = command.__name__, command.__doc__
+    made: Callable[..., None] = shown
+    return made
+
+
+def flag_of(name: str) -> str:
+    """Return the name of the option for a setting.
+
+    >>> flag_of("n_rounds"), flag_of("weak_agent")
+    ('--rounds', '--weak-agent')
+    """
+    return "--" + (SETTINGS[name].option or name).replace("_", "-")
+
+
+def _checked(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values, once each is checked; errors name the option."""
+    plain = {name: str(value) if isinstance(value, StrEnum) else value for name, value in values.items()}
+    for name, value in plain.items():
+        complaint = SETTINGS[name].complaint_of_runs(value)
+        if complaint is not None:
+            raise SettingsError(f"{flag_of(name)} {value} {complaint}")
+    return plain
+
+
+def _option(name: str, known: Setting, changes: bool = False) -> inspect.Parameter:
+    """Return the command's parameter for a setting. With ``changes``, help says that the default is as before."""
+    default, kind = DEFAULTS_OF_RUNS.get(name, getattr(Plan, name)), _kind(name, known)
+    option = typer.Option(
+        flag_of(name),
+        metavar=known.metavar,
+        help=_help(known),
+        rich_help_panel=CHANGES if changes else known.panel,
+        show_default="as before" if changes else known.goes_with_method or ("none" if default == "" else True),
+        parser=_number_or(known) if known.off else None,
+    )
+    default = default if known.choices is None or default is None else kind(default)
+    annotation = cast(Any, Annotated)[kind | None if default is None else kind, option]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _help(known: Setting) -> str:
+    """Return the explanation of a setting, with the choices if it does not name them, and how to switch it off."""
+    choices = [] if known.choices is None else list(known.choices())
+    named = all(f"{choice}: " in known.explanation for choice in choices)
+    words = known.explanation if named else f"{known.explanation} One of: {', '.join(choices)}."
+    return f'{words} "{known.off}" switches this off.' if known.off else words
+
+
+def _number_or(known: Setting) -> Callable[[Any], float | None]:
+    """Return a parser for a number, or for the word that switches the setting off."""
+
+    def number(text: Any) -> float | None:
+        try:
+            return cast(float | None, known.in_runs(text if known.in_runs(text) is None else float(text)))
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is neither a number nor {known.off!r}.") from None
+
+    return number
+
+
+def _kind(name: str, known: Setting) -> Any:
+    """Return the type of a setting's value, as typer takes it."""
+    if known.choices is not None:
+        return StrEnum(name, {re.sub(r"\W", "_", choice).upper(): choice for choice in known.choices()})
+    default = DEFAULTS_OF_RUNS.get(name, getattr(Plan, name))
+    return int if default is None else type(default)  # None: the method decides, and without choices it is a number
+
+
+# Train a run and report it, wherever its agents are.
+
+
+def train_run(folder: RunFolder, quiet: bool, timeout: float, asks_first: bool = False) -> None:
+    """Train a run, unless it is finished; a bar shows the events of the run.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        The run.
+    quiet : bool
+        Show nothing.
+    timeout : float
+        Seconds to wait for an answer of an agent on this machine.
+    asks_first : bool, default=False
+        Whether helpers are asked for their owners' consent before the run is opened anywhere.
+    """
+    from assistlearn.cli.output import TrainingBar
+    from assistlearn.reach.opening import resuming, train
+
+    if folder.result() is not None:
+        return
+    log = folder.log()
+    try:
+        with TrainingBar(folder.settings(), quiet) as bar:
+            log.listen(bar.show)
+            for _ in train(folder, log, timeout, asks_first):
+                pass
+    except KeyboardInterrupt:
+        interrupted = InterruptedRunError(
+            f"Interrupted after {counted(folder.n_turns, 'turn')}. The run is kept in {folder.path}."
+        )
+        interrupted.add_note(f"Go on with it: {resuming(folder)}")
+        raise interrupted from None
+
+
+def report_run(folder: RunFolder, as_json: bool) -> None:
+    """Print a run's result, and what to do next."""
+    from assistlearn.cli.report import outcome, show_result
+
+    if as_json:
+        say_json({"folder": str(folder.path), "run": folder.settings().run} | outcome(folder))
+        return
+    show_result(folder)
+    say(f"The run is in {plain(folder.path)}.")
+    say("Next, predict: " + command("predict", folder.path, "--out", "predictions.csv"))
+
+
+# Waiting for the consent of helpers' owners: ask again, now and then, until they have answered or time is up.
+
+
+LONGEST_WAIT = 60 * 24 * 31
+"""The most minutes that a user may choose to wait."""
+
+TIMES = 30
+"""How often owners are asked at most, even if the wait is long. Each request adds entries to two ledgers."""
+
+SHORTEST_PAUSE = 10.0
+"""Seconds between two requests, at least."""
+
+
+def train_awaiting(make: Callable[[], RunFolder], wait: float | None, timeout: float, quiet: bool) -> RunFolder:
+    """Train a run and return its folder. If owners must consent first, ask them again until ``wait`` minutes are over.
+
+    Parameters
+    ----------
+    make : callable
+        Returns the run's folder. It is called before each attempt, and makes the folder again if that was removed.
+    wait : float or None
+        Minutes in which to ask again. None: not at all.
+    timeout : float
+        Seconds to wait for an answer of an agent on this machine.
+    quiet : bool
+        Show nothing.
+    """
+    end = time.monotonic() + 60 * (wait or 0)
+    while True:
+        folder = make()
+        try:
+            train_run(folder, quiet, timeout, asks_first=wait is not None and folder.samples() is None)
+            return folder
+        except ConsentAwaitedError as error:
+            left = end - time.monotonic()
+            if wait is None:
+                error.add_note("Or let it ask again by itself: --wait MINUTES. To ask no longer: --withdraw.")
+            if wait is None or left <= 0:
+                raise
+            pause = min(max(60 * wait / TIMES, SHORTEST_PAUSE), left)
+            if not quiet:
+                complaints().print(f"{plain(error)} Asks again in {pause:.0f} s.")
+        time.sleep(pause)
+
+
+def withdrawn(folder: RunFolder, as_json: bool) -> None:
+    """Withdraw the request for consent at all helpers, print what they answer, and remove the run's folder."""
+    from assistlearn.initiator.alignment import withdraw
+    from assistlearn.reach.opening import opened_run
+
+    try:
+        with opened_run(folder, training=True) as (run, _):
+            answers = withdraw(run)
+    finally:
+        folder.remove()
+    states = {name: "allowed" if answer is None else answer.state for name, answer in answers.items()}
+    if as_json:
+        say_json({"withdrawn": [name for name, state in states.items() if state == "withdrawn"]})
+        return
+    for name, state in states.items():
+        says = "is asked no longer" if state == "withdrawn" else "has nothing that could be withdrawn"
+        say(f"{plain(name)} {says}")
+
+
+# ``assistlearn simulate``: a run in which every agent is a process on this machine.
+
+
+_run = partial(typer.Option, rich_help_panel=RUN)
+
+OF_THE_PROGRAM = {"resume", "timeout", "json"}
+"""Options that do not belong to a run's settings, so that they may be given when it is resumed."""
+
+
+@takes_plan
+def simulate(
+    context: typer.Context,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE", help="Two or more agent files. One of them, the initiator's, names a label."),
+    ] = None,
+    out: Annotated[
+        Path | None, _run("--out", "-o", metavar="FOLDER", help="The folder for the run.", show_default="runs/NAME")
+    ] = None,
+    run: Annotated[
+        str, _run(metavar="NAME", help="The run's name.", show_default="run-, the time and four characters")
+    ] = "",
+    resume: Annotated[
+        Path | None, _run(metavar="FOLDER", help="Go on with the interrupted run in this folder.")
+    ] = None,
+    timeout: Annotated[
+        float,
+        _run(
+            min=1,
+            max=A_YEAR,
+            metavar="SECONDS",
+            help="How long to wait for an answer of an agent. A slow learner needs more.",
+        ),
+    ] = TIMEOUT,
+    *,
+    plan: Plan,
+    json: Json = False,
+) -> None:
+    """Train with all agents on this machine. Each has its own process and table; only messages pass between them.
+
+    Without options you get the recommended settings. After Ctrl-C, go on with --resume.
+    """
+    from assistlearn.initiator.folder import RunFolder
+    from assistlearn.reach.opening import check_command
+
+    if resume is not None:
+        _refuse_settings(context)
+        folder = RunFolder(resume)
+        check_command(folder, "simulate")
+    else:
+        name = run or new_name("run")
+        folder = _new_run(files or [], name, out, plan)
+    train_run(folder, quiet=json, timeout=timeout)
+    report_run(folder, json)
+
+
+def _refuse_settings(context: typer.Context) -> None:
+    """Raise ``SettingsError`` if an option was given that cannot change a run that has begun."""
+    for name in context.params:  # in the order in which they were given
+        source = None if name in OF_THE_PROGRAM else context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            flag = flag_of(name) if name in SETTINGS else f"--{name}"
+            given = "The agents' files" if name == "files" else flag
+            raise SettingsError(
+                f"{given} cannot be given with --resume: a run goes on as it was begun. Leave it out, or start a new "
+                "run without --resume."
+            )
+
+
+def _new_run(files: list[Path], name: str, out: Path | None, plan: Plan) -> RunFolder:
+    from assistlearn.reach.processes.reach_processes import create_run
+
+    if len(files) < 2:
+        named = f"only {files[0]} is named" if files else "none is named"
+        raise SettingsError(
+            f"A run needs the files of at least two agents; {named}. (To go on with a run: --resume FOLDER. "
+            "For files to start from: assistlearn init demo --example)"
+        )
+    return create_run(out or Path("runs") / name, name, files, plan)
+
+
+# ``assistlearn train``: a run with other organisations, or one that goes on from an earlier run.
 
 
 _from = partial(typer.Option, rich_help_panel="Going on from an earlier run")
@@ -106,9 +430,9 @@ def train(
     If the owner of a helper must consent first, the command ends with exit code 6. Give it again later to see the
     answer.
     """
+    from assistlearn.initiator.folder import RunFolder
     from assistlearn.reach.created_from import Onward, create_from
     from assistlearn.reach.opening import check_command
-    from assistlearn.runs.folder import RunFolder
 
     onward = Onward(files or [], without or [], changes, require_kept, kept_only)
     if earlier is None:

@@ -3,25 +3,228 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
 
-from assistlearn.cli import worth_options as o
-from assistlearn.cli.output import Json, command, plain, say, say_json
-from assistlearn.cli.overwriting import Force, check_picture
-from assistlearn.cli.run_name import new_name
-from assistlearn.cli.worth_report import show_worth
+from assistlearn.cli.output import (
+    Force,
+    Json,
+    TrainingBar,
+    check_picture,
+    command,
+    new_name,
+    plain,
+    say,
+    say_json,
+    say_table,
+)
 from assistlearn.errors import InterruptedRunError, SettingsError
 from assistlearn.evaluation.terms import Terms, loss_for
-from assistlearn.reach import TIMEOUT
+from assistlearn.evaluation.words import alone_in_words, counted, size
+from assistlearn.events import Event, RunFinished, SamplesOpened
+from assistlearn.reach import A_YEAR, TIMEOUT
 
 if TYPE_CHECKING:
-    from assistlearn.evaluation.gains import Worth
+    from assistlearn.evaluation.pilots import Gain, Worth
+    from assistlearn.initiator.folder import RunFolder
     from assistlearn.plan import Plan
-    from assistlearn.runs.folder import RunFolder
+
+
+# How far a pilot is: first its training, then the samples that are opened.
+
+
+class WorthBar(TrainingBar):
+    """A bar that counts the turns of training, and then the opened samples, with the gain and its limits."""
+
+    _gain = ""
+
+    def show(self, event: Event) -> None:
+        """Show an event of the pilot."""
+        match event:
+            case SamplesOpened():
+                self._gain = f"gain {event.gain:+.3f}, {event.lower:+.3f} to {event.upper:+.3f}"
+                self.progress.update(self._asking, description="opened samples", note=self._gain)
+                self.progress.update(self._asking, completed=event.n_opened, total=event.n_pool)
+            case RunFinished():
+                self._end_training()
+            case _:
+                super().show(event)
+
+    def _end_training(self) -> None:
+        """Replace the bar of the turns by a bar of the samples."""
+        if self._turns is not None:
+            self.progress.remove_task(self._turns)
+            self._turns = None
+            self._asking = self.progress.add_task("matching samples to open", total=None, note="")
+
+    def _wait(self, agent: str, exchanged: str) -> None:
+        if not self._gain:
+            super()._wait(agent, exchanged)
+            return
+        self.progress.update(self._asking, note=f"{self._gain}; waiting for {plain(agent)}; {exchanged}")
+
+
+# The options of ``assistlearn worth``.
+
+
+_run = partial(typer.Option, rich_help_panel="The run")
+_asked = partial(typer.Option, rich_help_panel="What is asked")
+
+
+class LossOption(StrEnum):
+    """The loss that a pilot compares, with help and alone."""
+
+    ZERO_ONE = "zero-one"
+    LOG = "log"
+
+
+class AlignOption(StrEnum):
+    """How ids are matched."""
+
+    HASH = "hash"
+    PSI = "psi"
+
+
+Files = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="FILE", help="Two or more agent files, for a pilot on this machine; or one task file, for a network."
+    ),
+]
+AtLeast = Annotated[
+    float, _asked(metavar="GAIN", help="The smallest gain that is worth it to you; 0.02 is 2 points of accuracy.")
+]
+Loss = Annotated[
+    LossOption | None,
+    _asked(
+        metavar="WHICH",
+        help="How answers are scored. zero-one: right or wrong. log: log loss, if you need probabilities; none counts "
+        "as less than 0.01.",
+        show_default="zero-one; or what suits the task's metric",
+    ),
+]
+Alpha = Annotated[float, _asked(metavar="CHANCE", help="The largest chance that any of the answers is wrong.")]
+EachHelper = Annotated[
+    bool, _asked("--each-helper", metavar="", help="Go on until there is also an answer for each helper by itself.")
+]
+Rounds = Annotated[int, _run(min=1, metavar="NUMBER", help="The number of rounds of training.")]
+TrainShare = Annotated[
+    float,
+    _run(
+        metavar="SHARE",
+        help="The share of the labelled samples to train on, 5,000 at most. The others are for the test.",
+    ),
+]
+Block = Annotated[int, _run(min=1, metavar="NUMBER", help="How many samples are tested at a time.")]
+Seed = Annotated[
+    int | None, _run(min=0, metavar="NUMBER", help="The seed of all randomness.", show_default="0, or the task's")
+]
+Align = Annotated[
+    AlignOption | None,
+    _run(
+        metavar="WHICH",
+        help="How agents find the people that they share. hash: fast, for agents that trust each other with a shared "
+        "secret. psi: private set intersection; slower, for agents that do not.",
+        show_default="hash, or the task's",
+    ),
+]
+Purpose = Annotated[
+    str | None,
+    _run(
+        metavar="WORDS",
+        help="What the pilot is for, in a few words. Every helper is told.",
+        show_default="the task's, or that it is a pilot",
+    ),
+]
+Out = Annotated[
+    Path | None, _run("--out", "-o", metavar="FOLDER", help="The folder for the pilot.", show_default="runs/NAME")
+]
+Run = Annotated[
+    str, _run(metavar="NAME", help="The pilot's name.", show_default="pilot-, the time and four characters")
+]
+Resume = Annotated[Path | None, _run(metavar="FOLDER", help="Go on with the interrupted pilot in this folder.")]
+Plot = Annotated[
+    Path | None, _run(metavar="FILE", help="Draw how the answer became clear: a file that ends in .png, .svg or .pdf.")
+]
+Timeout = Annotated[
+    float,
+    _run(
+        min=1,
+        max=A_YEAR,
+        metavar="SECONDS",
+        help="How long to wait for an answer of an agent on this machine. A slow learner needs more.",
+    ),
+]
+
+
+# What a pilot has found, for people.
+
+
+WORDS = {
+    "yes": "[bold green]Yes[/]: help is worth it",
+    "no": "[bold red]No[/]: help is not worth it",
+    "undecided": "[bold yellow]Undecided[/]: these samples cannot tell whether help is worth it",
+}
+
+
+def show_pilot(folder: RunFolder) -> None:
+    """Print what a pilot has found, or how far it is."""
+    from assistlearn.evaluation.pilots import Worth
+    from assistlearn.reach.opening import resuming
+
+    name, facts = f"Pilot [bold]{plain(folder.settings().run)}[/]", folder.worth()
+    if facts is None:
+        n_opened = sum(block.shape[1] for block in folder.opened())
+        say(f"{name} is not finished: {counted(folder.n_turns, 'turn')} taken, {n_opened:,} samples opened.")
+        say("Go on with it: " + plain(resuming(folder)))
+        return
+    say(f"{name} is finished.")
+    show_worth(Worth.from_dict(facts))
+
+
+def show_worth(found: Worth) -> None:
+    """Print the answer, what it rests on, and the answers for each helper."""
+    terms, gain = found.terms, found.together
+    what = "error rate" if terms.loss == "zero-one" else "log loss"
+    asked = f"a gain of at least {terms.at_least:g}" if terms.at_least else "any gain"
+    say(f"{WORDS[found.answer]} ({asked} was asked for).")
+    by_labels = f" ({alone_in_words(what)})" if found.alone_by_labels else ""
+    say(
+        f"The {what} is {found.loss_alone:.3f} alone{by_labels} and {found.loss_assisted:.3f} with help, on "
+        f"{counted(found.n_opened, 'opened sample')}. {counted(found.n_closed, 'sample')} stayed closed. "
+        f"Trained on {found.n_training:,}."
+    )
+    say(
+        f"For samples like these the gain is about {gain.estimate:+.3f}. It lies between {gain.lower:+.3f} and "
+        f"{gain.upper:+.3f}. These limits are right with a chance of {1 - gain.alpha:.1%}, whenever you stop."
+    )
+    if found.answer == "undecided":
+        say("For an answer, use more labelled samples, or train on fewer of them (--train-share).")
+    say_table(_helpers(found))
+
+
+def _helpers(found: Worth) -> Table:
+    view = Table("helper", title="Each helper alone with the initiator", title_justify="left")
+    for title in ("worth it", "gain", "from", "to", "confidence", "exchanged"):
+        view.add_column(title, justify="right")
+    for name, gain in found.helpers.items():
+        exchanged = "-" if found.n_bytes is None else size(found.n_bytes[name])
+        view.add_row(plain(name), *_cells(gain), exchanged)
+    return view
+
+
+def _cells(gain: Gain) -> tuple[str, ...]:
+    numbers = (f"{value:+.3f}" for value in (gain.estimate, gain.lower, gain.upper))
+    return (gain.answer, *numbers, f"{1 - gain.alpha:.2%}")
+
+
+# ``assistlearn worth``: a pilot that tells whether others' data would help, and how much.
+
 
 OF_THE_PROGRAM = {"resume", "timeout", "json", "plot", "force"}
 """Options that may be given when a pilot is resumed."""
@@ -29,22 +232,22 @@ OF_THE_PROGRAM = {"resume", "timeout", "json", "plot", "force"}
 
 def worth(
     context: typer.Context,
-    files: o.Files = None,
-    at_least: o.AtLeast = Terms.at_least,
-    loss: o.Loss = None,
-    alpha: o.Alpha = Terms.alpha,
-    each_helper: o.EachHelper = Terms.each_helper,
-    rounds: o.Rounds = 1,
-    train_share: o.TrainShare = Terms.train_size,
-    block: o.Block = Terms.block,
-    seed: o.Seed = None,
-    align: o.Align = None,
-    purpose: o.Purpose = None,
-    out: o.Out = None,
-    run: o.Run = "",
-    resume: o.Resume = None,
-    plot: o.Plot = None,
-    timeout: o.Timeout = TIMEOUT,
+    files: Files = None,
+    at_least: AtLeast = Terms.at_least,
+    loss: Loss = None,
+    alpha: Alpha = Terms.alpha,
+    each_helper: EachHelper = Terms.each_helper,
+    rounds: Rounds = 1,
+    train_share: TrainShare = Terms.train_size,
+    block: Block = Terms.block,
+    seed: Seed = None,
+    align: Align = None,
+    purpose: Purpose = None,
+    out: Out = None,
+    run: Run = "",
+    resume: Resume = None,
+    plot: Plot = None,
+    timeout: Timeout = TIMEOUT,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -54,8 +257,8 @@ def worth(
     is clear. You may stop at any time: the answer is wrong with a chance of at most --alpha. After Ctrl-C, go on with
     --resume.
     """
+    from assistlearn.initiator.folder import RunFolder
     from assistlearn.reach.opening import check_command
-    from assistlearn.runs.folder import RunFolder
 
     if plot is not None:
         check_picture(plot, force=force, quiet=json)
@@ -102,8 +305,8 @@ def _new_pilot(
     files: list[Path], name: str, folder: Path, terms: Callable[[str], Terms], changed: dict[str, Any]
 ) -> RunFolder:
     """Create a pilot: from agent files, on this machine; or from a task file, over a network."""
+    from assistlearn.initiator.settings import asked
     from assistlearn.plan import Plan
-    from assistlearn.runs.pilot_terms import asked
 
     if not files:
         raise SettingsError(
@@ -115,7 +318,7 @@ def _new_pilot(
 
         about = asked(terms(Plan.metric))
         return reach_processes.create_run(folder, name, files, _plan(Plan(), changed), **about)
-    from assistlearn.agent_files.toml_file import read_toml
+    from assistlearn.agent.toml import read_toml
     from assistlearn.reach.flare import reach_flare
     from assistlearn.reach.flare.task_file import load_task
 
@@ -132,8 +335,8 @@ def _plan(plan: Plan, changed: dict[str, Any]) -> Plan:
     """Return the plan of a pilot. Its method is the recommended one, or the task's if that keeps labels private."""
     from dataclasses import replace
 
+    from assistlearn.initiator.pilots import PURPOSE
     from assistlearn.plan import OF_METHOD, Plan
-    from assistlearn.runs.pilot_run import PURPOSE
 
     own: dict[str, Any] = {} if plan.make_method().keeps_labels else {"method": Plan.method, **dict.fromkeys(OF_METHOD)}
     own |= {"holdout": None, "absent": Plan.absent, "purpose": plan.purpose or PURPOSE}
@@ -142,7 +345,6 @@ def _plan(plan: Plan, changed: dict[str, Any]) -> Plan:
 
 def _make(folder: RunFolder, quiet: bool, timeout: float) -> None:
     """Run the pilot, unless it is finished; a bar shows its events."""
-    from assistlearn.cli.worth_bar import WorthBar
     from assistlearn.reach.opening import pilot, resuming
 
     if folder.worth() is not None:
@@ -164,7 +366,7 @@ def _make(folder: RunFolder, quiet: bool, timeout: float) -> None:
 
 def report_pilot(folder: RunFolder, as_json: bool, plot: Path | None = None) -> None:
     """Print what a pilot has found, for people or for scripts, and draw it where that is wanted."""
-    from assistlearn.evaluation.gains import Worth
+    from assistlearn.evaluation.pilots import Worth
 
     facts = folder.worth()
     assert facts is not None
@@ -181,7 +383,8 @@ def report_pilot(folder: RunFolder, as_json: bool, plot: Path | None = None) -> 
 def _draw(found: Worth, plot: Path) -> None:
     from matplotlib.figure import Figure
 
-    from assistlearn.display.worth_display import SIZE, WorthDisplay
+    from assistlearn.report.displays import SIZE_of_worth_display as SIZE
+    from assistlearn.report.displays import WorthDisplay
     from assistlearn.storage import writing
 
     figure = Figure(figsize=SIZE, layout="constrained")

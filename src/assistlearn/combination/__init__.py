@@ -2,6 +2,6 @@
 
 from assistlearn.combination.combination import Combination
 from assistlearn.combination.fitting import KINDS, fit
-from assistlearn.combination.keeping_combinations import from_bytes, to_bytes
+from assistlearn.combination.storage import from_bytes, to_bytes
 
 __all__ = ["KINDS", "Combination", "fit", "from_bytes", "to_bytes"]

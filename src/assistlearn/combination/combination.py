@@ -1,19 +1,85 @@
-"""A combination: how the initiator turns the agents' scores into a decision."""
+"""A combination: how the initiator turns the agents' scores into a decision, whoever of them is absent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.combination.linear import Linear, whole
-from assistlearn.combination.own_trees import OwnTrees
-from assistlearn.combination.tree_combination import TreeCombination
+from assistlearn.combination.evidence import Evidence
+from assistlearn.combination.linear import Linear, fit_linear, fit_weighted_sum, prior, whole
+from assistlearn.combination.trees import OwnTrees, TreeCombination, fit_boosted
 from assistlearn.core import votes
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import SettingsError
+
+# The initiator's own columns as numbers, for trees that look at them beside the agents' scores.
+
+
+@dataclass(frozen=True)
+class OwnColumns:
+    """Which columns of the initiator's table are numbers.
+
+    Attributes
+    ----------
+    positions : tuple of int
+        Their positions in the table, counted from 0.
+
+    Examples
+    --------
+    >>> table = np.array([[1.0, np.nan], [2.0, 5.0]])
+    >>> OwnColumns.found_in(table)
+    OwnColumns(positions=(0, 1))
+    >>> OwnColumns((1,)).numbers(table)
+    array([[nan],
+           [ 5.]])
+    """
+
+    positions: tuple[int, ...]
+
+    @classmethod
+    def found_in(cls, table: Any) -> OwnColumns:
+        """Return the columns of a table that hold numbers or truth values; none of a sparse matrix."""
+        return cls(tuple(place for place, column in enumerate(_columns(table)) if _is_number(column)))
+
+    def numbers(self, table: Any) -> Floats:
+        """Return these columns of a table as numbers, NaN where one is missing."""
+        out = np.empty((table.shape[0], len(self.positions)))
+        columns = (column for place, column in enumerate(_columns(table)) if place in self.positions)
+        for place, column in enumerate(columns):
+            out[:, place] = _as_floats(column)
+        return out
+
+
+def _columns(table: Any) -> Iterator[Any]:
+    """Yield the columns of an array or of a data frame of pandas or polars."""
+    if hasattr(table, "iloc"):
+        yield from (table.iloc[:, place] for place in range(table.shape[1]))
+    elif hasattr(table, "get_columns"):
+        yield from table.get_columns()
+    elif isinstance(table, np.ndarray):
+        yield from table.T
+
+
+def _is_number(column: Any) -> bool:
+    if hasattr(column.dtype, "is_numeric"):  # polars
+        return bool(column.dtype.is_numeric()) or str(column.dtype) == "Boolean"
+    return getattr(column.dtype, "kind", "O") in "biuf"
+
+
+def _as_floats(column: Any) -> Floats:
+    if hasattr(column, "isna"):  # pandas marks missing values in its own way
+        out: Floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return out
+    values: NDArray[Any] = column if isinstance(column, np.ndarray) else column.to_numpy()
+    return values.astype(np.float64)
+
+
+# A combination: how the initiator turns the agents' scores into a decision.
 
 
 @dataclass(frozen=True)
@@ -148,3 +214,71 @@ class Combination:
             found = "there are none" if own is None else f"they have {own.shape}"
             raise SettingsError(f"The initiator's own columns must have the shape {due}, as in training; {found}.")
         return np.asarray(own, dtype=np.float64)
+
+
+# Combinations for samples that some agents do not hold: one for each set of agents that is likely to be there.
+#
+# It is not enough to set a missing agent's scores to zero in a combination that was fitted with all agents: the
+# others' scores then count as if it had spoken. With a helper gone, that cost up to .16 of accuracy in linear
+# combinations, and up to .15 in boosted ones, compared with a combination of the agents that are there.
+#
+# With many agents there are too many sets. The sets that get none of their own share one combination. It is fitted to
+# samples from which helpers were left out at random, with a chance of a half. On digits in eight agents with 30 % of
+# the helpers' samples missing (four cuts), this combination had an accuracy of .907 where it was linear. It was .884
+# with missing scores set to zero, and .926 with a combination for every set. Trees are fitted for absences in this way
+# only; one more set of trees for every agent would take more time and room.
+
+
+MOST_AGENTS = 4
+"""The largest number of agents for which every set of helpers gets a linear combination of its own."""
+TOLERANCE = 1e-6
+"""The search for a combination stops at this relative change of the loss."""
+COPIES = 3
+"""How many copies there are of each sample. Each copy leaves out helpers of its own."""
+
+
+def likely_sets(agents: tuple[str, ...], initiator: str) -> list[tuple[str, ...]]:
+    """Return the sets of agents that get a combination of their own. The set of all agents is not among them.
+
+    With few agents, these are all sets with the initiator in them. With many, they are the sets without one helper, and
+    the initiator alone. The set of all helpers is always among them.
+
+    >>> likely_sets(("a", "b", "c"), "a")
+    [('a',), ('a', 'b'), ('a', 'c'), ('b', 'c')]
+    """
+    always = tuple(agent for agent in agents if agent == initiator)  # nobody, where the initiator has no scores
+    sizes = range(1, len(agents)) if len(agents) <= MOST_AGENTS else (len(agents) - 1,)
+    found = [each for size in sizes for each in combinations(agents, size) if {*always} <= {*each}]
+    helpers = tuple(agent for agent in agents if agent != initiator)
+    return [each for each in dict.fromkeys([always, *found, helpers]) if each and each != agents]
+
+
+def linear_for_absences(evidence: Evidence, penalty: float) -> tuple[Linear, ...]:
+    """Return linear combinations for likely sets of agents, and one for samples that no agent speaks about."""
+    sets = likely_sets(evidence.agents, evidence.initiator)
+    return (*(fit_linear(evidence.of(each), penalty, TOLERANCE) for each in sets), prior(evidence))
+
+
+def sums_for_absences(evidence: Evidence) -> tuple[Linear, ...]:
+    """Return weighted sums for likely sets of agents, and one for samples that no agent speaks about."""
+    sets = likely_sets(evidence.agents, evidence.initiator)
+    return (*(fit_weighted_sum(evidence.of(each)) for each in sets), prior(evidence))
+
+
+def linear_for_any_absence(evidence: Evidence, penalty: float, seed: int) -> Linear:
+    """Return a linear combination for any set of agents."""
+    return fit_linear(with_absences(evidence, seed), penalty, TOLERANCE)
+
+
+def boosted_for_any_absence(evidence: Evidence, n_iterations: int, seed: int) -> TreeCombination:
+    """Return a boosted combination for any set of helpers."""
+    return fit_boosted(with_absences(evidence, seed), n_iterations)
+
+
+def with_absences(evidence: Evidence, seed: int) -> Evidence:
+    """Return :data:`COPIES` copies of the evidence; for each sample, the scores of helpers drawn at random are zero."""
+    n = len(evidence.codes)
+    gone = np.random.default_rng(seed).random((len(evidence.agents), n * COPIES)) < 0.5
+    gone[[agent == evidence.initiator for agent in evidence.agents]] = False
+    many = evidence.rows(np.tile(np.arange(n), COPIES))
+    return replace(many, scores=np.where(gone[:, :, None], 0.0, many.scores))

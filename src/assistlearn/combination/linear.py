@@ -1,22 +1,136 @@
-r"""A linear combination: every agent's scores pass through a matrix of its own, and a bias is added.
-
-.. math:: f = \sum_m S_m + \sum_m S_m W_m + b
-
-Zero matrices and a zero bias are the plain sum of the votes. Two classes need one number in place of a matrix.
-"""
+"""Linear combinations: a matrix or a weight for each agent, fitted by L-BFGS under a penalty."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, solve_triangular
+from scipy.optimize import minimize
 
-from assistlearn.combination.evidence import Evidence
-from assistlearn.combination.multinomial import Samples, fit_multinomial
+from assistlearn.combination.evidence import N_FOLDS, Evidence, Tried
 from assistlearn.core import votes
 from assistlearn.core.ignorance import Floats
+from assistlearn.core.votes import Codes
+
+# A multinomial logistic model with an offset, fitted by L-BFGS.
+#
+# The decision for sample :math:`i` is :math:`f_i = o_i + x_i W + b`, and its probabilities are those that
+# :func:`assistlearn.core.votes.probabilities` reads from a decision, the softmax of :math:`\frac{K-1}{K} f`. The fit
+# minimises the weighted mean of the log loss plus :math:`\frac{\lambda}{2} \|W\|^2`. With two classes the decision is
+# one number, that of class 1; that of class 0 is its negative.
+
+
+PENALTY_OF_BIAS = 1e-6
+"""The penalty on the bias. It is so small that it matters only for a class that no sample has."""
+
+
+class Samples(NamedTuple):
+    """Samples in the form that the model is fitted to.
+
+    ``inputs`` has a last column of ones, for the bias; ``offset`` has K columns, or one for two classes.
+    """
+
+    inputs: Floats
+    offset: Floats
+    codes: Codes
+    weights: Floats
+
+    def rows(self, chosen: np.ndarray) -> Samples:
+        """Return some of the samples; their weights sum to one again."""
+        weights = self.weights[chosen]
+        return Samples(self.inputs[chosen], self.offset[chosen], self.codes[chosen], weights / weights.sum())
+
+
+def losses(decision: Floats, codes: Codes) -> Floats:
+    """Return the log loss of each sample.
+
+    >>> losses(np.array([[0.0], [0.0]]), np.array([0, 1])).round(4), losses(np.zeros((1, 4)), np.array([3])).round(4)
+    (array([0.6931, 0.6931]), array([1.3863]))
+    """
+    return losses_and_slopes(decision, codes)[0]
+
+
+def losses_and_slopes(decision: Floats, codes: Codes) -> tuple[Floats, Floats]:
+    """Return the log loss of each sample, and its derivatives with respect to the decision."""
+    n_outputs = decision.shape[1]
+    if n_outputs == 1:
+        towards = np.where(codes == 1, 1.0, -1.0)
+        margin = decision[:, 0] * towards
+        low = np.exp(-np.abs(margin))
+        lost = np.maximum(-margin, 0.0) + np.log1p(low)
+        wrong = np.where(margin >= 0.0, low, 1.0) / (1.0 + low)
+        return lost, (-towards * wrong)[:, None]
+    scale = (n_outputs - 1) / n_outputs
+    logits = decision * scale
+    logits -= logits.max(axis=1, keepdims=True)
+    at = np.arange(len(codes)), codes
+    truth = logits[at]
+    np.exp(logits, out=logits)
+    sums = logits.sum(axis=1)
+    logits /= sums[:, None]
+    logits[at] -= 1.0
+    logits *= scale
+    return np.log(sums) - truth, logits
+
+
+def objective(parameters: Floats, samples: Samples, penalty: float) -> tuple[float, Floats]:
+    """Return the penalised mean loss, and its gradient with respect to the weights and the bias (last row)."""
+    lost, slopes = losses_and_slopes(samples.offset + samples.inputs @ parameters, samples.codes)
+    slopes *= samples.weights[:, None]
+    shrunk = parameters * _penalties(parameters, penalty)[:, None]
+    gradient: Floats = samples.inputs.T @ slopes
+    gradient += shrunk
+    return float(samples.weights @ lost) + 0.5 * float((shrunk * parameters).sum()), gradient
+
+
+def fit_multinomial(
+    samples: Samples, penalty: float, start: Floats | None = None, tolerance: float = 1e-8, most_steps: int = 500
+) -> Floats:
+    """Return the parameters: a row for each input, and the bias in the last row.
+
+    The search uses coordinates in which an upper bound of the Hessian (Böhning's) is the identity. Where the inputs are
+    much alike, as scores of agents are, it then needs about ten steps in place of hundreds.
+    """
+    n_inputs, n_outputs = samples.inputs.shape[1], samples.offset.shape[1]
+    start = np.zeros((n_inputs, n_outputs)) if start is None else start
+    bound = 0.25 if n_outputs == 1 else 0.5 * ((n_outputs - 1) / n_outputs) ** 2
+    hessian = bound * (samples.inputs.T * samples.weights) @ samples.inputs
+    hessian[np.diag_indices(n_inputs)] += _penalties(start, penalty)
+    root = np.tril(cho_factor(hessian, lower=True)[0])
+
+    def lowered(flat: Floats) -> tuple[float, Floats]:
+        parameters = solve_triangular(root, flat.reshape(start.shape), lower=True, trans="T", check_finite=False)
+        value, gradient = objective(parameters, samples, penalty)
+        return value, solve_triangular(root, gradient, lower=True, check_finite=False).ravel()
+
+    found = minimize(
+        lowered,
+        (root.T @ start).ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": most_steps, "ftol": tolerance, "gtol": 1e-9},
+    )
+    out: Floats = solve_triangular(root, found.x.reshape(start.shape), lower=True, trans="T")
+    return out
+
+
+def _penalties(parameters: Floats, penalty: float) -> Floats:
+    out = np.full(len(parameters), penalty)
+    out[-1] = PENALTY_OF_BIAS
+    return out
+
+
+# A linear combination: every agent's scores pass through a matrix of its own, and a bias is added.
+#
+# .. math:: f = \sum_m S_m + \sum_m S_m W_m + b
+#
+# Zero matrices and a zero bias are the plain sum of the votes. Two classes need one number in place of a matrix.
+
 
 PLAIN_SUM = math.inf
 """The penalty under which nothing is learned: the votes are added up."""
@@ -108,3 +222,121 @@ def linear_of(agents: tuple[str, ...], parameters: Floats, unit: float) -> Linea
         parameters = parameters - parameters.mean(axis=1, keepdims=True)
     weights = (parameters[:-1] / unit).reshape(len(agents), n_outputs, n_outputs)
     return Linear(agents, weights, parameters[-1].copy())
+
+
+# Choose the penalty of a linear combination: penalties are tried one after the other, each in all folds.
+
+
+PATH = (0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
+"""Penalties, tried one after the other until the loss has risen twice."""
+STRONGER = (0.3, 1.0, 3.0, 10.0)
+"""Stronger penalties, which are tried only where the first one of :data:`PATH` is its best."""
+TOLERANCE = 1e-4
+"""A fit in a fold stops at this relative change of the loss, far less than what makes a penalty better than another."""
+
+
+class _Path:
+    """Fits in all folds. Each fit starts from the parameters that the penalty before it gave."""
+
+    def __init__(self, samples: Samples, folds: NDArray[np.intp]) -> None:
+        self._samples = samples
+        self._held = [folds == fold for fold in np.unique(folds)]
+        self._parts = [samples.rows(~held) for held in self._held]
+        self._at: list[Floats | None] = [None] * len(self._held)
+
+    def back_to_start(self) -> None:
+        self._at = [None] * len(self._held)
+
+    def losses(self, penalty: float) -> Floats:
+        """Return the loss of each sample, by the model of the folds that it is not in."""
+        out = np.empty(len(self._samples.codes))
+        for number, (held, part) in enumerate(zip(self._held, self._parts, strict=True)):
+            at = fit_multinomial(part, penalty, self._at[number], TOLERANCE, most_steps=100)
+            self._at[number] = at
+            decision = self._samples.offset[held] + self._samples.inputs[held] @ at
+            out[held] = losses(decision, self._samples.codes[held])
+        return out
+
+
+def losses_under(evidence: Evidence, penalty: float, folds: NDArray[np.intp]) -> Tried:
+    """Return the cross-validated losses under one penalty."""
+    samples = samples_of(evidence, size(evidence))
+    lost = losses(samples.offset, samples.codes) if penalty == PLAIN_SUM else _Path(samples, folds).losses(penalty)
+    return Tried(lost, samples.weights)
+
+
+def choose_penalty(evidence: Evidence, folds: NDArray[np.intp]) -> tuple[float, Tried]:
+    """Return the penalty with the lowest cross-validated log loss, and its losses.
+
+    The plain sum, which is the strongest penalty of all, is among the candidates.
+    """
+    samples = samples_of(evidence, size(evidence))
+    tried = {PLAIN_SUM: Tried(losses(samples.offset, samples.codes), samples.weights)}
+    if np.bincount(folds, samples.weights, minlength=N_FOLDS).min() <= 0.0:
+        return PLAIN_SUM, tried[PLAIN_SUM]  # too few samples to learn anything from
+    path = _Path(samples, folds)
+    rises, last = 0, np.inf
+    for penalty in PATH:
+        tried[penalty] = Tried(path.losses(penalty), samples.weights)
+        rises = rises + 1 if tried[penalty].loss > last else 0
+        last = tried[penalty].loss
+        if rises == 2:
+            break
+    path.back_to_start()
+    best = min(PATH[: len(tried) - 1], key=lambda each: tried[each].loss)
+    for penalty in STRONGER if best == PATH[0] else ():
+        tried[penalty] = Tried(path.losses(penalty), samples.weights)
+        if tried[penalty].loss > tried[best].loss:
+            break
+        best = penalty
+    best = min(tried, key=lambda each: tried[each].loss)
+    return best, tried[best]
+
+
+# A weighted sum of the agents' scores: one weight for each agent, and a bias.
+#
+# .. math:: f = \sum_m a_m S_m + b
+#
+# It is a linear combination (:mod:`assistlearn.combination.linear`) whose matrices are multiples of the identity. A
+# full matrix could read an agent's columns out of its K scores, and gain even by scores that say nothing about the
+# labels. One weight cannot: scores that were fitted to pure chance add next to nothing.
+
+
+RIDGE = 1e-3
+"""The penalty on weights and bias: small, so that they stay finite where classes can be told apart without error."""
+
+
+def fit_weighted_sum(evidence: Evidence) -> Linear:
+    """Return the weighted sum with the least log loss."""
+    columns = outputs(evidence.scores)
+    n_agents, _, n_outputs = columns.shape
+
+    def lowered(parameters: Floats) -> tuple[float, Floats]:
+        decision = np.tensordot(parameters[:n_agents], columns, axes=1) + parameters[n_agents:]
+        lost, slopes = losses_and_slopes(decision, evidence.codes)
+        slopes *= evidence.weights[:, np.newaxis]
+        gradient = np.concatenate([np.einsum("mnk,nk->m", columns, slopes), slopes.sum(axis=0)])
+        penalty = 0.5 * RIDGE * float(parameters @ parameters)
+        return float(evidence.weights @ lost) + penalty, gradient + RIDGE * parameters
+
+    found: Floats = minimize(lowered, np.zeros(n_agents + n_outputs), jac=True, method="L-BFGS-B").x
+    bias = found[n_agents:] - (found[n_agents:].mean() if n_outputs > 1 else 0.0)
+    return Linear(evidence.agents, (found[:n_agents, np.newaxis, np.newaxis] - 1.0) * np.eye(n_outputs), bias)
+
+
+def decision_of(model: Linear, evidence: Evidence) -> Floats:
+    """Return the decision of a linear combination of the evidence, n x K."""
+    said = dict(zip(evidence.agents, evidence.scores, strict=True))
+    shares = model.shares({agent: said[agent] for agent in model.agents})
+    start = np.broadcast_to(whole(model.bias[np.newaxis]), evidence.scores.shape[1:])
+    return sum(shares.values(), start)
+
+
+def try_weighted_sum(evidence: Evidence, folds: NDArray[np.intp]) -> Tried:
+    """Return the losses of the weighted sum on samples that it was not fitted to."""
+    lost = np.empty(len(evidence.codes))
+    for fold in np.unique(folds):
+        held = folds == fold
+        aside = evidence.rows(held)
+        lost[held] = losses(outputs(decision_of(fit_weighted_sum(evidence.rows(~held)), aside)), aside.codes)
+    return Tried(lost, evidence.weights)

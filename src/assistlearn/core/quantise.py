@@ -74,7 +74,7 @@ class SoftReward:
 class ScoreVectors(SoftReward):
     """How likely a model finds every class of each sample, in whole levels, ``n x K``: the soft reward where K > 2.
 
-    Levels count from the smallest probability, :data:`assistlearn.core.confidence.LEAST`: this one and all smaller ones
+    Levels count from the smallest probability, :data:`assistlearn.core.votes.LEAST`: this one and all smaller ones
     have the lowest level. So the many classes that a model has ruled out cost almost no bits in an entropy code. A row
     of equal levels says nothing. Where the agent abstains, all levels are zero.
 
@@ -109,7 +109,7 @@ Reward: TypeAlias = Bools | SoftReward
 def right(reward: Reward) -> Bools:
     """Return where a model is right; for a soft reward of two classes, where it finds the truth likelier than chance.
 
-    The first column of score vectors is that of the true class (:func:`assistlearn.core.truth_first.truth_first`).
+    The first column of score vectors is that of the true class (:func:`assistlearn.core.state.truth_first`).
 
     >>> right(quantise(np.array([2.0, -0.5]), bits=8))
     array([ True, False])
@@ -182,7 +182,7 @@ def quantise_all_spoken(values: Floats, bits: int, held: Bools | None = None) ->
 
 
 def quantise_vectors(heights: Floats, bits: int, held: Bools | None = None) -> ScoreVectors:
-    """Return the heights of the classes (:func:`assistlearn.core.confidence.heights`) in whole levels.
+    """Return the heights of the classes (:func:`assistlearn.core.votes.heights`) in whole levels.
 
     Parameters
     ----------

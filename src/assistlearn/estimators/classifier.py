@@ -17,14 +17,13 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import _num_samples, check_array, check_is_fitted, validate_data
 
-from assistlearn.agents import Agent, TrainingSamples
+from assistlearn.agent.agent import Agent, TrainingSamples
 from assistlearn.combination import Combination
-from assistlearn.combination.own_columns import OwnColumns
+from assistlearn.combination.combination import OwnColumns
 from assistlearn.core import Contribution, RunState
-from assistlearn.core.class_codes import classes_and_codes
-from assistlearn.core.groups import Groups
 from assistlearn.core.ignorance import Bools, Floats
-from assistlearn.core.randomised_response import draw
+from assistlearn.core.labels import classes_and_codes, draw
+from assistlearn.core.people import Groups
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 from assistlearn.estimators.checks import (
@@ -38,28 +37,32 @@ from assistlearn.estimators.checks import (
     warn_large_epsilon,
     warn_nothing_learned,
     warn_of_labels,
+    who_is_who,
 )
-from assistlearn.estimators.columns import AllColumns, Positions, rows_held, take_columns
-from assistlearn.estimators.documented import documents_plan
-from assistlearn.estimators.html import agents_block, answer_block, unchecked_block
-from assistlearn.estimators.learned import Learned
-from assistlearn.estimators.preparing import Prepared, check_preprocess, may_be_prepared, prepared
-from assistlearn.estimators.repeats import who_is_who
-from assistlearn.estimators.sharing import SharesMixin
-from assistlearn.estimators.verbose import VerboseBar
-from assistlearn.evaluation.report import Report
-from assistlearn.evaluation.score_calibration import ScoreCalibration
+from assistlearn.estimators.columns import (
+    AllColumns,
+    Positions,
+    Prepared,
+    check_preprocess,
+    may_be_prepared,
+    prepared,
+    rows_held,
+    take_columns,
+)
+from assistlearn.estimators.showing import VerboseBar, agents_block, answer_block, documents_plan, unchecked_block
+from assistlearn.estimators.voting import Learned, SharesMixin
+from assistlearn.evaluation.calibration import ScoreCalibration
+from assistlearn.evaluation.result import Report
 from assistlearn.events import Event, EventLog, StopReason, TurnFinished
+from assistlearn.initiator.setup import SetUp, check_holdout, set_up
+from assistlearn.initiator.training import Alone, alone_of
 from assistlearn.learners import Honesty
-from assistlearn.learners.seeding import MAX_SEED
-from assistlearn.learners.weighting import take_rows
-from assistlearn.orders import Order
+from assistlearn.learners.weighting import MAX_SEED, take_rows
+from assistlearn.methods.orders import Order
 from assistlearn.plan import SETTINGS, Plan
-from assistlearn.runs.alone import Alone, alone_of
-from assistlearn.runs.setup import SetUp, check_holdout, set_up
 from assistlearn.session import Session
-from assistlearn.session.doubt import doubt_of
-from assistlearn.session.local_participant import LocalParticipant
+from assistlearn.session.holdout import doubt_of
+from assistlearn.session.participant import LocalParticipant
 
 logger = logging.getLogger("assistlearn")
 

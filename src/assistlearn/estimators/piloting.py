@@ -14,15 +14,12 @@ from sklearn.utils.validation import _num_samples
 
 from assistlearn.core.ignorance import Floats
 from assistlearn.errors import SettingsError
-from assistlearn.estimators.checks import check_agents, check_labels, has_labels_alone
+from assistlearn.estimators.checks import check_agents, check_labels, has_labels_alone, who_is_who
 from assistlearn.estimators.classifier import AssistedClassifier
-from assistlearn.estimators.repeats import who_is_who
-from assistlearn.evaluation.gains import Weighing, Worth
-from assistlearn.evaluation.pilot import drawn
-from assistlearn.evaluation.sample_loss import losses
+from assistlearn.evaluation.metrics import losses
+from assistlearn.evaluation.pilots import Weighing, Worth, drawn
 from assistlearn.evaluation.terms import SampleLoss, Terms, loss_for
-from assistlearn.learners.seeding import MAX_SEED
-from assistlearn.learners.weighting import take_rows
+from assistlearn.learners.weighting import MAX_SEED, take_rows
 
 
 def assistance_gain(

@@ -1,29 +1,96 @@
-"""Predict from the agents' votes, with the models of all rounds or those of the first rounds only."""
+"""What a fitted estimator has learned, how it predicts from the agents' votes, and who helped."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
-from assistlearn.agents import Agent, KeptModel
+from assistlearn.agent.agent import Agent, KeptModel
 from assistlearn.combination import Combination
-from assistlearn.combination.own_columns import OwnColumns
+from assistlearn.combination.combination import OwnColumns
 from assistlearn.core import Contribution, votes
-from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Bools, Floats
-from assistlearn.estimators.checks import check_agents, has_labels_alone, warn_of_changed_votes
-from assistlearn.estimators.columns import Positions, rows_held, take_columns
-from assistlearn.estimators.preparing import Prepared
-from assistlearn.evaluation.score_calibration import ScoreCalibration
+from assistlearn.core.votes import Codes, Said
+from assistlearn.errors import SettingsError
+from assistlearn.estimators.checks import check_agents, check_sample_weight, has_labels_alone, warn_of_changed_votes
+from assistlearn.estimators.columns import Positions, Prepared, rows_held, take_columns
+from assistlearn.evaluation.calibration import ScoreCalibration
+from assistlearn.evaluation.shares import GainShares, shares_of_decisions, shares_of_sum
+from assistlearn.events import (
+    AgentLeft,
+    CombinationLearned,
+    Event,
+    RoundFinished,
+    RunFinished,
+    StopReason,
+    TurnFinished,
+)
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.method import Method
 from assistlearn.plan import Plan
 from assistlearn.session.deciding import Deciding, Decision, Votes
+
+# What a fitted estimator has learned from the events of its session.
+
+
+@dataclass
+class Learned:
+    """What a fitted estimator keeps of the events of its session.
+
+    Attributes
+    ----------
+    contributions : list of Contribution
+        The kept models of all rounds.
+    sat_out : list of TurnFinished
+        The turns of all rounds that gave no model.
+    holdout_scores : list of float
+        The accuracy on the hold-out samples after each round.
+    metrics : list of float or None
+        The metric that decides when to stop, after each round.
+    losses : list of float
+        The loss of the combination after each round.
+    left : dict of str to str
+        The agents that left the run, and why.
+    n_rounds, stop_reason : int, StopReason
+        The number of rounds whose models vote, and why training ended.
+    """
+
+    contributions: list[Contribution] = field(default_factory=list)
+    sat_out: list[TurnFinished] = field(default_factory=list)
+    holdout_scores: list[float] = field(default_factory=list)
+    metrics: list[float | None] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+    left: dict[str, str] = field(default_factory=dict)
+    n_rounds: int = 0
+    stop_reason: StopReason = StopReason.ALL_ROUNDS_DONE
+
+    def hear(self, event: Event) -> None:
+        """Record an event."""
+        match event:
+            case TurnFinished(contribution=Contribution() as contribution):
+                self.contributions.append(contribution)
+            case TurnFinished():
+                self.sat_out.append(event)
+            case RoundFinished():
+                self.holdout_scores += [] if event.holdout_accuracy is None else [event.holdout_accuracy]
+                self.metrics += [] if event.holdout_accuracy is None else [event.metric]
+                self.losses += [] if event.loss is None else [event.loss]
+            case CombinationLearned() if event.holdout_accuracy is not None:
+                self.holdout_scores[event.n_rounds - 1] = event.holdout_accuracy
+                self.metrics[event.n_rounds - 1] = event.metric
+            case AgentLeft():
+                self.left[event.agent] = event.reason
+            case RunFinished():
+                self.n_rounds, self.stop_reason = event.n_rounds, event.reason
+
+
+# Predict from the agents' votes, with the models of all rounds or those of the first rounds only.
 
 
 class VotesMixin:
@@ -325,3 +392,77 @@ def _with_next(
     method.add_votes(own, said, kept.model_weight)
     before.scores[rows] = own
     return Votes(before.scores, before.weight + kept.model_weight)
+
+
+# Who helped a fitted ensemble, and how much: the helpers' shares of the gain on samples with labels.
+
+
+class SharesMixin(VotesMixin):
+    """How much each helper adds to a fitted ensemble."""
+
+    def subset(self, names: Sequence[str]) -> Self:
+        """Return this fitted model with some of its agents."""
+        raise NotImplementedError
+
+    def shares(self, X: Any, y: Any, sample_weight: Any = None) -> GainShares:
+        """Return every helper's share of the gain over the initiator alone.
+
+        A helper's share is its Shapley value: what it adds, averaged over all orders in which the helpers could have
+        joined. It is exact for up to 12 helpers. A set of helpers is judged by the log loss and the accuracy of
+        :meth:`subset` of the initiator and these helpers on the samples. The shares sum to the gain of all together.
+        They describe this trained ensemble. They do not say how good a training without the helper would have been.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_columns)
+            All agents' columns, of samples that the ensemble was not fitted to.
+        y : array-like of shape (n_samples,)
+            The true labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts.
+
+        Returns
+        -------
+        shares : GainShares
+            For each helper its share of the lower log loss and of the higher accuracy, with standard errors, and what
+            is lost if it alone is dropped. :class:`~assistlearn.report.displays.SharesDisplay` draws it.
+        """
+        check_is_fitted(self)
+        X = self._check_table(X, reset=False)
+        first, *helpers = self._initiator_first()
+        codes = self._codes_of(y, _num_samples(X))
+        weights = check_sample_weight(sample_weight, X)
+        said, numbers = self._votes_on(X), self._own_numbers_of(X)
+        always_speaks = bool(said[first].scores.any(axis=1).all())  # so that every set's decision is a sum of votes
+        if always_speaks and self.combination_ is None and self._plan().make_method().adds_up:
+            parts = {name: each.scores for name, each in said.items()}
+            return shares_of_sum(parts.pop(first), parts, codes, weights, calibration=self.calibration_)
+
+        def decide(names: Collection[str]) -> tuple[Floats, Floats]:
+            there = {name: each for name, each in said.items() if name == first or name in names}
+            decision = self._decided(there, numbers)
+            return decision.total, decision.probabilities
+
+        return shares_of_decisions(helpers, decide, codes, weights)
+
+    def _initiator_first(self) -> list[str]:
+        initiator = check_agents(self.agents)[0][0]
+        if initiator not in self.agents_:
+            raise SettingsError(
+                f"Shares are parts of what the initiator {initiator!r} gains, but it is not one of the agents "
+                f"{list(self.agents_)}. Use the whole model, or a subset that includes it."
+            )
+        return list(self.agents_)
+
+    def _codes_of(self, y: Any, n_samples: int) -> Codes:
+        labels: NDArray[Any] = column_or_1d(y, warn=True)
+        if len(labels) != n_samples:
+            raise SettingsError(f"X has {n_samples} rows, but y has {len(labels)} labels.")
+        places = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
+        unknown = labels[self.classes_[places] != labels]
+        if len(unknown):
+            raise SettingsError(
+                f"{len(unknown)} of the {n_samples} labels are not among the classes that were learned (first: "
+                f"{unknown[0]!r}). Leave these samples out."
+            )
+        return places

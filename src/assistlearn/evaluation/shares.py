@@ -1,26 +1,274 @@
-"""Who helped, and how much: every helper's share of the gain over the initiator alone, on samples with labels.
-
-The value of a set of helpers is how good the initiator's result is with only these helpers: log loss and accuracy,
-sample by sample. A helper's share is its Shapley value: what it adds, averaged over all orders in which helpers may
-join. The result also says what is lost if only this helper is dropped.
-"""
+"""Who helped, and how much: Shapley shares of the gain over the initiator alone, with standard errors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import factorial
 
 import numpy as np
+from numpy.typing import NDArray
 
-from assistlearn.core.groups import Groups
 from assistlearn.core.ignorance import Bools, Floats
-from assistlearn.core.means import mean_and_error, means_and_errors
+from assistlearn.core.people import Groups, mean_and_error, means_and_errors
 from assistlearn.core.votes import Codes, winners
 from assistlearn.errors import SettingsError
-from assistlearn.evaluation.difference import LEAST
-from assistlearn.evaluation.score_calibration import ScoreCalibration
-from assistlearn.evaluation.shapley import MOST_EXACT, coefficients, drawn_orders, every_set, sets_on_the_way
-from assistlearn.evaluation.sums_of_sets import SumsOfSets
+from assistlearn.evaluation.calibration import SUREST, UNCHANGED, ScoreCalibration, lowering
+from assistlearn.evaluation.differences import LEAST
+
+# Shapley values of every sample: what each player adds to the value of a set, averaged over all orders of joining.
+#
+# Every sample has its own value, so that the spread over samples gives the standard error of the mean. A *table* has a
+# row for each set and a column for each sample.
+
+
+MOST_EXACT = 12
+"""The largest number of players for which every set is computed. There are then 4,096 sets."""
+
+PAIRS = 128
+"""The number of pairs of orders that are drawn if there are more players. A pair is an order and its reverse."""
+
+
+def every_set(n_players: int) -> Bools:
+    """Return all sets, one per row. Row ``s`` contains player ``j`` if bit ``j`` of ``s`` is set.
+
+    >>> every_set(2).astype(int)
+    array([[0, 0],
+           [1, 0],
+           [0, 1],
+           [1, 1]])
+    """
+    numbers = np.arange(2**n_players)
+    members: Bools = (numbers[:, np.newaxis] >> np.arange(n_players)) & 1 == 1
+    return members
+
+
+def coefficients(n_players: int) -> Floats:
+    r"""Return the coefficient of each set, players x sets: ``coefficients @ table`` gives the Shapley values.
+
+    A set :math:`S` without :math:`j` comes just before :math:`j` in :math:`|S|! (M - |S| - 1)!` of :math:`M!` orders.
+
+    >>> coefficients(2)
+    array([[-0.5,  0.5, -0.5,  0.5],
+           [-0.5, -0.5,  0.5,  0.5]])
+    """
+    members = every_set(n_players)
+    sizes = members.sum(axis=1)
+    whole = factorial(n_players)
+    chances = np.array([factorial(s) * factorial(n_players - s - 1) / whole for s in range(n_players)])
+    joined = np.append(0.0, chances)[sizes]  # the player has just joined the set
+    before = np.append(chances, 0.0)[sizes]
+    found: Floats = np.where(members, joined[:, np.newaxis], -before[:, np.newaxis])
+    return found.T
+
+
+def drawn_orders(n_players: int, seed: int, pairs: int = PAIRS) -> NDArray[np.intp]:
+    """Return random orders of joining, each followed by its reverse, which makes chance matter less.
+
+    >>> drawn_orders(3, seed=0, pairs=1)
+    array([[2, 0, 1],
+           [1, 0, 2]])
+    """
+    rng = np.random.default_rng(seed)
+    drawn = [rng.permutation(n_players) for _ in range(pairs)]
+    return np.array([order for one in drawn for order in (one, one[::-1])], dtype=np.intp)
+
+
+def sets_on_the_way(order: NDArray[np.intp]) -> Iterator[Bools]:
+    """Yield the sets while players join in this order, from the empty set to the set of all."""
+    members = np.zeros(len(order), dtype=bool)
+    yield members.copy()
+    for player in order:
+        members[player] = True
+        yield members.copy()
+
+
+# Losses and right answers of every set of helpers, where a set's decision is the sum of its members' scores.
+
+
+CELLS = 2**15
+"""The number of sets times samples in memory at a time: a quarter of a megabyte stays in a processor's cache."""
+
+MOST_LOSS = -float(np.log(LEAST))
+FARTHEST = 40.0
+"""The largest gap that is computed. Beyond it, the loss is at its maximum anyway."""
+
+
+class SumsOfSets:
+    """Computes the values of sets of helpers, from how far each class is ahead of the true one.
+
+    Parameters
+    ----------
+    own : array of shape (n_samples, n_classes)
+        The initiator's scores.
+    scores : sequence of arrays of shape (n_samples, n_classes)
+        The helpers' scores.
+    codes : array of int of shape (n_samples,)
+        The true classes.
+    calibration : ScoreCalibration or None
+        Turns a sum into probabilities; for None, the formula of :func:`assistlearn.core.votes.probabilities` does.
+    """
+
+    def __init__(
+        self, own: Floats, scores: Sequence[Floats], codes: Codes, calibration: ScoreCalibration | None
+    ) -> None:
+        n_classes = own.shape[1]
+        others = _other_classes(codes, n_classes)
+        self._votes = [_ahead(each, codes, others) for each in (own, *scores)]
+        self._exponents: list[Floats] | None = None
+        self._factor = (n_classes - 1) / n_classes
+        self._sureness = UNCHANGED if calibration is None else calibration.sureness
+        if calibration is not None:
+            scaled = [calibration.exponents(own), *(each * np.array(calibration.factors) for each in scores)]
+            self._exponents = [_ahead(each, codes, others) for each in scaled]
+        ties = np.where(codes < others, 0.0, -np.finfo(np.float64).smallest_subnormal)  # the first of equals wins
+        self._most = ties[:, np.newaxis, :]
+
+    def add_all(self, loss: Floats, right: Floats, dropped_loss: Floats, dropped_right: Floats) -> None:
+        """Write the exact shares, and what is lost without each helper, into these arrays (helpers x samples)."""
+        n_helpers = len(self._votes) - 1
+        by_set = coefficients(n_helpers)
+        without = 2**n_helpers - 1 - 2 ** np.arange(n_helpers)
+        step = max(1, CELLS >> n_helpers)
+        for start in range(0, loss.shape[1], step):
+            block = slice(start, start + step)
+            exponents = None if self._exponents is None else _sums(self._exponents, block)
+            losses, rights = self._judged(_sums(self._votes, block), exponents, self._most[:, :, block])
+            loss[:, block] = -(by_set @ losses)
+            right[:, block] = by_set @ rights
+            dropped_loss[:, block] = losses[without] - losses[-1]
+            dropped_right[:, block] = rights[-1] - rights[without]
+
+    def of(self, members: Bools) -> tuple[Floats, Floats]:
+        """Return the losses of all samples with these helpers, and 1.0 where the answer is right."""
+        return self._on_the_way([[0, *(np.flatnonzero(members) + 1)]])[0]
+
+    def on_the_way(self, order: NDArray[np.intp]) -> list[tuple[Floats, Floats]]:
+        """Return losses and right answers while helpers join in this order: before the first, and after each."""
+        return self._on_the_way([[0], *([helper + 1] for helper in order)])
+
+    def _on_the_way(self, steps: Sequence[Sequence[int]]) -> list[tuple[Floats, Floats]]:
+        """Return losses and right answers after each step. In a step, some agents join."""
+        votes = np.zeros_like(self._votes[0])
+        exponents = None if self._exponents is None else np.zeros_like(votes)
+        found = []
+        for joining in steps:
+            for agent in joining:
+                votes += self._votes[agent]
+                if exponents is not None and self._exponents is not None:
+                    exponents += self._exponents[agent]
+            now = None if exponents is None else exponents[:, np.newaxis].copy()
+            losses, rights = self._judged(votes[:, np.newaxis].copy(), now, self._most)
+            found.append((losses[0], rights[0]))
+        return found
+
+    def _judged(self, gaps: Floats, exponents: Floats | None, most: Floats) -> tuple[Floats, Floats]:
+        """Return losses and right answers, sets x samples. Overwrites ``gaps`` and ``exponents``."""
+        right = _right(gaps, most)
+        if exponents is None:
+            gaps *= self._factor
+            exponents = gaps
+        elif len(gaps) > 1:
+            _hold_winner(exponents, gaps, right)
+        else:
+            _hold_winner_of_two(exponents[0], right)
+        if self._sureness != UNCHANGED:
+            return np.minimum(_losses(exponents, right, self._sureness), MOST_LOSS), right
+        np.minimum(exponents, FARTHEST, out=exponents)
+        np.exp(exponents, out=exponents)
+        loss = exponents[0]
+        for more in exponents[1:]:
+            loss += more
+        loss += 1.0
+        np.log(loss, out=loss)
+        return np.minimum(loss, MOST_LOSS, out=loss), right
+
+
+def _right(gaps: Floats, most: Floats) -> Floats:
+    """Return 1.0 where the true class wins: no other class is ahead of it, and no earlier class is equal to it."""
+    right: Bools = gaps[0] <= most[0]
+    for gap, limit in zip(gaps[1:], most[1:], strict=True):
+        right &= gap <= limit
+    return right.astype(np.float64)
+
+
+def _hold_winner(exponents: Floats, gaps: Floats, right: Floats) -> None:
+    """Keep the class with the most votes the likeliest, as a calibration does; in place.
+
+    Exponents are relative to the true class. Where the true class has won, the others stay at or below it. Elsewhere
+    all classes, the true one included, stay at or below the winner.
+    """
+    best, top = gaps[0].copy(), exponents[0].copy()
+    for gap, exponent in zip(gaps[1:], exponents[1:], strict=True):
+        ahead = gap > best
+        np.copyto(best, gap, where=ahead)
+        np.copyto(top, exponent, where=ahead)
+    top *= 1.0 - right
+    exponents -= np.minimum(top, 0.0)
+    np.minimum(exponents, np.maximum(top, 0.0, out=top), out=exponents)
+
+
+def _losses(exponents: Floats, right: Floats, sureness: tuple[float, float, float]) -> Floats:
+    """Return the losses after the correction of the winner's sureness. Exponents are those from _hold_winner."""
+    first, second = np.zeros_like(right), np.full_like(right, -np.inf)  # the two highest; the true class has 0
+    for each in exponents:
+        np.maximum(second, np.minimum(first, each), out=second)
+        np.maximum(first, each, out=first)
+    others = np.exp(-first) - 1.0  # add the true class, leave out the winner
+    for each in exponents:
+        others += np.exp(each - first)
+    lower = lowering(-np.log(np.maximum(others, np.exp(-SUREST))), first - second, sureness)
+    of_truth = np.minimum(-first - lower, 0.0)
+    total = 1.0 + np.exp(of_truth) - np.exp(np.minimum(-lower, 0.0))
+    for each in exponents:
+        total += np.exp(np.minimum(each - first - lower, 0.0))
+    losses: Floats = np.log(total) - (1.0 - right) * of_truth
+    return losses
+
+
+def _hold_winner_of_two(exponents: Floats, right: Floats) -> None:
+    """Do the same for two classes: the other class's exponent is at most 0 if the true class won, else at least 0."""
+    sign = 1.0 - 2.0 * right
+    exponents *= sign
+    np.maximum(exponents, 0.0, out=exponents)
+    exponents *= sign
+
+
+def _sums(parts: Sequence[Floats], block: slice) -> Floats:
+    """Return the gaps of every set: classes x sets x samples. Each helper doubles the sets that are there."""
+    own, *helpers = (each[:, block] for each in parts)
+    sums = np.empty((own.shape[0], 2 ** len(helpers), own.shape[1]))
+    sums[:, 0] = own
+    for j, gaps in enumerate(helpers):
+        np.add(sums[:, : 2**j], gaps[:, np.newaxis], out=sums[:, 2**j : 2 ** (j + 1)])
+    return sums
+
+
+def _other_classes(codes: Codes, n_classes: int) -> NDArray[np.intp]:
+    """Return the classes but the true one, in order: (n_classes - 1) x samples.
+
+    >>> _other_classes(np.array([0, 1, 2]), 3)
+    array([[1, 0, 0],
+           [2, 2, 1]])
+    """
+    places = np.arange(n_classes - 1)[:, np.newaxis]
+    others: NDArray[np.intp] = places + (places >= codes)
+    return others
+
+
+def _ahead(scores: Floats, codes: Codes, others: NDArray[np.intp]) -> Floats:
+    """Return by how much the other classes are ahead of the true one: (n_classes - 1) x samples."""
+    rows = np.arange(len(codes))
+    gaps: Floats = scores[rows, others] - scores[rows, codes]
+    return np.ascontiguousarray(gaps)
+
+
+# Who helped, and how much: every helper's share of the gain over the initiator alone, on samples with labels.
+#
+# The value of a set of helpers is how good the initiator's result is with only these helpers: log loss and accuracy,
+# sample by sample. A helper's share is its Shapley value: what it adds, averaged over all orders in which helpers may
+# join. The result also says what is lost if only this helper is dropped.
+
 
 HALF_INTERVAL = 1.96
 """Standard errors to either side that make a 95 % interval."""
@@ -152,7 +400,7 @@ def shares_of_sum(
     calibration : ScoreCalibration, optional
         Turns the sum into probabilities; by default the formula of :func:`assistlearn.core.votes.probabilities`.
     seed : int
-        The seed of the orders that are drawn if there are more than :data:`~assistlearn.evaluation.shapley.MOST_EXACT`
+        The seed of the orders that are drawn if there are more than :data:`~assistlearn.evaluation.shares.MOST_EXACT`
         helpers.
     groups : array of int of shape (n_samples,), optional
         Which samples are about the same person, for standard errors; by default no two are.
@@ -321,3 +569,68 @@ class _PerSample:
             return np.zeros((2, self.n_helpers))
         pairs = np.array(self.by_order).reshape(-1, 2, 2, self.n_helpers).mean(axis=1)
         return means_and_errors(pairs)[1]
+
+
+# Average shares over several runs, so that it matters less which agent was the first by chance.
+
+
+NORMAL = 1.959963984540054  # the 97.5 % point of the standard normal distribution
+
+
+def mean_shares(runs: Iterable[GainShares]) -> GainShares:
+    """Return the mean shares of several runs that differ only by chance, with errors that include this chance.
+
+    If two helpers know the same, the one that comes first gets the larger share. With ``order="random"`` this is chance
+    alone, and a single run cannot show how large its influence is. Several runs with different seeds can.
+
+    Parameters
+    ----------
+    runs : iterable of GainShares
+        Two or more, of the same helpers on the same samples, by models fitted with different ``random_state``.
+
+    Returns
+    -------
+    shares : GainShares
+        The means. The standard errors include the chance of the samples, which all runs share, and the chance of the
+        runs. The second is larger if there are few runs, so that 1.96 errors still make an interval of about 95 %.
+
+    Examples
+    --------
+    >>> one = Estimate(0.25, 0.0)
+    >>> first, second = (
+    ...     GainShares(one, one, (GainShare("lab", Estimate(value, 0.0), one, one, one),), 100, None)
+    ...     for value in (0.125, 0.375)
+    ... )
+    >>> mean_shares([first, second]).helpers[0].loss.value
+    0.25
+    """
+    found = list(runs)
+    names = [tuple(share.helper for share in each.helpers) for each in found]
+    if len(found) < 2 or len(set(names)) > 1 or len({each.n_samples for each in found}) > 1:
+        raise SettingsError(
+            "A mean over runs needs at least two runs with the same helpers and the same samples; here are "
+            f"{len(found)} with the helpers {sorted(set(names))} and {sorted({each.n_samples for each in found})} "
+            "samples."
+        )
+    helpers = tuple(_share(parts) for parts in zip(*(each.helpers for each in found), strict=True))
+    loss, accuracy = _mean([each.loss for each in found]), _mean([each.accuracy for each in found])
+    return GainShares(loss, accuracy, helpers, found[0].n_samples, found[0].n_orders)
+
+
+def _share(parts: Sequence[GainShare]) -> GainShare:
+    return GainShare(
+        parts[0].helper,
+        _mean([part.loss for part in parts]),
+        _mean([part.accuracy for part in parts]),
+        _mean([part.loss_if_dropped for part in parts]),
+        _mean([part.accuracy_if_dropped for part in parts]),
+    )
+
+
+def _mean(parts: Sequence[Estimate]) -> Estimate:
+    mean, error = mean_and_error(np.array([part.value for part in parts]))
+    of_samples = float(np.mean([part.error for part in parts]))
+    from scipy import stats
+
+    of_runs = error * stats.t.ppf(0.975, len(parts) - 1) / NORMAL
+    return Estimate(mean, float(np.hypot(of_samples, of_runs)))

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assistlearn.learners.best_of import BestOf
+    from assistlearn.learners.boosting import AnswersTogether, Panel
+    from assistlearn.learners.folds import Honesty
     from assistlearn.learners.hist import HistBoostClassifier, HistTreeClassifier
-    from assistlearn.learners.honest import Honesty
     from assistlearn.learners.learner import Learner, Prepares
     from assistlearn.learners.model import Model
-    from assistlearn.learners.together import AnswersTogether, Panel
 
 __all__ = [
     "AnswersTogether",
@@ -24,14 +24,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AnswersTogether": "together",
+    "AnswersTogether": "boosting",
     "BestOf": "best_of",
     "HistBoostClassifier": "hist",
     "HistTreeClassifier": "hist",
-    "Honesty": "honest",
+    "Honesty": "folds",
     "Learner": "learner",
     "Model": "model",
-    "Panel": "together",
+    "Panel": "boosting",
     "Prepares": "learner",
 }
 

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from assistlearn.core.confidence import Said, clipped
 from assistlearn.core.ignorance import Floats
-from assistlearn.core.votes import Codes
+from assistlearn.core.votes import Codes, Said, clipped
 from assistlearn.errors import SettingsError, UntrustedFileError
-from assistlearn.learners.honest import Honesty
+from assistlearn.learners.folds import Honesty
 from assistlearn.learners.learner import Learner
 from assistlearn.learners.model import Model
 from assistlearn.plan import Plan

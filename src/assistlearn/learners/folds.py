@@ -1,8 +1,10 @@
-"""Folds: copies of a learner, each of which answers for samples that it has not seen."""
+"""Honest answers: copies of a learner, or bags of its trees, each of which answers for samples that it has not seen."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
@@ -11,13 +13,88 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
-from assistlearn.core.confidence import Said
-from assistlearn.core.groups import Groups, deal_groups
 from assistlearn.core.ignorance import Floats
-from assistlearn.core.votes import Codes
+from assistlearn.core.people import Groups, deal_groups
+from assistlearn.core.votes import Codes, Said, score_of_truth
 from assistlearn.learners.boosting import CLASSIFIERS, Gains, Private, Way
-from assistlearn.learners.honest import Honesty
-from assistlearn.learners.weighting import take_rows
+from assistlearn.learners.model import Model
+from assistlearn.learners.weighting import FORESTS, take_rows
+from assistlearn.plan import Plan, RewardKind
+
+# Honest rewards: what a model answers for samples that it has not seen.
+#
+# A learner that fits its training samples perfectly is always right about them, and its reward tells the others
+# nothing. Out-of-fold answers do. The samples are divided into folds once. In every turn each fold is answered by a
+# copy of the model that was fitted, under the same ignorance, to the other folds. A bagged forest has such answers at
+# no cost: a sample is answered by the trees that did not draw it.
+
+
+UNINFORMATIVE = 0.95
+"""In-sample answers that are right on this share of the ignorance tell too little: ``auto`` turns to honest ones."""
+
+LEAST_TRUST = 0.25
+"""``auto`` also turns to honest answers where a model keeps less than this share of its advantage on unseen samples."""
+
+
+@dataclass(frozen=True)
+class Honesty:
+    """How an agent finds out where its model is right.
+
+    Attributes
+    ----------
+    reward : {"in-sample", "out-of-fold", "auto"}
+        Which answers count. "in-sample": those for the samples that the model was fitted to. "out-of-fold": those for
+        folds that it was not fitted to. "auto": the first until they have become uninformative, and the second from
+        then on. In-sample answers are uninformative when they are right nearly everywhere (:data:`UNINFORMATIVE`), or
+        when a model fitted to all folds but one keeps too little of its advantage on that one (:data:`LEAST_TRUST`).
+        Until then, a model's weight is cut to the share that it keeps.
+    cv : int
+        The number of folds. An honest turn costs this many more fits, and an in-sample turn in "auto" one more.
+    n_jobs : int or None, default=None
+        How many folds are fitted side by side, in threads; None means one, -1 all processors.
+    models : int, default=1
+        How many models an agent may boost by itself in a turn, before it answers, under a method that wants
+        probabilities. With in-sample rewards it makes this many. Otherwise it makes the number that is best on a fold
+        that they have not seen.
+    """
+
+    reward: RewardKind = "in-sample"
+    cv: int = Plan.cv
+    n_jobs: int | None = None
+    models: int = 1
+
+    @property
+    def may_be_honest(self) -> bool:
+        """Whether honest answers can ever be asked for."""
+        return self.reward != "in-sample"
+
+
+def uninformative(said: Said, codes: Codes, ignorance: Floats) -> bool:
+    """Whether answers are right on at least :data:`UNINFORMATIVE` of the ignorance.
+
+    >>> import numpy as np
+    >>> uninformative(np.array([0, 1, 1]), np.array([0, 1, 1]), np.full(3, 1 / 3))
+    True
+    """
+    answers = said.argmax(axis=1) if said.ndim == 2 else said
+    return float(ignorance[answers == codes].sum()) >= UNINFORMATIVE * float(ignorance.sum())
+
+
+def kept_share(unseen: Said, seen: Said, codes: Codes, ignorance: Floats, n_classes: int) -> float:
+    """Return how much of its advantage over chance a model keeps on samples that it has not seen, at most one.
+
+    The advantage is the mean score of the truth under the ignorance.
+    """
+
+    def advantage(said: Said) -> float:
+        return float((score_of_truth(said, codes, n_classes) * ignorance).sum())
+
+    honest, flattering = advantage(unseen), advantage(seen)
+    return 0.0 if honest <= 0.0 else 1.0 if honest >= flattering else honest / flattering
+
+
+# Folds: copies of a learner, each of which answers for samples that it has not seen.
+
 
 NOTHING: Mapping[int, Said] = MappingProxyType({})
 
@@ -223,3 +300,81 @@ class _Copy:
         out = np.zeros((len(self.aside), n_classes))
         out[:, code] = 1.0
         return out
+
+
+# Bags: what the trees of a forest answer for the samples that they have not drawn.
+#
+# How many trees have not drawn a sample must say nothing about its label: the combination would learn it from how fine
+# the forest's answers are. A forest draws heavy samples into nearly every bag, and under an ignorance the heavy ones
+# are those that were classified wrongly. So its bags answer only where all samples are drawn alike.
+
+
+MOST_UNKNOWN = 0.05
+"""The largest share of samples expected in every bag with which a forest still answers by its bags."""
+
+ALIKE = 1e-9
+"""Weights that differ by less than this, relative to the largest, are equal but for rounding."""
+
+
+def has_bags(estimator: Any) -> bool:
+    """Whether an estimator is a forest whose trees draw samples, so that some trees have not seen a given sample."""
+    return isinstance(estimator, FORESTS) and bool(estimator.bootstrap)
+
+
+def bags_may_answer(estimator: Any, weights: Floats) -> bool:
+    """Whether a forest fitted under these weights draws all samples alike, and draws few of them into every bag.
+
+    Weights of classes change the draws, too, unless they are computed for each bag.
+
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> bags_may_answer(RandomForestClassifier(20), np.full(4, 0.25))
+    True
+    >>> bags_may_answer(RandomForestClassifier(20), np.array([0.1, 0.3, 0.3, 0.3]))
+    False
+    >>> bags_may_answer(RandomForestClassifier(2), np.full(4, 0.25))
+    False
+    """
+    if not has_bags(estimator) or not isinstance(estimator.class_weight, str | None):
+        return False
+    if estimator.class_weight not in (None, "balanced_subsample"):
+        return False
+    n, most = len(weights), float(weights.max())
+    if most - float(weights.min()) > ALIKE * most:
+        return False
+    drawn = n if estimator.max_samples is None else estimator.max_samples
+    drawn = drawn * n if isinstance(drawn, float) else drawn
+    in_a_bag = 1.0 - (1.0 - 1.0 / n) ** drawn
+    return bool(in_a_bag**estimator.n_estimators <= MOST_UNKNOWN)
+
+
+def out_of_bag(model: Model) -> Said:
+    """Return the out-of-bag answers of a forest and remove them from it.
+
+    They are removed because a kept model must not carry votes on the training samples. About a sample that is in every
+    bag the forest has nothing honest to say. It then answers that all classes are equally likely (or, for labels, the
+    class that it answers most often).
+    """
+    estimator, n_classes = model.estimator, model.n_classes
+    votes: Floats = estimator.oob_decision_function_
+    del estimator.oob_decision_function_, estimator.oob_score_
+    known = votes.sum(axis=1) > 0.0  # false for NaN too
+    codes = model.columns()
+    if n_classes is None:
+        winners = votes.argmax(axis=1)
+        winners[~known] = np.bincount(winners[known], minlength=1).argmax()
+        answers: Codes = codes[winners]
+        return answers
+    out = np.zeros((len(votes), n_classes))
+    out[:, codes] = votes
+    out[~known] = 1.0 / n_classes
+    return out
+
+
+def quietly_with_bags(fit: Callable[[], None], estimator: Any) -> None:
+    """Fit a forest with its out-of-bag answers, without its warning that some samples have none."""
+    asked = estimator.oob_score
+    estimator.set_params(oob_score=asked or True)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
+        fit()
+    estimator.set_params(oob_score=asked)

@@ -12,21 +12,24 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeRegressor
 
-from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Floats
-from assistlearn.core.votes import Codes
+from assistlearn.core.votes import Codes, Said
 from assistlearn.errors import LearnerError, LearnerTypeError
-from assistlearn.learners.bagged import Bagged, bag
-from assistlearn.learners.bags import bags_may_answer, has_bags, out_of_bag, quietly_with_bags
-from assistlearn.learners.boosting import CLASSIFIERS, Private, Way, together
-from assistlearn.learners.coarse import coarsened
-from assistlearn.learners.folds import Folds
-from assistlearn.learners.honest import LEAST_TRUST, Honesty, kept_share, uninformative
+from assistlearn.learners.boosting import CLASSIFIERS, Bagged, Private, Way, bag, together
+from assistlearn.learners.folds import (
+    LEAST_TRUST,
+    Folds,
+    Honesty,
+    bags_may_answer,
+    has_bags,
+    kept_share,
+    out_of_bag,
+    quietly_with_bags,
+    uninformative,
+)
 from assistlearn.learners.model import Model, without_gaps
-from assistlearn.learners.residual_boosting import RESIDUALS, Leaves, has_residuals, twin
-from assistlearn.learners.seeding import seed_all
-from assistlearn.learners.trees import TREES, as_trees_see_it
-from assistlearn.learners.weighting import fit_weighted
+from assistlearn.learners.residuals import RESIDUALS, Leaves, has_residuals, twin
+from assistlearn.learners.weighting import TREES, as_trees_see_it, coarsened, fit_weighted, seed_all
 from assistlearn.plan import RewardKind
 
 
@@ -115,7 +118,7 @@ class Learner:
         """Return a model fitted under this ignorance, and what it answers for the training rows.
 
         With ``n_classes`` the answers are probabilities (n x K), where the estimator has them; else class codes. An
-        honest answer is that of a model that has not seen the sample (:mod:`assistlearn.learners.honest`).
+        honest answer is that of a model that has not seen the sample (:mod:`assistlearn.learners.folds`).
 
         Where the ignorance with which the run began is given, too, a forest that draws its samples and answers honestly
         is fitted under that one. It has nothing to gain by the others' ignorance: it is wrong mostly on samples that
@@ -169,7 +172,7 @@ class Learner:
     def fit_boosted(self, turn: Private) -> tuple[Model, Said]:
         """Return several models, made one after another in private, as one; and what they answer for the training rows.
 
-        Small trees are fitted to residuals (:mod:`assistlearn.learners.residual_boosting`), other learners under the
+        Small trees are fitted to residuals (:mod:`assistlearn.learners.residuals`), other learners under the
         ignorance. With in-sample rewards there are ``honesty.models`` of them, or twice as many residual trees.
         Otherwise a fold shows how many are best, and the answers are honest, also with ``reward="auto"``. The number
         depends only on the state, the seed and the table. So an agent that is started again chooses the same number.

@@ -1,4 +1,4 @@
-r"""Learning from labels that were changed at random (:mod:`assistlearn.core.randomised_response`).
+r"""Learning from labels that were changed at random (:mod:`assistlearn.core.labels`).
 
 With two classes nothing special is needed. Probabilities of changed labels put the samples in the same order as those
 of true labels, and the combination finds the scale. Without a correction, they say more in a few bits.
@@ -29,10 +29,9 @@ from typing import cast
 
 import numpy as np
 
-from assistlearn.core.confidence import LEAST, Said
 from assistlearn.core.ignorance import Floats
-from assistlearn.core.randomised_response import chances, kept_share
-from assistlearn.core.votes import Codes
+from assistlearn.core.labels import chances, kept_share
+from assistlearn.core.votes import LEAST, Codes, Said
 from assistlearn.learners.boosting import Private
 from assistlearn.learners.learner import Learner
 from assistlearn.learners.model import Model

@@ -38,7 +38,7 @@ register("ascii", _of_module("hard", "Ascii"))
 register("simple", _of_module("hard", "Simple"))
 register("soft", _of_module("soft", "Soft"))
 register("label-private", _of_module("label_private", "LabelPrivate"))
-register("ensemble", _of_module("ensemble", "Ensemble"))
+register("ensemble", _of_module("hard", "Ensemble"))
 
 
 def names() -> list[str]:

@@ -1,18 +1,20 @@
-"""The paper's methods: a model is rewarded where it is right, one bit per sample."""
+"""The paper's methods: a model is rewarded where it is right, one bit for each sample."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from assistlearn.core import Reward, RunState, SoftReward, State, Verdict, votes
-from assistlearn.core.confidence import Said
 from assistlearn.core.ignorance import Bools, Floats
-from assistlearn.core.votes import Codes
+from assistlearn.core.votes import Codes, Said
 from assistlearn.errors import ProtocolError
 from assistlearn.methods.method import ABSTAINS, HoldoutAnswer, Method, spread
+
+# The paper's methods: a model is rewarded where it is right, one bit per sample.
 
 
 @dataclass(frozen=True)
@@ -115,3 +117,26 @@ class Simple(Hard):
         "the paper's ASCII-Simple. As ascii, but a model's weight depends on the ignorance alone: the exact stage-wise "
         "minimiser of the exponential loss"
     )
+
+
+# Ensemble-AdaBoost: agents exchange nothing. Every agent boosts alone, and the majority of their answers counts.
+
+
+@dataclass(frozen=True)
+class Ensemble(Hard):
+    """The paper's baseline."""
+
+    summary: ClassVar[str] = (
+        "agents exchange nothing. Every agent boosts alone, and the majority of their answers counts "
+        "(Ensemble-AdaBoost); the agents' confidence decides ties. Use it to compare with"
+    )
+    adds_up: ClassVar[bool] = False
+    shares_state: ClassVar[bool] = False
+
+    def combine(self, scores: Mapping[str, Floats], total_weights: Mapping[str, float]) -> dict[str, Floats]:
+        """Return each agent's share of a majority vote."""
+        return votes.majority_votes(scores, total_weights)
+
+    def probabilities(self, total: Floats, n_voting: int) -> Floats:
+        """Return the share of the majority vote that each class has."""
+        return votes.vote_shares(total, n_voting)

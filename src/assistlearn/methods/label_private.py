@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from assistlearn.core import Reward
-from assistlearn.core.confidence import Said, score_of_truth
 from assistlearn.core.ignorance import Bools
+from assistlearn.core.labels import kept_share
 from assistlearn.core.quantise import quantise_all_spoken
-from assistlearn.core.randomised_response import kept_share
-from assistlearn.core.votes import Codes
+from assistlearn.core.votes import Codes, Said, score_of_truth
 from assistlearn.methods.method import PAPER
 from assistlearn.methods.soft import Soft
 

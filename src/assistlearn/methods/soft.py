@@ -10,11 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assistlearn.core import Reward, RunState, ScoreVectors, SoftReward, SoftState, VectorState
-from assistlearn.core.confidence import LEAST, Said, confidences, heights, score_of_truth
 from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.quantise import FINEST_BITS, quantise, quantise_vectors, quantise_votes, votes_of
-from assistlearn.core.truth_first import in_order, truth_first
-from assistlearn.core.votes import Codes, probabilities
+from assistlearn.core.state import in_order, truth_first
+from assistlearn.core.votes import LEAST, Codes, Said, confidences, heights, probabilities, score_of_truth
 from assistlearn.errors import ProtocolError
 from assistlearn.methods.method import HoldoutAnswer, Method, spread
 

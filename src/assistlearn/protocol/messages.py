@@ -2,7 +2,7 @@
 
 The initiator asks, a helper answers; nobody else speaks. Below, "I" is the initiator and "H" the helper asked; K is the
 number of classes. The forms of arrays are in :mod:`assistlearn.protocol.arrays` and
-:mod:`assistlearn.protocol.levels`.
+:mod:`assistlearn.protocol.scores`.
 
 +-----------+----------+---------------------------+-------------------------------------------------------------------+
 | Message   | Goes     | Field                     | What it is, and its size                                          |
@@ -133,7 +133,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from assistlearn.protocol.arrays import Bits, ClassCodes, Numbers
-from assistlearn.protocol.levels import Levels
+from assistlearn.protocol.scores import Levels
 
 VERSION = 1
 

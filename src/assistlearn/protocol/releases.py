@@ -20,10 +20,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from assistlearn.core.weight import NEGLIGIBLE
+from assistlearn.core.ignorance import NEGLIGIBLE
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, ClassCodes
-from assistlearn.protocol.levels import Levels
+from assistlearn.protocol.scores import Levels
 
 About: TypeAlias = Literal["training", "hold-out", "predicted"]
 

@@ -1,11 +1,14 @@
-"""The transport: it carries the bytes of a request to an agent, and the bytes of the reply back."""
+"""The transport: it carries the bytes of a request to an agent, and those of the reply back, in time."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from assistlearn.errors import UnreachableError
+
+# The transport: it carries the bytes of a request to an agent, and the bytes of the reply back.
 
 
 class Transport(Protocol):
@@ -31,3 +34,36 @@ class MemoryTransport:
         if agent not in self._services:
             raise UnreachableError(f"There is no agent {agent!r} here. The agents are {sorted(self._services)}.")
         return self._services[agent](request)
+
+
+# A time limit for work that may never end: FLARE, and servers of tables, may wait without limit.
+
+
+Result = TypeVar("Result")
+
+
+def within(seconds: float, work: Callable[..., Result], *arguments: Any) -> Result:
+    """Return the result of some work; raise ``TimeoutError`` if it takes longer than ``seconds``.
+
+    In that case the work goes on in a thread, which does not keep the program from ending.
+
+    >>> within(5.0, max, 1, 2)
+    2
+    """
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def do() -> None:
+        try:
+            results.append(work(*arguments))
+        except BaseException as error:  # raised by the caller, below
+            errors.append(error)
+
+    thread = threading.Thread(target=do, name=f"within {seconds:g} s", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if errors:
+        raise errors[0]
+    if not results:
+        raise TimeoutError(f"no answer within {seconds:g} s")
+    return results[0]

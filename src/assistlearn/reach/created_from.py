@@ -7,15 +7,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from assistlearn.agent_files import load_description
+from assistlearn.agent.file import load_description
 from assistlearn.errors import SettingsError
+from assistlearn.initiator.continuing import KEPT_ONLY, REQUIRE, check_same_terms
+from assistlearn.initiator.creating import check_matching, check_new, write_run
+from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.settings import RunSettings
 from assistlearn.plan import Plan
 from assistlearn.reach.opening import new_folder
-from assistlearn.runs.creating import check_matching, check_new, write_run
-from assistlearn.runs.folder import RunFolder
-from assistlearn.runs.going_on import KEPT_ONLY, REQUIRE
-from assistlearn.runs.settings import RunSettings
-from assistlearn.runs.taking_over import check_same_terms
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from assistlearn.agent_files.privacy_rules import PrivacyRules
+from assistlearn.agent.file import PrivacyRules
+from assistlearn.agent.holdings import from_loaded
+from assistlearn.agent.loading import LoadedAgent, load_agent
 from assistlearn.errors import (
     AssistLearnError,
     ConsentAwaitedError,
@@ -19,17 +21,15 @@ from assistlearn.errors import (
     TableChangedError,
 )
 from assistlearn.events import Event, EventLog
+from assistlearn.initiator import pilots as pilot_run
+from assistlearn.initiator import training
+from assistlearn.initiator.alignment import forget
+from assistlearn.initiator.folder import RunFolder, locked
+from assistlearn.initiator.run import OpenRun, OwnTable, open_run
+from assistlearn.initiator.settings import terms_of
+from assistlearn.initiator.setup import codes_of, weights_of
 from assistlearn.protocol import Transport
 from assistlearn.reach import TIMEOUT, reach_named
-from assistlearn.runs import pilot_run, training
-from assistlearn.runs.folder import RunFolder
-from assistlearn.runs.folder_lock import locked
-from assistlearn.runs.forgetting import forget
-from assistlearn.runs.open_run import OpenRun, OwnTable, open_run
-from assistlearn.runs.own_table import codes_of, weights_of
-from assistlearn.runs.pilot_terms import terms_of
-from assistlearn.service.agent_from_file import from_loaded
-from assistlearn.tables import LoadedAgent, load_agent
 
 
 @contextmanager

@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from assistlearn.events import EventLog
+from assistlearn.initiator.settings import RunSettings
 from assistlearn.protocol import Transport
-from assistlearn.runs.settings import RunSettings
 
 
 class Reach(Protocol):

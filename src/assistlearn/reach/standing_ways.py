@@ -9,9 +9,9 @@ from functools import partial
 
 from assistlearn.errors import UnreachableError
 from assistlearn.events import EventLog
+from assistlearn.initiator.settings import RunSettings
 from assistlearn.reach import TIMEOUT, reach_named
 from assistlearn.reach.standing_way import StandingWay
-from assistlearn.runs.settings import RunSettings
 
 CLOSING = 10.0
 """Seconds to wait for all ways together to close."""

@@ -1,6 +1,6 @@
 """Files that are written whole or not at all. Kept digests show whether a file has changed since."""
 
-from assistlearn.storage.whole_files import (
+from assistlearn.storage.files import (
     appending,
     array_bytes,
     array_of,

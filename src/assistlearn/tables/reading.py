@@ -1,32 +1,115 @@
-"""From an agent's description to its table: read what is needed, and refuse what cannot be used."""
+"""From an agent's description to its table: open its source, read what is needed, refuse what cannot be used."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import chain
-from typing import cast
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
 
-from assistlearn.alignment.composite_id import BETWEEN, join_ids
-from assistlearn.alignment.id_column import normalise, without_case
-from assistlearn.errors import AssistLearnError, ColumnsError, IdsError, Problems, TableError
-from assistlearn.tables.by_column import by_column
-from assistlearn.tables.choosing import choose_features, is_index, match_columns, require_trained
-from assistlearn.tables.features import cleaned, feature, without_values
-from assistlearn.tables.kinds import column_of
-from assistlearn.tables.label_column import classes_in, labels_as_before, settle_labels, type_of_labels
-from assistlearn.tables.notation import Notation
-from assistlearn.tables.schema import Column, Kind, LabelType, Schema
-from assistlearn.tables.sources.open_source import open_source
-from assistlearn.tables.table import Table
-from assistlearn.tables.table_digest import fingerprint
-from assistlearn.tables.weight_column import settle_weights
-from typing import TYPE_CHECKING
+from assistlearn.alignment.ids import BETWEEN, join_ids, normalise, without_case
+from assistlearn.errors import AssistLearnError, ColumnsError, IdsError, MissingTableError, Problems, TableError
+from assistlearn.tables.columns import cleaned, feature, without_values
+from assistlearn.tables.kinds import Notation, column_of
+from assistlearn.tables.labels import classes_in, labels_as_before, settle_labels, settle_weights, type_of_labels
+from assistlearn.tables.schema import (
+    Column,
+    Kind,
+    LabelType,
+    Schema,
+    choose_features,
+    is_index,
+    match_columns,
+    require_trained,
+)
+from assistlearn.tables.settings import WEB, TableFile, TableQuery, TableUrl, scheme_of
+from assistlearn.tables.sources.csv import CsvFile, CsvSource
+from assistlearn.tables.sources.databases import DuckdbSource, PostgresSource, SqliteSource, is_sqlite
+from assistlearn.tables.sources.parquet import ParquetFile, ParquetSource, files_of_folder
+from assistlearn.tables.sources.remote import ObjectParquetSource, object_file, web_file
+from assistlearn.tables.sources.source import Source
+from assistlearn.tables.table import Table, by_column, fingerprint
+
 if TYPE_CHECKING:
-    from assistlearn.agent_files.agent_file import AgentDescription
+    from assistlearn.agent.file import AgentDescription
+
+
+# Open the source of an agent's table: the place that the agent's file names.
+
+
+@contextmanager
+def open_source(description: AgentDescription) -> Iterator[Source]:
+    """Yield the source of an agent's table; a missing file is an error. Temporary copies are removed afterwards."""
+    table = description.table
+    with ExitStack() as stack:
+        if isinstance(table, TableQuery):
+            yield _of_query(table, description)
+        elif isinstance(table, TableUrl):
+            yield _of_url(table, description, stack)
+        else:
+            yield _of_file(table, description)
+
+
+def _of_query(table: TableQuery, description: AgentDescription) -> Source:
+    place, database = description.places("query"), table.database
+    if isinstance(database, str):
+        return PostgresSource(
+            table.query, database, description.id, place, description.read_seconds, description.reading
+        )
+    if database is not None:
+        _require_file(database, description, "database")
+        if is_sqlite(database):
+            return SqliteSource(table.query, database, description.id, place, description.reading)
+    return DuckdbSource(table, description.id, place, description.reading)
+
+
+def _of_url(table: TableUrl, description: AgentDescription, stack: ExitStack) -> Source:
+    place, seconds = description.places("table"), description.read_seconds
+    path = table.url.partition("?")[0].lower()
+    if scheme_of(table.url) in WEB:
+        file = stack.enter_context(web_file(table, place, seconds, description.reading, description.local_server))
+    elif path.endswith((".parquet", "/")):
+        return ObjectParquetSource(table, place, seconds, description.reading)
+    else:
+        file = stack.enter_context(object_file(table, place, seconds, description.reading))
+    return _in_file(file, table.separator, str(table), description)
+
+
+def _of_file(table: TableFile, description: AgentDescription) -> Source:
+    place, name = description.places("table"), table.path.name.lower()
+    if table.path.is_dir() and (table.is_folder or name.endswith(".parquet")):
+        return ParquetSource(files_of_folder(table.path, place), str(table), description.reading)
+    if table.is_folder:
+        raise MissingTableError(
+            f"{place}: there is no folder {table} (table). Put it there, or correct the path, which is relative to the "
+            "agent's file."
+        )
+    _require_file(table.path, description, "table")
+    return _in_file(table.path, table.separator, str(table), description)
+
+
+def _in_file(path: Path, separator: str, name: str, description: AgentDescription) -> Source:
+    if path.suffix.lower() == ".parquet":
+        return ParquetSource([ParquetFile(str(path), name)], name, description.reading)
+    return CsvSource(CsvFile(path, separator, name), description.preprocessing.missing_values, description.reading)
+
+
+def _require_file(path: Path, description: AgentDescription, key: str) -> None:
+    if path.is_dir():
+        raise TableError(f"{description.places(key)}: {path} ({key}) is a folder. Name a file.")
+    if not path.is_file():
+        raise MissingTableError(
+            f"{description.places(key)}: there is no file {path} ({key}). Put it there, or correct the path, which is "
+            "relative to the agent's file."
+        )
+
+
+# From an agent's description to its table: read what is needed, and refuse what cannot be used.
 
 
 def read_table(description: AgentDescription, *, schema: Schema | None = None) -> Table:

@@ -1,15 +1,25 @@
-"""The feature columns of a table and their kinds: found once, kept with the models, and given back for prediction."""
+"""The feature columns of a table and their kinds: chosen and found once, and kept with the models."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 import polars as pl
 
-from assistlearn.errors import RunError
+from assistlearn.errors import ColumnsError, Problems, RunError, did_you_mean, listed
+
+if TYPE_CHECKING:
+    from assistlearn.agent.file import AgentDescription
+
+
+# The feature columns of a table and their kinds: found once, kept with the models, and given back for prediction.
+
 
 LabelType: TypeAlias = Literal["Int64", "String", "Boolean"]
 
@@ -110,3 +120,161 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 f"{place}the schema that was kept with the models is damaged: {error}. Restore the file from a "
                 "backup, or train a new run."
             ) from None
+
+
+# Which columns of its table an agent uses as features.
+
+
+def choose_features(names: Sequence[str], description: AgentDescription) -> list[str]:
+    """Return the feature columns, in the order of the table.
+
+    A pattern never chooses the id, label, weight and person columns, and ``include`` must not name them. The index of a
+    pandas data frame is a feature only if ``include`` has its full name. An initiator without a learner has no
+    features.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from assistlearn.agent.file import parse_description
+    >>> values = {"name": "lab", "table": "lab.csv", "id": "id", "learner": "sklearn.naive_bayes.GaussianNB"}
+    >>> values["features"] = {"exclude": ["x1*"]}
+    >>> choose_features(["id", "x0", "x1", "x10", "x2"], parse_description(values, Path("lab.toml")))
+    ['x0', 'x2']
+    """
+    problems = Problems()
+    for key, column in _reserved(description):
+        with problems.gathered():
+            _require_column(column, names, description, key)
+    choice = description.features
+    reserved = [column for _, column in _reserved(description)]
+    free = [name for name in names if name not in reserved]
+    included = [name for name in free if not is_index(name)]
+    excluded: list[str] = []
+    if choice.include is not None:
+        with problems.gathered():
+            _refuse_reserved(choice.include, description)
+        with problems.gathered():
+            wanted = [each for each in choice.include if each not in reserved]
+            chosen = match_columns(wanted, free, description, "features", "include")
+            included = [name for name in chosen if not is_index(name) or name in choice.include]
+    with problems.gathered():
+        excluded = match_columns(choice.exclude, names, description, "features", "exclude")
+    problems.settle()
+    features = [name for name in included if name not in excluded]
+    _check_learner(features, names, description)
+    return features
+
+
+def _check_learner(features: Sequence[str], names: Sequence[str], description: AgentDescription) -> None:
+    """Refuse a learner without features, and features without a learner; an initiator may have neither."""
+    if description.is_label_only and features:
+        raise ColumnsError(
+            f"{description.places('learner')}: the key 'learner' is missing, and {description.table} has the features "
+            f'{listed(features)}. Add a line such as: learner = "sklearn.tree.DecisionTreeClassifier". An initiator '
+            "that has labels alone, and takes no turns of its own, leaves its features out: [features] include = []"
+        )
+    if description.is_label_only or features:
+        return
+    alone = (
+        " An initiator may have labels alone, and takes no turns of its own then: remove the key 'learner'."
+        if description.is_initiator
+        else ""
+    )
+    raise ColumnsError(
+        f"{description.places('features')}: no feature is left of the columns {listed(names)}. An agent with a learner "
+        "needs at least one besides the id and the label. Widen features.include, or narrow features.exclude."
+        f"{alone}"
+    )
+
+
+def is_index(name: str) -> bool:
+    """Return whether a column has the name that pandas gives to the index of a data frame.
+
+    >>> is_index("__index_level_0__"), is_index("Unnamed: 0"), is_index("age")
+    (True, True, False)
+    """
+    return re.fullmatch(r"__index_level_\d+__|Unnamed: \d+", name) is not None
+
+
+def match_columns(wanted: Sequence[str], names: Sequence[str], description: AgentDescription, *keys: str) -> list[str]:
+    """Return the columns that match any of these names and patterns, in the order of ``names``.
+
+    A name or pattern that matches no column is an error: a misspelt name in ``exclude`` would otherwise leave a column
+    in.
+    """
+    found: set[str] = set()
+    problems = Problems()
+    for each in wanted:
+        matched = columns_called(each, names)
+        if not matched:
+            what = f"no column matches {each!r}" if _is_pattern(each) else f"there is no column {each!r}"
+            problems.add(
+                ColumnsError(
+                    f"{description.places(*keys)}: {what} ({'.'.join(keys)}) in {description.table}."
+                    f"{did_you_mean(each, names)} The columns are {listed(names)}."
+                )
+            )
+        found.update(matched)
+    problems.settle()
+    return [name for name in names if name in found]
+
+
+def columns_called(each: str, names: Sequence[str]) -> list[str]:
+    """Return the columns that match a name or a pattern; an empty list where none does.
+
+    >>> columns_called("x1*", ["x0", "x1", "x10"])
+    ['x1', 'x10']
+    """
+    return [each] if each in names else [name for name in names if _is_pattern(each) and fnmatchcase(name, each)]
+
+
+def require_trained(schema: Schema, names: Sequence[str], description: AgentDescription) -> None:
+    """Refuse a table that lacks the ids, or a feature that the models were trained with.
+
+    Features are found by name. The order of the columns does not matter, and neither do further columns.
+    """
+    for column in description.id:
+        _require_column(column, names, description, "id")
+    for key, column in _reserved(description):
+        if column in schema.names:
+            raise ColumnsError(
+                f"{description.places(key)}: {key} = {column!r} names a column that the models were trained with as a "
+                "feature. Name the column of training, or train a new run."
+            )
+    missing = [name for name in schema.names if name not in names]
+    if missing:
+        others = [name for name in names if name not in (*schema.names, *description.id, description.label)]
+        raise ColumnsError(
+            f"{description.places('table')}: {description.table} has no column {listed(missing)}, which the models "
+            f"were trained with.{did_you_mean(missing[0], others)} Its columns are {listed(names)}. Bring the column "
+            "back under this name, or train a new run."
+        )
+
+
+def _require_column(wanted: str, names: Sequence[str], description: AgentDescription, key: str) -> None:
+    if wanted not in names:
+        raise ColumnsError(
+            f"{description.places(key)}: {description.table} has no column {wanted!r} ({key})."
+            f"{did_you_mean(wanted, names)} Its columns are {listed(names)}."
+        )
+
+
+def _refuse_reserved(include: Sequence[str], description: AgentDescription) -> None:
+    for key, column in _reserved(description):
+        if column in include:
+            raise ColumnsError(
+                f"{description.places('features', 'include')}: {column!r} is the {key} column and cannot be a feature "
+                "too. Remove it from features.include."
+            )
+
+
+def _reserved(description: AgentDescription) -> list[tuple[str, str]]:
+    """Return the columns that cannot be features, each as a pair: the key that names it, and its name."""
+    ids = description.id
+    person = None if description.person in ids else description.person  # it may be a part of the id
+    named = [("label", description.label), ("weight", description.weight), ("person", person)]
+    return [("id", column) for column in ids] + [(key, column) for key, column in named if column]
+
+
+def _is_pattern(text: str) -> bool:
+    return any(sign in text for sign in "*?[")

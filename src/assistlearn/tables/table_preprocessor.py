@@ -17,11 +17,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from assistlearn.agent_files.preparation import PreprocessingSettings
 from assistlearn.errors import SettingsError, WrongKeyError
-from assistlearn.tables.column_steps import Steps
-from assistlearn.tables.frame_reader import FrameReader
-from assistlearn.tables.preprocessing import steps_for
+from assistlearn.tables.columns import FrameReader
+from assistlearn.tables.preparation import Steps, steps_for
+from assistlearn.tables.settings import PreprocessingSettings
 
 _Encoding = Literal["one-hot", "ordinal"]
 _Scale = Literal["standard", "minmax", "none"]

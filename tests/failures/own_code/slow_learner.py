@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 from sklearn.tree import DecisionTreeClassifier
 
+from assistlearn.agent.service import AgentService
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import pack_bits, unpack_bits
-from assistlearn.service.service import AgentService
 
 SECONDS = 0.4
 

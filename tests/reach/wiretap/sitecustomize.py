@@ -63,8 +63,8 @@ def say_what_tests_want() -> None:
 
 
 def tap_site() -> None:
+    from assistlearn.agent.service import AgentService
     from assistlearn.reach.flare.site import sealing
-    from assistlearn.service.service import AgentService
 
     sealing.SECURE = not ((TAPS / "plain").exists() or (TAPS / f"plain-{SITE}").exists())
     answer = AgentService.answer

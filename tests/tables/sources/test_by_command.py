@@ -7,7 +7,7 @@ from contextlib import closing
 
 import polars as pl
 
-from assistlearn.cli.overwriting import needed_by_agents
+from assistlearn.cli.output import needed_by_agents
 from bench.sources import servers
 from tests.cli.program import assistlearn
 

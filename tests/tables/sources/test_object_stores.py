@@ -11,11 +11,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assistlearn.agent_files import load_description
+from assistlearn.agent.file import load_description
 from assistlearn.errors import MissingTableError, TableError
-from assistlearn.tables import read_table
-from assistlearn.tables.sources import remote_objects
-from assistlearn.tables.sources.parquet_source import ParquetSource
+from assistlearn.tables.reading import read_table
+from assistlearn.tables.sources import remote as remote_objects
+from assistlearn.tables.sources.parquet import ParquetSource
 from bench.sources import servers
 
 ROWS = {"id": ["a", "b"], "x": [1.0, 2.0]}

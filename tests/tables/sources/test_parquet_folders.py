@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from assistlearn.agent_files import load_description
+from assistlearn.agent.file import load_description
 from assistlearn.errors import MissingTableError, TableError
-from assistlearn.tables import read_table
+from assistlearn.tables.reading import read_table
 
 
 def read(path):

@@ -9,9 +9,10 @@ from pathlib import Path
 import adbc_driver_postgresql.dbapi
 import pytest
 
-from assistlearn.agent_files import load_description
+from assistlearn.agent.file import load_description
 from assistlearn.errors import ColumnsError, IdsError, MissingTableError, TableError
-from assistlearn.tables import Kind, read_table
+from assistlearn.tables.reading import read_table
+from assistlearn.tables.schema import Kind
 from bench.sources import servers
 
 MADE = """

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assistlearn.tables import load_agent
+from assistlearn.agent.loading import load_agent
 from bench.sources import servers
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import SECRET, STUMP, know_the_key, toml

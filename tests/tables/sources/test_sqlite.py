@@ -7,10 +7,10 @@ from contextlib import closing
 
 import pytest
 
-from assistlearn.agent_files import load_description
+from assistlearn.agent.file import load_description
 from assistlearn.errors import TableError
-from assistlearn.tables import read_table
-from assistlearn.tables.sources.sqlite_source import ROWS
+from assistlearn.tables.reading import read_table
+from assistlearn.tables.sources.databases import ROWS
 
 
 @pytest.fixture

@@ -12,10 +12,11 @@ from threading import Event
 
 import pytest
 
-from assistlearn.agent_files import TableUrl, load_description
+from assistlearn.agent.file import load_description
 from assistlearn.errors import MissingTableError, TableError
-from assistlearn.tables import read_table
-from assistlearn.tables.sources.remote_trouble import trouble_with
+from assistlearn.tables.reading import read_table
+from assistlearn.tables.settings import TableUrl
+from assistlearn.tables.sources.remote import trouble_with
 from bench.sources import servers
 
 CSV = b"id,x\na,1\nb,2\n"

@@ -24,15 +24,13 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from assistlearn.core.blocks import blocks
-from assistlearn.core.class_codes import classes_and_codes
-from assistlearn.core.ignorance import Floats
+from assistlearn.core.ignorance import Floats, blocks
+from assistlearn.core.labels import classes_and_codes
 from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 from assistlearn.learners.hist.binned import BinnedTable, Categories, find_categories, has_categories, to_numbers
 from assistlearn.learners.hist.models import PREDICTED_ROWS, Frozen, Margins, checked, freeze, load_xgboost, thaw
-from assistlearn.learners.seeding import MAX_SEED
-from assistlearn.learners.weighting import take_rows
+from assistlearn.learners.weighting import MAX_SEED, take_rows
 
 # A setting's smallest and largest value, and whether it is a whole number.
 _RANGES = {

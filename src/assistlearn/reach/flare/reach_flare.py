@@ -6,9 +6,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from assistlearn.agent_files import load_description
+from assistlearn.agent.file import load_description
 from assistlearn.errors import NetworkError, SettingsError
 from assistlearn.events import EventLog
+from assistlearn.initiator.creating import check_matching, check_new, write_run
+from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.settings import RunSettings
 from assistlearn.plan import Plan
 from assistlearn.protocol import Transport
 from assistlearn.reach.flare.carrying.flare_transport import FlareTransport
@@ -17,9 +20,6 @@ from assistlearn.reach.flare.provisioning.kit import Kind, Kit, load_kit
 from assistlearn.reach.flare.site.findings import check_named
 from assistlearn.reach.flare.task_file import check_helpers, load_task
 from assistlearn.reach.opening import new_folder
-from assistlearn.runs.creating import check_matching, check_new, write_run
-from assistlearn.runs.folder import RunFolder
-from assistlearn.runs.settings import RunSettings
 
 
 class Flare:

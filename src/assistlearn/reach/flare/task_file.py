@@ -10,9 +10,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta
 
-from assistlearn.agent_files.suggestion import did_you_mean
-from assistlearn.agent_files.toml_file import Text, read_toml_file
-from assistlearn.errors import DescriptionError, WrongKeyError
+from assistlearn.agent.toml import Text, read_toml_file
+from assistlearn.errors import DescriptionError, WrongKeyError, did_you_mean
 from assistlearn.plan import DEFAULTS_OF_RUNS, SETTINGS, Plan
 from assistlearn.reach.flare.provisioning.kit import ADMIN
 

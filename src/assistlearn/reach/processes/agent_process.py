@@ -8,13 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assistlearn.agent_files import load_description
+from assistlearn.agent.file import load_description
 from assistlearn.errors import AssistLearnError
 from assistlearn.reach.framing import receive, send
 from assistlearn.reach.processes.process_transport import CANNOT_START, SHARED
 
 if TYPE_CHECKING:
-    from assistlearn.service.service import AgentService
+    from assistlearn.agent.service import AgentService
 
 
 def main(file: str, descriptor: str) -> int:
@@ -41,9 +41,9 @@ def _socket(descriptor: str) -> socket.socket:
 def service_of(file: Path) -> AgentService:
     """Return the service of an agent's file, which is read before the slow imports, to show its faults at once."""
     description = load_description(file)
-    from assistlearn.service.agent_from_file import from_loaded
-    from assistlearn.service.service import AgentService
-    from assistlearn.tables import load_agent
+    from assistlearn.agent.holdings import from_loaded
+    from assistlearn.agent.loading import load_agent
+    from assistlearn.agent.service import AgentService
 
     return AgentService(from_loaded(load_agent(description)))
 

@@ -7,16 +7,16 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from assistlearn.agent_files import AgentDescription, load_description
+from assistlearn.agent.file import AgentDescription, load_description
 from assistlearn.errors import SettingsError
 from assistlearn.events import EventLog
+from assistlearn.initiator.creating import check_matching, check_new, write_run
+from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.settings import RunSettings
 from assistlearn.plan import Plan
 from assistlearn.protocol import Transport
 from assistlearn.reach.opening import new_folder
 from assistlearn.reach.processes.process_transport import ProcessTransport
-from assistlearn.runs.creating import check_matching, check_new, write_run
-from assistlearn.runs.folder import RunFolder
-from assistlearn.runs.settings import RunSettings
 
 
 class Processes:

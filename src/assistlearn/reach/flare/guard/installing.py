@@ -69,7 +69,7 @@ class _Book:
         self._ledgers: dict[Path, Ledger] = {}
 
     def __call__(self, peer: str, what: str, content: bytes) -> None:
-        from assistlearn.agent_files import load_description  # slow to import, and mostly not needed
+        from assistlearn.agent.file import load_description  # slow to import, and mostly not needed
 
         path = load_description(Path(os.environ[AGENT_FILE])).models / "ledger.jsonl"
         if path not in self._ledgers:

@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from assistlearn.agent_files.toml_file import Count, Text, read_toml_file
+from assistlearn.agent.toml import Count, Text, read_toml_file
 from assistlearn.errors import WrongKeyError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")

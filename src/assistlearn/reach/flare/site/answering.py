@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
-from assistlearn.agent_files import load_description
+from assistlearn.agent.consent import has_consent
+from assistlearn.agent.file import load_description
+from assistlearn.agent.holdings import door_of, from_loaded
+from assistlearn.agent.loading import load_agent
+from assistlearn.agent.service import AgentService
 from assistlearn.errors import RefusedError
 from assistlearn.protocol.ledger import Ledger
 from assistlearn.reach.flare.guard.refusals import Refusals
-from assistlearn.service.agent_from_file import door_of, from_loaded
-from assistlearn.service.permission import has_consent
-from assistlearn.service.service import AgentService
-from assistlearn.tables import load_agent
 
 MOST_REFUSED = 50
 """How many requests of somebody who may ask for nothing are answered in a job, and written down one by one."""

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from assistlearn.agent_files import AgentDescription, load_description
+from assistlearn.agent.file import AgentDescription, load_description
+from assistlearn.agent.holdings import from_loaded
+from assistlearn.agent.loading import load_agent
 from assistlearn.errors import AssistLearnError, DescriptionError, NetworkError
 from assistlearn.reach.flare.installed import VERSION, require_flare
 from assistlearn.reach.flare.provisioning.kit import Kit
 from assistlearn.reach.flare.site.certificates import check_certificate
 from assistlearn.reach.flare.site.relay_contact import compare_clocks, knock
-from assistlearn.service.agent_from_file import from_loaded
-from assistlearn.tables import load_agent
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""An organisation: its file, its table and models, what it answers, consent, limits, releases."""

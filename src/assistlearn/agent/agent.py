@@ -1,0 +1,427 @@
+"""An agent: a private table, a learner, the models it has kept, and its turns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
+
+from assistlearn.core import Reward, RunState, SoftReward, SoftState, VectorState, Verdict
+from assistlearn.core.ignorance import Bools, Floats, blocks
+from assistlearn.core.votes import Codes, Said, confidences, probabilities
+from assistlearn.errors import LearnerError
+from assistlearn.learners import Honesty, Learner, Model, Panel
+from assistlearn.learners.boosting import Bagged, Boosted, Private
+from assistlearn.learners.noisy_labels import fit_to_noisy_labels
+from assistlearn.learners.residuals import ResidualTrees, corrected
+from assistlearn.learners.weighting import take_rows
+from assistlearn.methods.method import HoldoutAnswer, Method
+
+# A turn: what an agent is told when its turn begins, and what it says when the turn is over.
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What an agent is told when its turn begins: the number of the turn, the round, and the seed for all chance.
+
+    A turn ``apart`` is taken as if nobody had spoken before.
+    """
+
+    number: int
+    round: int
+    seed: int
+    apart: bool = False
+
+    def __str__(self) -> str:
+        return f"round {self.round}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an agent says after its turn.
+
+    Attributes
+    ----------
+    reward : ndarray of bool of shape (n_samples,), or SoftReward
+        Where its new model is right; true where the agent abstains. Or how sure the model is of the true class (with
+        more than two classes: of every class); zero where the agent abstains.
+    verdict : Verdict
+        What the model is worth. A useless one is not kept.
+    holdout : ndarray of int, or SoftReward, optional
+        The class codes that the model answers for the hold-out samples (``ABSTAINS`` where the agent does); or its
+        votes of weight one, in levels (zero where it abstains).
+    packed : optional
+        The reward as the agent packed it, to be passed on unchanged; None if it did not come in a message.
+    why : str, default=""
+        Why the agent has sat the turn out, if it gives a reason.
+    """
+
+    reward: Reward
+    verdict: Verdict
+    holdout: HoldoutAnswer | None = None
+    packed: Any = None
+    why: str = ""
+
+
+# What an agent tells in place of its models' answers, if its owner wants noise in what is told.
+
+
+class Retelling(Protocol):
+    """Changes what is told about each person, before anything else is computed from it."""
+
+    def reward(self, turn: Turn, reward: Reward, held: Bools | None) -> Reward:
+        """Return the reward that is told in place of ``reward``.
+
+        ``held`` are the samples that the agent holds; None for all.
+        """
+
+    def holdout_answer(self, turn: Turn, answer: HoldoutAnswer) -> HoldoutAnswer:
+        """Return the answers for hold-out samples that are told in place of ``answer``."""
+
+
+# What an agent's own kept models have said about the training samples, summed over its turns in a run.
+
+
+@dataclass
+class OwnVotes:
+    """An agent's own part of the state, and of the decision. Both differ where a first round was taken apart.
+
+    Attributes
+    ----------
+    in_state : ndarray or None
+        What its models count for in the state, in the form of the state; None before the first of them.
+    told : ndarray of shape (n_samples, n_classes) or None
+        Its votes, the sum of model weight times votes.
+    """
+
+    in_state: Any = None
+    told: Floats | None = None
+
+    def add(self, reward: Any, codes: Codes, model_weight: float, step: float, method: Method) -> None:
+        """Add a kept model: its reward, its weight, and the weight with which it counts in the state."""
+        if not isinstance(reward, SoftReward):
+            return
+        in_state, told = step * reward.values(), model_weight * method.class_votes(reward, codes)
+        self.in_state = in_state if self.in_state is None else self.in_state + in_state
+        self.told = told if self.told is None else self.told + told
+
+    def taken_out_of(self, state: SoftState | VectorState) -> SoftState | VectorState:
+        """Return the state as it would be if these models had not spoken."""
+        return state if self.in_state is None else state.without(self.in_state)
+
+
+# The samples of a task, as one agent has them: its rows, and which of all samples these are.
+
+
+@dataclass(frozen=True)
+class TrainingSamples:
+    """What an agent is to learn from.
+
+    Attributes
+    ----------
+    table : table
+        The agent's rows of the training samples that it holds.
+    codes : ndarray of shape (n_samples,)
+        The class codes of all training samples.
+    held : ndarray of bool, optional
+        Which of the training samples the agent holds; all by default. It abstains on the others.
+    holdout : table, optional
+        The agent's rows of the hold-out samples that it holds.
+    holdout_held : ndarray of bool, optional
+        Which of the hold-out samples it holds; all by default.
+    folds : ndarray of int of shape (n_samples,), optional
+        The fold of each training sample, where several are about the same person. By default the agent deals its own
+        folds.
+    """
+
+    table: Any
+    codes: Codes
+    held: Bools | None = None
+    holdout: Any = None
+    holdout_held: Bools | None = None
+    folds: NDArray[np.intp] | None = None
+
+    @cached_property
+    def own_codes(self) -> Codes:
+        """The class codes of the samples that the agent holds."""
+        return self.codes if self.held is None else self.codes[self.held]
+
+    @cached_property
+    def own_folds(self) -> NDArray[np.intp] | None:
+        """The folds of the samples that the agent holds."""
+        return self.folds if self.folds is None or self.held is None else self.folds[self.held]
+
+    @cached_property
+    def can_be_told_apart(self) -> bool:
+        """Whether the samples that the agent holds have at least two classes. Those of the whole task always have."""
+        return self.held is None or len(np.unique(self.own_codes)) > 1
+
+    def own(self, ignorance: Floats) -> Floats:
+        """Return the ignorance of the samples that the agent holds, scaled so that it sums to one.
+
+        If these samples have no ignorance at all, each gets the same.
+        """
+        if self.held is None:
+            return ignorance
+        own = ignorance[self.held]
+        total = float(own.sum())
+        return own / total if total > 0.0 else np.full(len(own), 1.0 / max(len(own), 1))
+
+
+# An agent: a private table, a learner, and the models it has kept.
+
+
+@dataclass(frozen=True)
+class KeptModel:
+    """A model that votes, its weight, and the round it was made in.
+
+    If the model was fitted in an earlier run and its turn was taken again, ``origin`` is the name of that run.
+    """
+
+    round: int
+    model_weight: float
+    model: Model
+    origin: str = ""
+
+
+Retold: TypeAlias = Callable[[KeptModel, Said, slice], Said]
+"""Returns what is told in place of a model's answers, given the kept model, its answers and which rows they are for."""
+
+
+class Agent:
+    """A private table, a learner and kept models, on the samples of one task.
+
+    Parameters
+    ----------
+    name : str
+        What the others call it.
+    estimator : scikit-learn classifier or None
+        Its private learner; None for an initiator that has labels alone: it takes no turn, and has no vote.
+    honesty : Honesty, optional
+        How it finds out where its model is right; on the training samples by default.
+    retelling : Retelling, optional
+        What it tells in place of its models' answers; by default it tells the answers themselves.
+
+    Attributes
+    ----------
+    models : list of KeptModel
+        The models that it keeps.
+    own : OwnVotes or None
+        What those of them that it has fitted in this run say about the training samples; None outside of training.
+    """
+
+    def __init__(
+        self, name: str, estimator: Any, honesty: Honesty | None = None, retelling: Retelling | None = None
+    ) -> None:
+        self.name = name
+        self.models: list[KeptModel] = []
+        self.own: OwnVotes | None = None
+        self._takes_turns = estimator is not None
+        self._learner = Learner(estimator, name, honesty)
+        self._retelling = retelling
+        self._samples: TrainingSamples | None = None
+        self._candidate: KeptModel | None = None
+
+    def begin(self, samples: TrainingSamples, seed: int) -> None:
+        """Prepare for a task: forget earlier models, and let the learner prepare the samples with a seed."""
+        self.models = []
+        self.own = OwnVotes()
+        self._candidate = None
+        if self._takes_turns and samples.can_be_told_apart:
+            self._learner.prepare(samples.table, samples.own_codes, seed, samples.own_folds)
+        self._samples = replace(samples, table=None)  # the learner has prepared what it needs from the table
+
+    def take_turn(self, turn: Turn, state: RunState, method: Method, keep: bool = True) -> Answer:
+        """Fit a model under the present ignorance, and keep it unless it is useless.
+
+        With ``keep=False`` a model that is not useless becomes a candidate instead, which :meth:`keep_candidate` keeps.
+        """
+        assert self._takes_turns, "an agent without a learner takes no turns"
+        self._candidate = None
+        samples = self._training()
+        ignorance = state.ignorance()
+        if not samples.can_be_told_apart:
+            silence, nothing = method.silence(len(ignorance), state.n_classes), np.zeros(len(ignorance), dtype=bool)
+            return Answer(silence, state.judge(silence, ignorance, nothing))
+        model, reward, verdict = self._tried(turn, state, method, ignorance)
+        if verdict.useless:
+            return Answer(reward, verdict)
+        self._candidate = KeptModel(turn.round, verdict.model_weight, model)
+        if keep:
+            self.keep_candidate()
+        if samples.holdout is None:
+            return Answer(reward, verdict)
+        with self._learner.named(f"predict the hold-out samples in {turn}"):
+            said = model.answer(samples.holdout)
+        answer = method.holdout_answer(said, samples.holdout_held, state.n_classes)
+        return Answer(
+            reward, verdict, answer if self._retelling is None else self._retelling.holdout_answer(turn, answer)
+        )
+
+    def take_again(self, turn: Turn, state: RunState, method: Method, kept: KeptModel, said: Answer) -> Answer:
+        """Judge a model of an earlier run by its answers, under the present ignorance; nothing is fitted.
+
+        Unless the model is useless it becomes a candidate, which :meth:`keep_candidate` keeps. The verdict in ``said``
+        is ignored, and so are the round and the weight in ``kept``.
+        """
+        self._candidate = None
+        verdict = method.judge(state, said.reward, state.ignorance(), self._training().held)
+        if verdict.useless:
+            return replace(said, verdict=verdict, holdout=None)
+        self._candidate = replace(kept, round=turn.round, model_weight=verdict.model_weight)
+        return replace(said, verdict=verdict)
+
+    def _tried(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> tuple[Model, Reward, Verdict]:
+        """Return a model, its reward and its verdict."""
+        model, reward = self._fitted(turn, state, method, ignorance)
+        held = self._training().held
+        if self._learner.afresh:
+            return model, reward, method.judge_afresh(state, reward, held)
+        verdict = method.judge(state, reward, ignorance, held)
+        # with a retelling, no trust: it is computed from the true rewards, and these are not told
+        return model, reward, verdict if self._retelling is not None else verdict.trusted(self._learner.trust)
+
+    def _fitted(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> tuple[Model, Reward]:
+        """Return a model fitted under an ignorance, and its reward."""
+        samples = self._training()
+        if method.label_epsilon < math.inf:
+            when = turn.seed, str(turn), state.n_classes
+            model, said = fit_to_noisy_labels(self._learner, method.label_epsilon, *when, method=method)
+            return model, method.reward(said, samples.own_codes, samples.held, state.n_classes)
+        if isinstance(state, SoftState | VectorState) and self._corrects:
+            model, said = self._correction(turn, state, method)
+        elif method.wants_probabilities and self._boosts:
+            own = state if samples.held is None else state.part(samples.held)
+            model, said = self._learner.fit_boosted(Private(own, method, turn.seed, str(turn)))
+        else:
+            n_classes = state.n_classes if method.wants_probabilities else None
+            # Where bits must come from folds, a weight follows from the present ignorance, so that all can check it.
+            afresh = method.wants_probabilities or self._learner.reward == "auto"
+            beginning = samples.own(state.beginning().ignorance()) if afresh else None
+            model, said = self._learner.fit(samples.own(ignorance), turn.seed, str(turn), n_classes, beginning)
+        reward = method.reward(said, samples.own_codes, samples.held, state.n_classes)
+        return model, reward if self._retelling is None else self._retelling.reward(turn, reward, samples.held)
+
+    @property
+    def _corrects(self) -> bool:
+        """Whether the agent corrects what its models have said before, in place of adding to it."""
+        return self._learner.honest and self._learner.boosts and self.own is not None and self.own.told is not None
+
+    def _correction(self, turn: Turn, state: SoftState | VectorState, method: Method) -> tuple[Model, Said]:
+        """Return a model that was fitted beside the others' votes, less what the agent's own models have said.
+
+        See :mod:`assistlearn.learners.residuals`.
+        """
+        samples, n_classes = self._training(), state.n_classes
+        assert self.own is not None
+        assert self.own.told is not None
+        beside: RunState = self.own.taken_out_of(state)
+        told = self.own.told
+        if samples.held is not None:
+            beside, told = beside.part(samples.held), told[samples.held]
+        model, said = self._learner.fit_boosted(Private(beside, method, turn.seed, str(turn)))
+        fine = method.in_private()
+        weight = beside.judge(fine.reward(said, samples.own_codes, None, n_classes)).model_weight
+        earlier = [(kept.model, kept.model_weight) for kept in self.models if not kept.origin]
+        found = probabilities(weight * confidences(said, n_classes) - told)
+        return corrected(model, weight, earlier, n_classes), found
+
+    @property
+    def _boosts(self) -> bool:
+        """Whether the agent makes several models in a turn.
+
+        After a turn in which a single model was best on unseen samples, it makes one model per turn. It sees this from
+        the kept models, so an agent that is started again does the same.
+        """
+        chosen = self._learner.honest and any(
+            not kept.origin and not isinstance(kept.model.estimator, Boosted | Bagged | ResidualTrees)
+            for kept in self.models
+        )
+        return self._learner.boosts and not chosen
+
+    def hear_own(self, reward: Reward, model_weight: float, step: float, method: Method) -> None:
+        """Note that a model that was fitted in this run is kept, and with which weight it counts in the state."""
+        assert self.own is not None, "begin comes before any turn"
+        self.own.add(reward, self._training().codes, model_weight, step, method)
+
+    def keep_candidate(self) -> None:
+        """Keep the model of the last turn, if it was useful and is not kept yet."""
+        if self._candidate is not None:
+            self.models.append(self._candidate)
+            self._candidate = None
+
+    @property
+    def honest(self) -> bool:
+        """Whether its rewards come from samples that its models have not seen."""
+        return self._learner.honest
+
+    def become_honest(self) -> None:
+        """Compute honest rewards from now on, as the agent did before an interruption."""
+        self._learner.become_honest()
+
+    def end(self, n_rounds: int) -> None:
+        """Keep only the models of the first ``n_rounds`` rounds, and free the training rows."""
+        self.models = [kept for kept in self.models if kept.round <= n_rounds]
+        self._learner.release()
+        self._samples = self._candidate = self.own = None
+
+    def _training(self) -> TrainingSamples:
+        assert self._samples is not None, "begin comes before any turn"
+        return self._samples
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights of its kept models."""
+        return sum(kept.model_weight for kept in self.models)
+
+    def answers(self, table: Any, n_classes: int) -> Iterator[tuple[KeptModel, Said]]:
+        """Yield each kept model with what it answers for these rows: class codes, or probabilities (n x K)."""
+        return self._answers(self._panels(), table, n_classes)
+
+    def scores(self, table: Any, n_samples: int, n_classes: int, method: Method, told: Retold | None = None) -> Floats:
+        """Return the sum of its weighted votes, ``n_samples x n_classes``; ``told`` may change what a model says."""
+        total = np.zeros((n_samples, n_classes))
+        panels = self._panels()
+        for rows in blocks(n_samples):
+            for kept, said in self._answers(panels, take_rows(table, rows), n_classes):
+                method.add_votes(total[rows], said if told is None else told(kept, said, rows), kept.model_weight)
+        return total
+
+    def _panels(self) -> list[tuple[list[KeptModel], Panel]]:
+        """Return the models in their order, in groups of one run each: the models of a run share their transformers."""
+        groups = [list(group) for _, group in groupby(self.models, key=lambda kept: kept.origin)]
+        return [(group, Panel([kept.model for kept in group])) for group in groups]
+
+    def _answers(
+        self, panels: list[tuple[list[KeptModel], Panel]], table: Any, n_classes: int
+    ) -> Iterator[tuple[KeptModel, Said]]:
+        if not _num_samples(table):
+            yield from ((kept, kept.model.no_answers()) for kept in self.models)
+            return
+        for group, panel in panels:
+            with self._learner.named("transform the rows to predict"):
+                rows = group[0].model.transform(table)
+            answers = panel.answers(rows)
+            for kept in group:
+                with self._learner.named(f"predict with its model of round {kept.round}"):
+                    said = next(answers)
+                if said.ndim == 1:
+                    _check_codes(said, n_classes, self.name, kept.round)
+                yield kept, said
+
+
+def _check_codes(codes: Said, n_classes: int, agent: str, round: int) -> None:
+    """Refuse answers that are no class codes."""
+    for code in (codes.min(initial=0), codes.max(initial=0)):
+        if not 0 <= code < n_classes:
+            raise LearnerError(
+                f"Agent {agent!r}: its model of round {round} answered class code {int(code)}, "
+                f"but there are {n_classes} classes."
+            )

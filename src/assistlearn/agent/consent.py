@@ -1,0 +1,556 @@
+"""Consent: requests that wait for an agent's owner, the answers, and whether a run is allowed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from assistlearn import storage
+from assistlearn.agent.holdings import Holdings
+from assistlearn.agent.store import ledger_of
+from assistlearn.errors import NoConsentError, ProtocolError, RefusedError, RequestsError, SettingsError
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.codec import LONGEST_NAME, shown
+from assistlearn.protocol.ledger import Decision, Ledger, OwnersAnswer, Proof, counted, request_number
+from assistlearn.storage.file_locks import wait_for
+
+# The inbox of an agent's owner: requests for consent that nobody has answered yet, a small file each.
+#
+# ::
+#
+# requests/333806532b0f.json who asks, what for, since when
+#
+# The owner's answers are not kept here but in the ledger: a file that is written or changed by hand lets nobody in.
+# When a request is answered, its file is removed. A request that nobody has answered in time stays until room is
+# needed.
+
+
+MOST = 64
+"""The most requests that are kept at a time; half as many of initiators whose name is not proved."""
+
+MOST_OF_ONE = 8
+"""Requests of one initiator that can wait at a time, each for another purpose."""
+
+LARGEST = 32_768
+"""The most bytes of a request's file."""
+
+LAST_YEAR = 9_000
+"""The last year of a request or a consent: dates need room for the days that are added to them."""
+
+NO_LINK, NO_WAIT = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)
+"""Options to open a file without following links or waiting for pipes; zero on Windows, which does not have them."""
+
+_NAME = re.compile(r"[0-9a-f]{12}\.json")
+
+
+class KeptRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One request, as it came.
+
+    Attributes
+    ----------
+    initiator, purpose : str
+        Who asks, and what for.
+    proof : {"certificate", "nothing"}
+        What proves the initiator's name.
+    run, method : str
+        The run that the request came with, and the method of that run.
+    n_samples, n_rounds : int
+        How many samples the run would ask about, and its most rounds.
+    since : str
+        When it came, in UTC.
+    ended : {"", "expired", "withdrawn"}
+        Whether the request is over: the initiator was told that it expired, or has withdrawn it. If the initiator asks
+        once more after that, it is a new request.
+    """
+
+    initiator: str
+    purpose: str
+    proof: Proof
+    run: str
+    method: str
+    n_samples: int
+    n_rounds: int
+    since: str
+    ended: Literal["", "expired", "withdrawn"] = ""
+
+    @property
+    def number(self) -> str:
+        """The number of the request; there is one for each initiator and purpose."""
+        return request_number(self.initiator, self.purpose, self.proof)
+
+    def expired(self, now: datetime, answer_within: int) -> bool:
+        """Whether nobody has answered the request in time: within ``answer_within`` days."""
+        return now >= datetime.fromisoformat(self.since) + timedelta(days=answer_within)
+
+
+class Inbox:
+    """The requests that wait at one agent.
+
+    Parameters
+    ----------
+    home : path
+        Where the agent keeps its runs and its ledger.
+    answer_within : int
+        Days in which a request can be answered.
+    """
+
+    def __init__(self, home: Path, answer_within: int) -> None:
+        self.folder = home / "requests"
+        self.answer_within = answer_within
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Lock the inbox, so that other processes of the agent and its owner's commands cannot change it meanwhile."""
+        if self.folder.is_symlink():
+            raise RequestsError(f"{self.folder} is a link, and is not followed. Put a folder in its place.")
+        with storage.writing(self.folder):
+            storage.private_folder(self.folder)
+            lock = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT | NO_LINK, 0o600)
+        try:
+            wait_for(lock)
+            yield
+        finally:
+            os.close(lock)
+
+    def get(self, number: str) -> KeptRequest | None:
+        """Return a request; None where there is none of this number."""
+        path = self._path(number)
+        content = _content(path)
+        return None if content is None else _request(content, path)
+
+    def all(self) -> tuple[list[KeptRequest], list[str]]:
+        """Return all requests, the oldest first, and in words what is wrong with files that are no requests."""
+        found, damaged = [], []
+        for path in sorted(self.folder.glob("*.json")):
+            if not _NAME.fullmatch(path.name):
+                damaged.append(f"{path} is not a request: its file name is not the number of a request.")
+                continue
+            with suppress(FileNotFoundError):
+                try:
+                    request = self.get(path.stem)
+                except RequestsError as error:
+                    damaged.append(str(error))
+                    continue
+                found += [] if request is None else [request]
+        return sorted(found, key=lambda request: (request.since, request.number)), damaged
+
+    def keep(self, request: KeptRequest) -> None:
+        """Write the file of a request, new or changed. After a crash, either the old or the new file is there."""
+        storage.write_json(self._path(request.number), msgspec.structs.asdict(request))
+
+    def add(self, request: KeptRequest, now: datetime) -> None:
+        """Keep a new request if there is room. Requests that are over are removed for it, but none that still waits."""
+        there, damaged = self.all()
+        there = [each for each in there if each.number != request.number]
+        open_ = [each for each in there if not each.ended and not each.expired(now, self.answer_within)]
+        if sum(each.initiator == request.initiator for each in open_) >= MOST_OF_ONE:
+            raise RefusedError(f"{MOST_OF_ONE} requests of {request.initiator!r} already wait for its owner's consent.")
+        alike = [each for each in open_ if each.proof == request.proof]
+        if len(alike) >= (MOST if request.proof == "certificate" else MOST // 2):
+            raise RefusedError(f"{len(alike)} requests already wait for its owner's consent. Ask again later.")
+        while len(there) + len(damaged) >= MOST:
+            over = next((each for each in there if each not in open_), None)
+            if over is None:
+                raise RefusedError(f"{MOST} requests already wait for its owner's consent. Ask again later.")
+            there.remove(over)
+            self.remove(over.number)
+        self.keep(request)
+
+    def remove(self, number: str) -> None:
+        """Remove a request: it was answered, or room is needed."""
+        self._path(number).unlink(missing_ok=True)
+
+    def _path(self, number: str) -> Path:
+        return self.folder / f"{number}.json"
+
+
+def _content(path: Path) -> bytes | None:
+    """Return the first bytes of a file that must not be a link; None where there is no file."""
+    try:
+        with open(os.open(path, os.O_RDONLY | NO_LINK | NO_WAIT), "rb") as file:
+            return file.read(LARGEST + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        why = "it is a link" if error.errno == errno.ELOOP else error.strerror
+        raise _damaged(path, f"{why}, and is not read") from None
+
+
+def _request(content: bytes, path: Path) -> KeptRequest:
+    if len(content) > LARGEST:
+        raise _damaged(path, f"it has more than {LARGEST:,} bytes")
+    try:
+        request = msgspec.json.decode(content, type=KeptRequest)
+        since = datetime.fromisoformat(request.since)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise _damaged(path, str(error)) from None
+    if f"{request.number}.json" != path.name or since.tzinfo is None or since.year > LAST_YEAR:
+        raise _damaged(path, "its number is not that of the file name, or its time is not valid")
+    return request
+
+
+def _damaged(path: Path, why: str) -> RequestsError:
+    return RequestsError(
+        f"{path} is not a valid request for consent ({why}): it was changed or damaged, and gives nobody access. Move "
+        "it away; the initiator can ask again."
+    )
+
+
+# Whether a run is allowed: by the owner's file, or by the owner's consent. Initiators not in the file ask for it.
+#
+# Only an entry of the ledger is an approval (:mod:`assistlearn.protocol.ledger`). It is looked up before every
+# answer, so a decision holds from the next request on, without a restart. It is for one initiator and one purpose. It
+# holds only if the initiator's name is proved in the same way as when the owner decided.
+
+
+LARGEST_NUMBER = 2**53
+"""The largest number of samples or rounds in a request for consent. People read these numbers."""
+
+
+class Permission:
+    """What an agent's owner permits.
+
+    Parameters
+    ----------
+    own : Holdings
+        What the agent has, and what its owner's file allows.
+    ledger : Ledger or None
+        Where decisions are; None if nobody can be asked.
+    clock : callable
+        Returns the present time.
+    """
+
+    def __init__(
+        self, own: Holdings, ledger: Ledger | None, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._own = own
+        self._ledger = ledger
+        self._clock = clock
+        self._inbox = Inbox(own.home, own.answer_within)
+
+    def check(self, opening: m.Open, asker: str | None) -> None:
+        """Raise if the agent's owner does not, or no longer, allow a run; ``asker`` is the proved name, or None."""
+        self._check_learner(opening.initiator)
+        if self._own.allow is None:
+            return
+        try:
+            self._own.allow(opening)
+        except NoConsentError:
+            decision = self._decision(opening.initiator, opening.purpose, _proof(asker))
+            if decision is None:
+                raise
+            if not decision.holds(self._clock()):
+                raise RefusedError(self._ended(decision)) from None
+
+    def _check_learner(self, initiator: str) -> None:
+        own = self._own
+        if own.estimator is None and own.features is not None and initiator != own.name:  # a door has no features
+            raise RefusedError(f"Agent {self._own.name!r} has only labels, and no learner: it can help nobody.")
+
+    def knows(self, asker: str) -> bool:
+        """Whether the owner has consented to runs of this asker, for any purpose."""
+        return self._ledger is not None and has_consent(self._ledger, asker, self._clock())
+
+    def proposed(self, proposal: m.Propose, asker: str | None) -> m.Consent:
+        """Return the state of a request for consent; keep a new request for the owner."""
+        _check_proposal(proposal)
+        self._check_learner(proposal.initiator)
+        proof = _proof(asker)
+        if self._is_allowed(proposal) or self._ledger is None:
+            return m.Consent(run=proposal.run, state="allowed")
+        number = request_number(proposal.initiator, proposal.purpose, proof)
+        with self._inbox.locked():
+            kept = self._inbox.get(number)
+            decision = self._decision(proposal.initiator, proposal.purpose, proof)
+            if kept is not None and decision is not None and decision.since == kept.since:
+                self._inbox.remove(number)  # a crash came after the decision
+                kept = None
+            if proposal.withdrawn:
+                return self._withdrawn(proposal, number, kept)
+            if kept is None and decision is not None and not decision.ended(self._clock()):
+                return _decided(proposal, decision)
+            return self._waiting(proposal, proof, kept)
+
+    def _is_allowed(self, proposal: m.Propose) -> bool:
+        """Whether the owner's file allows such runs; raise ``RefusedError`` if the owner must not be asked."""
+        said = {"run": proposal.run, "initiator": proposal.initiator, "purpose": proposal.purpose}
+        try:
+            if self._own.allow is not None:
+                self._own.allow(m.Open(**said, alignment="hash", overlap="abstain"))
+        except NoConsentError:
+            return False
+        return True
+
+    def _waiting(self, proposal: m.Propose, proof: Proof, kept: KeptRequest | None) -> m.Consent:
+        """Return that a request waits, or that it has expired.
+
+        An initiator that was told so and asks again makes a new request.
+        """
+        now = self._clock()
+        if kept is None or kept.ended:
+            kept = _request_of_permission(proposal, proof, now)
+            self._inbox.add(kept, now)
+        elif kept.expired(now, self._inbox.answer_within):
+            self._inbox.keep(msgspec.structs.replace(kept, ended="expired"))
+            text = f"{self._inbox.answer_within} days"
+            return m.Consent(run=proposal.run, state="expired", request=kept.number, since=kept.since, text=text)
+        return m.Consent(run=proposal.run, state="waiting", request=kept.number, since=kept.since)
+
+    def _withdrawn(self, proposal: m.Propose, number: str, kept: KeptRequest | None) -> m.Consent:
+        if kept is not None and not kept.ended:
+            self._inbox.keep(msgspec.structs.replace(kept, ended="withdrawn"))
+        since = "" if kept is None else kept.since
+        return m.Consent(run=proposal.run, state="withdrawn", request=number, since=since)
+
+    def _decision(self, initiator: str, purpose: str, proof: Proof) -> Decision | None:
+        """Return what the owner has decided about such runs; None if nothing was decided."""
+        decisions = {} if self._ledger is None else self._ledger.decisions()
+        found = decisions.get(request_number(initiator, purpose, proof))
+        return found if found is not None and found.is_about(initiator, purpose, proof) else None
+
+    def _ended(self, decision: Decision) -> str:
+        who = f"Agent {self._own.name!r}: its owner's consent to runs of {decision.initiator!a} for this purpose"
+        if decision.answer == "approved":
+            return f"{who} ended at {moment_in_words(decision.until)}."
+        reason = f": {decision.reason}" if decision.reason else ""
+        said = "was not given" if decision.answer == "rejected" else "was taken back"
+        return f"{who} {said}, at {moment_in_words(decision.time)}{reason}"
+
+
+def has_consent(ledger: Ledger, asker: str, now: datetime) -> bool:
+    """Whether a ledger has a decision that now allows something to ``asker``, whose name a certificate proves."""
+    known = ledger.decisions().values()
+    return any((each.initiator, each.proof) == (asker, "certificate") and each.holds(now) for each in known)
+
+
+def moment_in_words(time: str) -> str:
+    """Return a moment as it is told: to the minute.
+
+    >>> moment_in_words("2030-12-31T09:30:00.000+00:00")
+    '2030-12-31 09:30 UTC'
+    """
+    return time[:16].replace("T", " ") + " UTC"
+
+
+def _proof(asker: str | None) -> Proof:
+    return "nothing" if asker is None else "certificate"
+
+
+def _check_proposal(proposal: m.Propose) -> None:
+    if len(proposal.method) > LONGEST_NAME:
+        raise ProtocolError(
+            f"The name of the method has {len(proposal.method):,} characters; at most {LONGEST_NAME} are accepted."
+        )
+    for name in ("n_samples", "n_rounds"):
+        if not 0 <= getattr(proposal, name) <= LARGEST_NUMBER:
+            raise ProtocolError(
+                f"{name} = {getattr(proposal, name)} is not possible: it must lie between 0 and {LARGEST_NUMBER:,}."
+            )
+
+
+def _request_of_permission(proposal: m.Propose, proof: Proof, now: datetime) -> KeptRequest:
+    return KeptRequest(
+        initiator=proposal.initiator,
+        purpose=proposal.purpose,
+        proof=proof,
+        run=proposal.run,
+        method=proposal.method,
+        n_samples=proposal.n_samples,
+        n_rounds=proposal.n_rounds,
+        since=now.isoformat(timespec="milliseconds"),
+    )
+
+
+def _decided(proposal: m.Propose, decision: Decision) -> m.Consent:
+    state: m.ConsentState = "allowed" if decision.answer == "approved" else "rejected"
+    said = {"request": decision.request, "since": decision.since, "text": decision.reason}
+    return m.Consent(run=proposal.run, state=state, **said)
+
+
+# What an agent's owner does with requests for consent: read them, say yes, say no, take a yes back.
+
+
+RequestState: TypeAlias = OwnersAnswer | Literal["waiting", "ended", "expired", "withdrawn"]
+"""What the owner has answered. Or: nobody has answered yet (waiting), an approval is over (ended), nobody answered in
+time (expired), or the initiator no longer asks (withdrawn)."""
+
+LONGEST_REASON = 500
+"""The most characters of a reason."""
+
+
+@dataclass(frozen=True)
+class RequestStanding:
+    """A request, and its state.
+
+    Attributes
+    ----------
+    request, state : str
+        Its number, and its state.
+    initiator, proof, purpose : str
+        Who asks, what proves the name, and what for.
+    run, method, n_samples, n_rounds : str, str, int, int
+        What the request said about the run that it came with.
+    since, answer_until : str
+        When it came, and when it expires if nobody answers, in UTC.
+    by, decided, until, reason : str
+        Who has answered, when, until when an approval holds, and why; empty where there is nothing to say.
+    """
+
+    request: str
+    state: RequestState
+    initiator: str
+    proof: Proof
+    purpose: str
+    run: str
+    method: str
+    n_samples: int
+    n_rounds: int
+    since: str
+    answer_until: str = ""
+    by: str = ""
+    decided: str = ""
+    until: str = ""
+    reason: str = ""
+
+
+class OwnersDesk:
+    """The owner's side of the inbox.
+
+    Parameters
+    ----------
+    home : path
+        Where the agent keeps its runs, its ledger and its inbox.
+    answer_within : int
+        Days in which a request can be answered.
+    clock : callable, optional
+        Returns the present time.
+    """
+
+    def __init__(
+        self, home: Path, answer_within: int, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._home = home
+        self._inbox = Inbox(home, answer_within)
+        self._clock = clock
+
+    def requests(self) -> tuple[list[RequestStanding], list[str]]:
+        """Return all requests, the oldest first, and in words what is wrong with files that are no requests."""
+        decisions = counted(ledger_of(self._home)).decisions
+        kept, damaged = self._inbox.all()
+        waiting = [each for each in kept if each.number not in decisions or decisions[each.number].since != each.since]
+        found = [self._kept(each) for each in waiting]
+        again = {each.number for each in waiting}
+        found += [self._decided(each) for each in decisions.values() if each.request not in again]
+        return sorted(found, key=lambda each: (each.since, each.request)), damaged
+
+    def find(self, number: str) -> RequestStanding:
+        """Return the request with this number, or the only one whose number begins like this."""
+        found, damaged = self.requests()
+        meant = [each for each in found if number and each.request.startswith(number.lower())]
+        if len(meant) == 1:
+            return meant[0]
+        known = ", ".join(each.request for each in found) or "none"
+        what = f"{len(meant)} requests begin with {number!r}" if meant else f"There is no request {number!r}"
+        raise RequestsError(" ".join([f"{what}. The requests are: {known}.", *damaged]))
+
+    def approve(self, standing: RequestStanding, by: str, until: date | None = None) -> Decision:
+        """Approve a request until the end of a day (UTC), or for ever; return the decision as the ledger has it."""
+        if until is not None and until.year > LAST_YEAR:
+            raise SettingsError(
+                f"--until {until} is too far in the future. Leave --until out to consent without an end."
+            )
+        ends = None if until is None else datetime.combine(until + timedelta(days=1), time(), tzinfo=UTC)
+        if ends is not None and ends <= self._clock():
+            raise SettingsError(f"--until {until} is in the past. Name a later day.")
+        if standing.state == "withdrawn":
+            raise RequestsError(f"Request {standing.request} was withdrawn: {standing.initiator!r} no longer asks.")
+        return self._decide(standing, "approved", by, "" if ends is None else ends.isoformat(), "")
+
+    def reject(self, standing: RequestStanding, by: str, reason: str) -> Decision:
+        """Reject a request, or take an approval back; return the decision as the ledger has it."""
+        if not reason.strip():
+            raise SettingsError("--reason is empty. The initiator is told the reason: a few words are enough.")
+        _check_words("--reason", reason, LONGEST_REASON)
+        answer: OwnersAnswer = "taken back" if standing.state in ("approved", "ended", "taken back") else "rejected"
+        return self._decide(standing, answer, by, "", reason)
+
+    def _decide(self, standing: RequestStanding, answer: OwnersAnswer, by: str, until: str, reason: str) -> Decision:
+        _check_words("--by", by, LONGEST_NAME)
+        with self._inbox.locked():
+            if self.find(standing.request) != standing:
+                raise RequestsError(f"Request {standing.request} has changed in the meantime. Look at it again.")
+            decision = Decision(
+                request=standing.request,
+                answer=answer,
+                initiator=standing.initiator,
+                purpose=standing.purpose,
+                proof=standing.proof,
+                by=by,
+                time=self._clock().isoformat(timespec="milliseconds"),
+                since=standing.since,
+                run=standing.run,
+                method=standing.method,
+                n_samples=standing.n_samples,
+                n_rounds=standing.n_rounds,
+                until=until,
+                reason=reason,
+            )
+            Ledger(ledger_of(self._home), self._clock).decide(decision)
+            self._inbox.remove(standing.request)  # the ledger has it: a crash before this loses nothing
+        return decision
+
+    def _kept(self, kept: KeptRequest) -> RequestStanding:
+        state: RequestState = "waiting"
+        if kept.ended == "withdrawn":
+            state = "withdrawn"
+        elif kept.ended or kept.expired(self._clock(), self._inbox.answer_within):
+            state = "expired"
+        until = datetime.fromisoformat(kept.since) + timedelta(days=self._inbox.answer_within)
+        return RequestStanding(
+            kept.number,
+            state,
+            kept.initiator,
+            kept.proof,
+            kept.purpose,
+            kept.run,
+            kept.method,
+            kept.n_samples,
+            kept.n_rounds,
+            kept.since,
+            until.isoformat(timespec="milliseconds"),
+        )
+
+    def _decided(self, decision: Decision) -> RequestStanding:
+        state: RequestState = "ended" if decision.ended(self._clock()) else decision.answer
+        return RequestStanding(
+            decision.request,
+            state,
+            decision.initiator,
+            decision.proof,
+            decision.purpose,
+            decision.run,
+            decision.method,
+            decision.n_samples,
+            decision.n_rounds,
+            decision.since,
+            by=decision.by,
+            decided=decision.time,
+            until=decision.until,
+            reason=decision.reason,
+        )
+
+
+def _check_words(flag: str, text: str, longest: int) -> None:
+    if shown(text, longest) != text:
+        raise SettingsError(
+            f"{flag} {shown(text, 40)!r}: use at most {longest} characters, on one line, and only readable text."
+        )

@@ -1,0 +1,603 @@
+"""An agent as its owner describes it, in a small TOML file."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from assistlearn.agent.toml import Count, Places, Text, from_toml, read_toml_file
+from assistlearn.errors import Problems, WrongKeyError, did_you_mean, listed
+from assistlearn.methods import names
+from assistlearn.plan import LARGEST_EPSILON
+from assistlearn.tables.settings import (
+    ENDINGS,
+    PreprocessingSettings,
+    ReadingLimits,
+    TableFile,
+    TableQuery,
+    TableUrl,
+    check_database_url,
+    check_path,
+    check_table_url,
+    is_url,
+)
+
+# What an agent's owner allows: who may start runs with it, for what, how much, until when.
+
+
+MIN_EFFECTIVE = 3
+"""On how many people the ignorance must lie for an agent to take a turn, where its owner says nothing else."""
+
+ANSWER_WITHIN = 14
+"""Days in which a request for consent can be answered before it expires, where the owner does not say."""
+
+Most: TypeAlias = Count | Annotated[str, Meta(pattern=r"\Anone\Z", description='"none"')] | None
+"""How much is allowed: a number, ``"none"`` for no limit, or None where the file does not say."""
+
+
+class Allowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table ``[allow]`` of an agent's file.
+
+    Attributes
+    ----------
+    initiators : tuple of str
+        The agents that may start a run; at least one, unless ``unknown`` says that others may ask.
+    purpose : str or None
+        The purpose that a run must state, word for word. None: any.
+    unknown : {"ask", "refuse"} or None
+        What happens to a run of another initiator, or for another purpose: its request waits for the owner's consent
+        (:mod:`assistlearn.agent.consent`), or it is refused. None, where the file does not say, is ``"ask"``.
+    answer_within : int
+        Days in which such a request can be answered before it expires.
+    max_runs, max_turns, max_total_turns, max_ids_a_day, max_total_ids, max_votes_a_day, max_total_votes, \
+    max_total_bits : int, "none" or None
+        How much one initiator may ask for; :mod:`assistlearn.agent.limits` says what is counted, and what holds where
+        the file does not say.
+    max_samples : int, "none" or None
+        The most samples of one run, of one alignment and of one prediction.
+    min_people : int, "none" or None
+        How many of a run's training samples this agent must hold.
+    min_effective : int
+        On how many people the ignorance must lie for the agent to take a turn: the effective sample size.
+    proof : bool
+        Whether the agent says nothing about a model unless the model is clearly better than chance, on samples that it
+        was not fitted to.
+    expires : datetime or None
+        From this moment on nothing is allowed. It has a time zone. A day may be given in its place; then it is the last
+        day that is allowed. None: it never expires.
+
+    Examples
+    --------
+    >>> allowance = Allowance(("clinic",), expires=dt.date(2029, 12, 31))
+    >>> str(allowance.expires)
+    '2030-01-01 00:00:00+00:00'
+    >>> allowance.expired(dt.datetime(2029, 12, 31, 23, tzinfo=dt.UTC))
+    False
+    >>> Allowance(("clinic",), expires=dt.date(9999, 12, 31)).expired(dt.datetime(2100, 1, 1, tzinfo=dt.UTC))
+    False
+    """
+
+    initiators: Annotated[tuple[str, ...], Meta(examples=[["clinic"]])]
+    purpose: Text | None = None
+    unknown: Literal["ask", "refuse"] | None = None
+    answer_within: Annotated[int, Meta(ge=1, le=3650)] = ANSWER_WITHIN
+    max_runs: Most = None
+    max_samples: Most = None
+    min_people: Most = None
+    max_turns: Most = None
+    max_total_turns: Most = None
+    max_ids_a_day: Most = None
+    max_total_ids: Most = None
+    max_votes_a_day: Most = None
+    max_total_votes: Most = None
+    max_total_bits: Most = None
+    min_effective: Count = MIN_EFFECTIVE
+    proof: bool = False
+    expires: Any = None  # msgspec cannot accept both a date and a moment in one field
+
+    def __post_init__(self) -> None:
+        nobody = not self.initiators and self.unknown != "ask"
+        if nobody or not all(name.strip() for name in self.initiators):
+            raise WrongKeyError(
+                "initiators",
+                "allow.initiators names nobody. List the agents that may start a run, or let everybody ask for consent "
+                '(unknown = "ask"), or remove [allow].',
+            )
+        msgspec.structs.force_setattr(self, "expires", _moment(self.expires))
+
+    @property
+    def until(self) -> str:
+        """Until when something is allowed, in words: the last day, or the moment.
+
+        >>> Allowance(("clinic",), expires=dt.date(2029, 12, 31)).until
+        'the end of 2029-12-31'
+        """
+        if self.expires is None:
+            return "ever"
+        if self.expires.time() == dt.time() and self.expires.tzinfo is dt.UTC:
+            return f"the end of {self.expires.date() - dt.timedelta(days=1)}"
+        return str(self.expires)
+
+    def expired(self, now: dt.datetime) -> bool:
+        """Return whether the permission has expired at this moment, which must have a time zone."""
+        return self.expires is not None and now >= self.expires
+
+
+def _moment(value: object) -> dt.datetime | None:
+    if isinstance(value, dt.datetime):
+        return value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
+    if value == dt.date.max:  # there is no later day
+        return dt.datetime.max.replace(tzinfo=dt.UTC)
+    if isinstance(value, dt.date):
+        return dt.datetime.combine(value + dt.timedelta(days=1), dt.time(), tzinfo=dt.UTC)
+    if value is not None:
+        raise WrongKeyError(
+            "expires", f"allow.expires = {value!r} must be a date or a moment without quotes: expires = 2030-12-31"
+        )
+    return None
+
+
+# What an agent's owner lets others be told about each person: the table ``[privacy]`` of its file.
+
+
+Epsilon: TypeAlias = Annotated[float, Meta(gt=0.0, le=LARGEST_EPSILON)]
+Positive: TypeAlias = Annotated[float, Meta(gt=0.0)]
+
+
+class PrivacyRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table ``[privacy]`` of an agent's file. A rule is None where the file does not say.
+
+    Attributes
+    ----------
+    max_bits_per_sample : float or None
+        The most bits that one initiator is told about any one person, in training and prediction, over all its runs.
+    max_rounds : int or None
+        The most turns of one run in which this agent tells something about samples.
+    max_predictions : int or None
+        The most times that one initiator is given votes on the same person, over all its runs.
+    min_samples : int or None
+        How many of a run's training samples this agent must hold, in all and of each class that it holds any of.
+    methods : tuple of str or None
+        The methods of runs in which this agent takes part.
+    randomise : float or None
+        The epsilon of randomised response on what is told about a person: on one-bit rewards, and on the classes that a
+        model answers for hold-out samples and in prediction.
+    max_epsilon : float or None
+        The most that these epsilons may sum to, for one initiator and any one person, over all its runs.
+    max_label_epsilon : float or None
+        In an initiator's file: how much helpers may be told about any one person's label, over all runs.
+    told_labels : {"stay", "afresh"}
+        In an initiator's file: whether what helpers were told about a person's label stays told, also if the label
+        changes; or the labels of everybody in a run are drawn anew, which adds up.
+    label_name : str or None
+        In an initiator's file: by which name the ledger of told labels knows the column; by default by its own.
+
+    Examples
+    --------
+    >>> PrivacyRules(methods=("ascii",), randomise=1.0).methods
+    ('ascii',)
+    >>> PrivacyRules(max_epsilon=5.0)
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.WrongKeyError: privacy.max_epsilon limits what privacy.randomise spends, which the file ...
+    """
+
+    max_bits_per_sample: Positive | None = None
+    max_rounds: Count | None = None
+    max_predictions: Count | None = None
+    min_samples: Count | None = None
+    methods: tuple[str, ...] | None = None
+    randomise: Epsilon | None = None
+    max_epsilon: Positive | None = None
+    max_label_epsilon: Positive | None = None
+    told_labels: Literal["stay", "afresh"] = "stay"
+    label_name: Text | None = None
+
+    def __post_init__(self) -> None:
+        if self.methods == ():
+            raise WrongKeyError("methods", "privacy.methods names no method. List some, or remove the line.")
+        if self.max_epsilon is not None and self.randomise is None:
+            raise WrongKeyError(
+                "max_epsilon",
+                "privacy.max_epsilon limits what privacy.randomise spends, which the file does not set. Add a line "
+                "such as: randomise = 1.0",
+            )
+        if self.told_labels == "afresh" and self.max_label_epsilon is None:
+            raise WrongKeyError(
+                "told_labels",
+                'privacy.told_labels = "afresh" draws the labels of everybody anew in each run, and what all runs tell '
+                "adds up. Say up to which sum, with a line such as: max_label_epsilon = 3.0",
+            )
+
+    def check_methods(self) -> None:
+        """Raise for a method that is not known. A method of another package is known once that package is imported."""
+        for name in self.methods or ():
+            if name not in names():
+                raise WrongKeyError(
+                    "methods",
+                    f"privacy.methods has {name!r}, which is not known.{did_you_mean(name, names())} The methods are "
+                    f"{listed(names())}.",
+                )
+
+
+# The keys of an agent's file, as its owner writes them; ``docs/reference/agent-file.md`` says what they mean.
+
+
+AgentName = Annotated[
+    str,
+    Meta(
+        pattern=r"\A\w[\w.-]{0,63}\Z",
+        description="an agent's name in quotes: at most 64 letters, digits, '_', '-' and '.', beginning with a letter "
+        "or digit",
+        examples=["lab"],
+    ),
+]
+Separator = Annotated[str, Meta(pattern=r"\A[\x00-\x7f]\Z", description='one character, such as ";" or "\\t"')]
+TablePlace = Annotated[str, Meta(pattern=r"\S", description="a path or a URL in quotes")]
+Seconds = Annotated[float, Meta(gt=0, le=86_400)]
+Name = Annotated[str, Meta(description="a text in quotes, not an empty one")]
+"""Like ``Text``, for a key whose value may also be a list. If such a type has a pattern, msgspec 0.22 crashes when the
+program ends, so ``__post_init__`` refuses empty texts instead."""
+LearnerName = Annotated[Name, Meta(examples=["sklearn.tree.DecisionTreeClassifier"])]
+
+
+class FeatureChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which columns are features: names, or patterns with ``*``, ``?`` and ``[...]``.
+
+    Attributes
+    ----------
+    include : tuple of str or None
+        None: all columns but the ids, the label, the weight and the person. Empty: no column, for an initiator with
+        labels alone.
+    exclude : tuple of str
+        Columns to remove from those included.
+    """
+
+    include: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = ()
+
+
+class LearnerDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which learner an agent uses.
+
+    Attributes
+    ----------
+    kind : str
+        A class, ``"sklearn.tree.DecisionTreeClassifier"``, or a function that makes one, ``"module:function"``.
+    parameters : mapping
+        What the class or function is called with.
+    """
+
+    kind: Annotated[Text, Meta(examples=["sklearn.tree.DecisionTreeClassifier"])]
+    parameters: Mapping[str, Any] = {}
+
+
+class AgentKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Every key that an agent's file may have. Paths are relative to the file."""
+
+    name: AgentName
+    table: TablePlace | None = None
+    separator: Separator | None = None
+    query: Text | None = None
+    database: TablePlace | None = None
+    read_seconds: Seconds = 600.0
+    local_server: bool = False
+    id: Annotated[Name | tuple[Name, ...], Meta(examples=["id"])]
+    id_case: Literal["exact", "ignore"] = "exact"
+    duplicates: Literal["refuse", "first", "last"] = "refuse"
+    label: Text | None = None
+    weight: Text | None = None
+    person: Text | None = None
+    features: FeatureChoice = FeatureChoice()
+    learner: LearnerDescription | LearnerName | tuple[LearnerDescription | LearnerName, ...] | None = None
+    moved_columns: Literal["refuse", "accept"] = "refuse"
+    models: Path | None = None
+    secret: Path | None = None
+    preprocessing: PreprocessingSettings = PreprocessingSettings()
+    reading: ReadingLimits = ReadingLimits()
+    allow: Allowance | None = None
+    privacy: PrivacyRules | None = None
+
+    def __post_init__(self) -> None:
+        problems = Problems()
+        checks = (
+            *(self._check_id, self._check_learner, self._check_weight, self._check_person, self._check_privacy),
+            self._check_file if self.query is None else self._check_query,
+        )
+        for check in checks:
+            with problems.gathered():
+                check()
+        problems.settle()
+
+    @property
+    def id_columns(self) -> tuple[str, ...]:
+        """The columns that make up an id."""
+        return (self.id,) if isinstance(self.id, str) else self.id
+
+    def _check_id(self) -> None:
+        _refuse_empty("id", self.id)
+        if len(set(self.id_columns)) < len(self.id_columns):
+            raise WrongKeyError("id", f"id = {list(self.id_columns)} names a column twice. Name each once.")
+        if self.label in self.id_columns:
+            raise WrongKeyError(
+                "label", f"label and id both name the column {self.label!r}. They must be different columns."
+            )
+
+    def _check_learner(self) -> None:
+        _refuse_empty("learner", self.learner)
+        if self.learner is not None:
+            return
+        if self.label is None:
+            raise WrongKeyError(
+                "learner",
+                "the key 'learner' is missing. Add a line such as: learner = \"sklearn.tree.DecisionTreeClassifier\"",
+            )
+        own = self.preprocessing
+        if own != PreprocessingSettings(missing_values=own.missing_values, decimal=own.decimal):
+            raise WrongKeyError(
+                "preprocessing",
+                "[preprocessing] prepares features for a learner, and the file names no learner. Remove the table "
+                "(only missing_values and decimal may stay, which hold for labels and weights as well), or add: "
+                'learner = "..."',
+            )
+
+    def _check_weight(self) -> None:
+        if self.weight is None:
+            return
+        if self.label is None:
+            raise WrongKeyError(
+                "weight",
+                f"weight names the column {self.weight!r}, but the file names no column with labels: only the "
+                "initiator's samples have weights. Remove the line from a helper's file.",
+            )
+        for key, columns in (("id", self.id_columns), ("label", (self.label,))):
+            if self.weight in columns:
+                raise WrongKeyError(
+                    "weight", f"weight and {key} both name the column {self.weight!r}. They must be different columns."
+                )
+
+    def _check_privacy(self) -> None:
+        rules = self.privacy
+        if self.label is not None or rules is None:
+            return
+        given = {
+            "max_label_epsilon": rules.max_label_epsilon is not None,
+            "told_labels": rules.told_labels != "stay",
+            "label_name": rules.label_name is not None,
+        }
+        for key in (name for name, there in given.items() if there):
+            raise WrongKeyError(
+                "privacy",
+                f"privacy.{key} is about what helpers are told of this agent's labels, and the file names no column "
+                'with labels. Remove the line, or add: label = "..."',
+            )
+
+    def _check_person(self) -> None:
+        if self.person is None:
+            return
+        for key, columns in (("label", (self.label,)), ("weight", (self.weight,))):
+            if self.person in columns:
+                raise WrongKeyError(
+                    "person", f"person and {key} both name the column {self.person!r}. They must be different columns."
+                )
+        if self.id_columns == (self.person,):
+            raise WrongKeyError(
+                "person",
+                f"person and id both name the column {self.person!r}. Ids occur once each, so it says nothing about "
+                "rows of the same person. Remove the line, or name a column that does.",
+            )
+
+    def _check_query(self) -> None:
+        if self.table is not None:
+            raise WrongKeyError("query", "the file has both 'table' and 'query'. Keep one of them.")
+        if self.separator is not None:
+            raise WrongKeyError("separator", "'separator' goes with a CSV file, not with 'query'. Remove it.")
+        if self.database is not None:
+            check = check_database_url if is_url(self.database) else partial(check_path, "database")
+            check(self.database)
+
+    def _check_file(self) -> None:
+        if self.database is not None:
+            raise WrongKeyError("database", "'database' goes with 'query'. Add: query = \"select * from my_table\"")
+        if self.table is None:
+            raise WrongKeyError(
+                "table",
+                'the key \'table\' is missing. Add a line such as: table = "lab.csv" (or query = "select ...")',
+            )
+        if is_url(self.table):
+            check_table_url(self.table, self.local_server)
+        else:
+            check_path("table", self.table)
+        if not is_url(self.table) and not self.table.lower().endswith((*ENDINGS, "/")):
+            raise WrongKeyError(
+                "table",
+                f"the format of the table {Path(self.table).name!r} is not known. It must end in {', '.join(ENDINGS)}, "
+                "or in / for all Parquet files of a folder.",
+            )
+        if self.separator is not None and self.table.partition("?")[0].lower().endswith((".parquet", "/")):
+            raise WrongKeyError("separator", "'separator' goes with a CSV file, not with Parquet. Remove it.")
+
+
+def _refuse_empty(key: str, value: object) -> None:
+    """Refuse an empty text, an empty list, and a list with an empty text."""
+    every = value if isinstance(value, tuple) else (value,)
+    if not every or any(isinstance(each, str) and not each.strip() for each in every):
+        shown = list(every) if isinstance(value, tuple) else value
+        raise WrongKeyError(
+            key, f"{key} = {shown!r} must be a text in quotes, or several in a list; none may be empty."
+        )
+
+
+# An agent as its owner describes it, in a small TOML file.
+
+
+@dataclass(frozen=True)
+class AgentDescription:
+    """What an agent's file says; nothing has been opened, imported or created yet.
+
+    Attributes
+    ----------
+    file : Path
+        The file itself. Relative paths in it are relative to its folder.
+    name : str
+        What the others call the agent.
+    table : TableFile, TableUrl or TableQuery
+        Where its table is.
+    id : tuple of str
+        The column with the ids; several, where an id has several parts.
+    id_case : {"exact", "ignore"}
+        Whether ids that differ only by case are different ids, or the same.
+    duplicates : {"refuse", "first", "last"}
+        Whether rows that repeat an id are an error, or the first or the last of them is taken.
+    label : str or None
+        The column with the labels: the initiator's file names one, a helper's does not.
+    weight : str or None
+        The column with the weights of the samples, in an initiator's file; None where all count the same.
+    person : str or None
+        The column that says which rows are about the same person; None where each row is about somebody else.
+    features : FeatureChoice
+        Which columns are features.
+    learners : tuple of LearnerDescription
+        Its learner; where there are several, the best of them on its own samples. None at an initiator that has labels
+        alone and takes no turns.
+    preprocessing : PreprocessingSettings
+        How its columns are prepared.
+    models : Path
+        The folder for its models and runs.
+    secret : Path or None
+        The file with the secret that all agents of a run share, for matching ids by keyed hashes.
+    allow : Allowance or None
+        What the owner allows. None: the file says nothing about it.
+    privacy : PrivacyRules or None
+        What the owner lets others be told about each person. None: the file says nothing about it.
+    moved_columns : {"refuse", "accept"}
+        Whether the agent votes although columns of its table have moved far since training.
+    read_seconds : float
+        How long a server may take to hand over the table.
+    local_server : bool
+        Whether that server may be this machine, or one of its provider.
+    reading : ReadingLimits
+        How large the table may be.
+    places : Places
+        Where each key stands, for error messages.
+    """
+
+    file: Path
+    name: str
+    table: TableFile | TableUrl | TableQuery
+    id: tuple[str, ...]
+    id_case: Literal["exact", "ignore"]
+    duplicates: Literal["refuse", "first", "last"]
+    label: str | None
+    weight: str | None
+    person: str | None
+    features: FeatureChoice
+    learners: tuple[LearnerDescription, ...]
+    preprocessing: PreprocessingSettings
+    models: Path
+    secret: Path | None
+    allow: Allowance | None
+    privacy: PrivacyRules | None
+    moved_columns: Literal["refuse", "accept"]
+    read_seconds: float
+    local_server: bool
+    reading: ReadingLimits
+    places: Places = field(repr=False, compare=False)
+
+    @property
+    def is_initiator(self) -> bool:
+        """Whether it has labels."""
+        return self.label is not None
+
+    @property
+    def is_label_only(self) -> bool:
+        """Whether it has labels but no learner: it takes no turns."""
+        return not self.learners
+
+
+def load_description(path: str | PathLike[str]) -> AgentDescription:
+    """Read and check an agent's file, without touching anything that it names.
+
+    Parameters
+    ----------
+    path : path
+        A TOML file; ``docs/reference/agent-file.md`` lists its keys.
+
+    Returns
+    -------
+    description : AgentDescription
+        Frozen.
+
+    Raises
+    ------
+    DescriptionError
+        It names the file, the line or key, and what to do.
+    """
+    return _described(*read_toml_file(Path(path), AgentKeys, "agent's file"))
+
+
+def parse_description(values: Mapping[str, Any], file: Path) -> AgentDescription:
+    """Return the description that these values give, as if they stood in this file.
+
+    >>> values = {"name": "lab", "table": "lab.csv", "id": "patient", "learner": "sklearn.naive_bayes.GaussianNB"}
+    >>> description = parse_description(values, Path("parties/lab.toml"))
+    >>> str(description.table), str(description.models), description.is_initiator
+    ('parties/lab.csv', 'parties/lab-models', False)
+    """
+    places = Places(file)
+    return _described(from_toml(values, AgentKeys, places), places)
+
+
+def _described(keys: AgentKeys, places: Places) -> AgentDescription:
+    return AgentDescription(
+        file=places.file,
+        name=keys.name,
+        table=_table(keys, places.file.parent),
+        id=keys.id_columns,
+        id_case=keys.id_case,
+        duplicates=keys.duplicates,
+        label=keys.label,
+        weight=keys.weight,
+        person=keys.person,
+        features=keys.features,
+        learners=_learners(keys.learner),
+        preprocessing=keys.preprocessing,
+        models=keys.models or places.file.parent / f"{keys.name}-models",
+        secret=keys.secret,
+        allow=keys.allow,
+        privacy=keys.privacy,
+        moved_columns=keys.moved_columns,
+        read_seconds=keys.read_seconds,
+        local_server=keys.local_server,
+        reading=keys.reading,
+        places=places,
+    )
+
+
+def _learners(
+    named: LearnerDescription | str | tuple[LearnerDescription | str, ...] | None,
+) -> tuple[LearnerDescription, ...]:
+    if named is None:
+        return ()
+    every = named if isinstance(named, tuple) else (named,)
+    return tuple(LearnerDescription(each) if isinstance(each, str) else each for each in every)
+
+
+def _table(keys: AgentKeys, folder: Path) -> TableFile | TableUrl | TableQuery:
+    separator = keys.separator or ","
+    if keys.query is not None:
+        database = keys.database
+        beside = database if database is None or is_url(database) else folder / Path(database).expanduser()
+        return TableQuery(keys.query, folder, beside)
+    assert keys.table is not None
+    if is_url(keys.table):
+        return TableUrl(keys.table, separator)
+    return TableFile(folder / Path(keys.table).expanduser(), separator, keys.table.endswith("/"))

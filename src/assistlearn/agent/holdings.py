@@ -1,0 +1,285 @@
+"""What an agent has and never shows, made from its file; and whether its columns have moved since."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistlearn.agent.file import ANSWER_WITHIN, AgentDescription, Allowance
+from assistlearn.agent.limits import OwnerLimits
+from assistlearn.agent.loading import LoadedAgent, load_agent
+from assistlearn.agent.privacy import PrivacyKeeper
+from assistlearn.agent.store import RunStore, note_problem
+from assistlearn.alignment import Ids
+from assistlearn.core.people import Groups
+from assistlearn.errors import (
+    DescriptionError,
+    MovedColumnsError,
+    NoConsentError,
+    RefusedError,
+    TableChangedError,
+    WrongKeyError,
+)
+from assistlearn.protocol import messages as m
+from assistlearn.tables.schema import Schema
+from assistlearn.tables.table import distributions, moved
+
+# What an agent has, and never shows.
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """What an agent has, and never shows.
+
+    Attributes
+    ----------
+    name : str
+        The agent's name.
+    estimator : classifier or None
+        Its learner, preprocessing included; None for an initiator that has labels alone.
+    ids : Ids
+        The ids of its table.
+    features : table
+        Its features, with rows in the order of the ids; without columns where there is no learner.
+    home : path
+        Where it keeps its runs and its ledger.
+    secret : bytes, optional
+        The secret that it shares with the other agents for alignment by keyed hashes.
+    allow : callable, optional
+        Given the opening of a run, raises ``RefusedError`` if the agent does not allow it, or ``NoConsentError`` if its
+        owner can be asked for consent. It is called before every answer, except to ``Forget``.
+    answer_within : int, default=14
+        Days in which its owner can answer a request for consent before the request expires.
+    limits : OwnerLimits, optional
+        How much may be asked of it. None: any amount, as where all agents are on one machine of one owner.
+    privacy : PrivacyKeeper, optional
+        What may be told about the people in its table, and what was told. None: anything may be told, and nothing is
+        counted.
+    min_effective : float, default=0
+        The least effective sample size with which the agent takes a turn.
+    proof : bool, default=False
+        Whether it tells nothing about a model unless the model is better than chance beyond doubt, on samples that it
+        was not fitted to (:mod:`assistlearn.agent.task`).
+    fingerprint : str, default=""
+        The fingerprint of its table, to notice a change in the middle of a run.
+    schema : mapping, optional
+        The names and kinds of its columns, as plain values: kept with the models.
+    read_as : callable, optional
+        Given an earlier schema, returns the features with its columns, found by their names; raises if they do not fit.
+    columns : callable, optional
+        Returns how the columns are distributed, as plain values: kept with the models.
+    accepts_moved_columns : bool, default=False
+        Whether it votes although columns have moved far since training.
+    known : ndarray of bool, optional
+        Which rows have a value in any feature. A helper does not hold the people of the others. All rows by default.
+    ignores_case : bool, default=False
+        Whether ids that differ only by case are the same.
+    groups : ndarray of int, optional
+        Which rows are about the same person, as far as its own table says; None where no two are.
+    at_home : bool, default=False
+        Whether this is the initiator's own agent in a run that it leads: nothing that it says leaves.
+    """
+
+    name: str
+    estimator: Any
+    ids: Ids
+    features: Any
+    home: Path
+    secret: bytes | None = None
+    allow: Callable[[m.Open], None] | None = None
+    answer_within: int = ANSWER_WITHIN
+    limits: OwnerLimits | None = None
+    privacy: PrivacyKeeper | None = None
+    min_effective: float = 0.0
+    proof: bool = False
+    fingerprint: str = ""
+    schema: Mapping[str, Any] | None = None
+    read_as: Callable[[Mapping[str, Any]], Any] | None = None
+    columns: Callable[[], Mapping[str, Any]] | None = None
+    accepts_moved_columns: bool = False
+    known: NDArray[np.bool_] | None = None
+    ignores_case: bool = False
+    groups: Groups | None = None
+    at_home: bool = False
+
+    def held(self) -> tuple[Ids, NDArray[np.intp] | None]:
+        """Return the ids of the people whom the agent holds as a helper, and their rows; None for all rows."""
+        if self.known is None:
+            return self.ids, None
+        rows = np.flatnonzero(self.known)
+        return Ids(self.ids.take(rows), f"Agent {self.name!r}"), rows
+
+    def features_as(self, schema: Mapping[str, Any] | None) -> Any:
+        """Return the features with the columns of this schema, for models that were trained with it."""
+        if schema is None or schema == self.schema or self.read_as is None:
+            return self.features
+        return self.read_as(schema)
+
+
+# From an agent's file to what the agent has: table, learner, secret, and what its owner allows.
+
+
+MIN_SECRET = 16
+"""Bytes that a shared secret must have at least."""
+
+
+def holdings_of(file: Path) -> Holdings:
+    """Return what the agent of this file has; everything is read and checked."""
+    return from_loaded(load_agent(file))
+
+
+def from_loaded(agent: LoadedAgent) -> Holdings:
+    """Return what an agent has, if its table is already read."""
+    description, allowance = agent.description, agent.description.allow
+    ids = Ids(agent.table.ids, f"Agent {description.name!r}")
+    return Holdings(
+        name=description.name,
+        estimator=agent.estimator,
+        ids=ids,
+        features=agent.rows(),
+        home=description.models,
+        known=agent.table.says_something(),
+        secret=secret_of(description),
+        fingerprint=agent.table.fingerprint,
+        schema=agent.table.schema.to_dict(),
+        read_as=partial(_read_as, agent),
+        columns=partial(distributions, agent.table.features),
+        ignores_case=description.id_case == "ignore",
+        groups=agent.table.groups(),
+        accepts_moved_columns=description.moved_columns == "accept",
+        min_effective=0 if allowance is None else allowance.min_effective,
+        proof=allowance is not None and allowance.proof,
+        allow=None if allowance is None else gate(description.name, allowance),
+        answer_within=ANSWER_WITHIN if allowance is None else allowance.answer_within,
+        limits=None if allowance is None else OwnerLimits(description.name, allowance, len(agent.table)),
+        privacy=None if description.privacy is None else _keeper(description, ids),
+    )
+
+
+def door_of(description: AgentDescription) -> Holdings:
+    """Return holdings without a table, to answer askers that are not allowed anything.
+
+    Requests are recorded and refused with the same words as by the agent itself; a run of the past can be forgotten.
+    """
+    return Holdings(
+        name=description.name,
+        estimator=None,
+        ids=Ids(["nobody"], f"Agent {description.name!r}"),  # at least one id is needed; nobody asks about it
+        features=None,
+        home=description.models,
+        allow=_nobody(description.name) if description.allow is None else gate(description.name, description.allow),
+        answer_within=ANSWER_WITHIN if description.allow is None else description.allow.answer_within,
+    )
+
+
+def _keeper(description: AgentDescription, ids: Ids) -> PrivacyKeeper:
+    """Return the keeper of the rules of ``[privacy]``. Methods of the owner's own package are registered by now."""
+    assert description.privacy is not None
+    try:
+        description.privacy.check_methods()
+    except WrongKeyError as error:
+        raise DescriptionError(f"{description.places('privacy', error.key)}: {error}") from None
+    return PrivacyKeeper(description.name, description.privacy, description.models, ids)
+
+
+def _nobody(name: str) -> Callable[[m.Open], None]:
+    """Return a check that refuses every opening: the file does not say who may ask. Mostly it is an initiator's."""
+
+    def refuse(opening: m.Open) -> None:
+        raise RefusedError(
+            f"Agent {name!r} works for nobody: its file does not say who may start runs with it ([allow])."
+        )
+
+    return refuse
+
+
+def _read_as(agent: LoadedAgent, schema: Mapping[str, Any]) -> Any:
+    """Read the table again with an earlier schema, and return its features with the columns and kinds of then."""
+    description = agent.description
+    again = load_agent(description, schema=Schema.from_dict(schema))
+    if not again.table.ids.equals(agent.table.ids):
+        raise TableChangedError(f"Agent {description.name!r}: its table changed while it was being read. Try again.")
+    return again.rows()
+
+
+def secret_of(description: AgentDescription) -> bytes | None:
+    """Return the secret that an agent's file names; None where it names none."""
+    if description.secret is None:
+        return None
+    try:
+        secret = description.secret.read_bytes().strip()
+    except OSError as error:
+        raise DescriptionError(
+            f"{description.places('secret')}: the secret cannot be read: {error}. All agents need the same file."
+        ) from None
+    if len(secret) < MIN_SECRET:
+        raise DescriptionError(
+            f"{description.places('secret')}: the secret has {len(secret)} bytes; at least {MIN_SECRET} are needed. "
+            "Make one: openssl rand -hex 32 > shared.key"
+        )
+    return secret
+
+
+def gate(
+    name: str, allowance: Allowance, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+) -> Callable[[m.Open], None]:
+    """Return a check that raises ``RefusedError`` for an opening that the agent's owner does not allow.
+
+    For another initiator or another purpose it raises ``NoConsentError``, if the owner can be asked for consent.
+    """
+    unknown = RefusedError if allowance.unknown == "refuse" else NoConsentError
+
+    def check(opening: m.Open) -> None:
+        known = opening.initiator in allowance.initiators
+        if allowance.expired(clock()) and (known or unknown is NoConsentError):
+            raise RefusedError(
+                f"Agent {name!r}: its owner's permission has expired: it was valid until {allowance.until}."
+            )
+        if not known:
+            raise unknown(
+                f"Agent {name!r} does not work for {opening.initiator!a}, but for {list(allowance.initiators)}."
+            )
+        if allowance.purpose is not None and opening.purpose != allowance.purpose:
+            raise unknown(f"Agent {name!r} works for the purpose {allowance.purpose!r} only, not {opening.purpose!r}.")
+
+    return check
+
+
+# Whether columns of an agent's table have moved: whether their values are far from those in training.
+
+
+def moved_columns(own: Holdings, store: RunStore) -> list[str]:
+    """Return which columns of a table have moved far since a run was trained, in words for its owner.
+
+    The list is empty if the table is the same, or if the agent does not keep how columns are distributed.
+    """
+    then = store.columns()
+    if then is None or own.columns is None or store.fingerprint() == own.fingerprint:
+        return []
+    return moved(then, own.columns())
+
+
+def check_columns(own: Holdings, store: RunStore) -> None:
+    """Tell the owner which columns have moved far, and refuse to vote with them unless the owner accepts it.
+
+    Others are not told which columns these are, or how they have moved.
+    """
+    words = moved_columns(own, store)
+    if not words:
+        return
+    lines = "".join(f"  {each}\n" for each in words)
+    told = f"Run {store.folder.name!r}: the table has changed since training, as if units had changed:\n{lines}"
+    note_problem(own.home, told)
+    if not own.accepts_moved_columns:
+        raise MovedColumnsError(
+            f"Agent {own.name!r}: {len(words)} of the columns of its table have moved far since training, as if their "
+            "units had changed. Its votes would mean nothing. Its owner finds the columns in problems.log, and "
+            'corrects the table, or accepts the change: moved_columns = "accept" in the agent file.'
+        )

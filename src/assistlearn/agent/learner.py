@@ -1,0 +1,210 @@
+"""From the name of a learner in an agent's file to the learner itself.
+
+A module that the file names is imported, and so its code runs. An agent's file is like a script of its owner. It is
+never accepted from the network or from another agent.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from assistlearn.agent.file import AgentDescription, LearnerDescription
+from assistlearn.errors import LearnerError, did_you_mean
+from assistlearn.extras import install_line
+
+
+def make_learner(description: AgentDescription) -> Any:
+    """Return the unfitted learner that an agent's file names.
+
+    Parameters
+    ----------
+    description : AgentDescription
+        The kind of each of its ``learners`` is a class (``"sklearn.tree.DecisionTreeClassifier"``) or a function that
+        returns a classifier (``"module:function"``). The module is looked for among the installed ones, then beside the
+        file. Several become one learner that uses the best of them (:class:`~assistlearn.learners.BestOf`). Without
+        any, the result is None.
+
+    Raises
+    ------
+    LearnerError
+        A learner cannot be imported, refuses its parameters, or is not a classifier.
+
+    Examples
+    --------
+    >>> from assistlearn.agent.file import parse_description
+    >>> learner = {"kind": "sklearn.tree.DecisionTreeClassifier", "parameters": {"max_depth": 3}}
+    >>> make_learner(parse_description({"name": "a", "table": "a.csv", "id": "id", "learner": learner}, Path("a.toml")))
+    DecisionTreeClassifier(max_depth=3)
+    """
+    made = [_Maker(description, learner).make() for learner in description.learners]
+    if len(made) < 2:
+        return made[0] if made else None
+    from assistlearn.learners.best_of import BestOf  # imports scikit-learn, which is slow
+
+    return BestOf(made)
+
+
+class _Maker:
+    """Makes one learner of an agent, and says where in its file something is wrong."""
+
+    def __init__(self, description: AgentDescription, learner: LearnerDescription) -> None:
+        self._description = description
+        self._kind = learner.kind
+        self._parameters = dict(learner.parameters)
+
+    def make(self) -> Any:
+        learner = self._call(self._find())
+        what = _what_is(learner)
+        if what != "a classifier":
+            raise self._error(
+                f"learner {self._kind!r} gives {learner!r}, which is {what}. Name a scikit-learn classifier, or a "
+                "function that returns one."
+            )
+        self._check_values(learner)
+        self._refuse_memory(learner)
+        return learner
+
+    def _find(self) -> Callable[..., Any]:
+        module_name, separator, name = self._kind.partition(":")
+        if not separator:
+            module_name, _, name = self._kind.rpartition(".")
+        if not module_name or not name:
+            raise self._error(
+                f"learner {self._kind!r} does not say where it is. Write a class with its module, "
+                '"sklearn.tree.DecisionTreeClassifier", or "module:function".'
+            )
+        module = self._import(module_name)
+        found: Callable[..., Any] | None = getattr(module, name, None)
+        if found is None:
+            raise self._error(
+                f"module {module_name!r} has no {name!r}.{did_you_mean(name, dir(module))} Correct the learner's name."
+            )
+        if not separator and not isinstance(found, type):
+            raise self._error(
+                f"{self._kind!r} is not a class. If it is a function that makes a learner, write "
+                f'"{module_name}:{name}".'
+            )
+        if not callable(found):
+            raise self._error(f"{self._kind!r} cannot be called. Name a function that returns a classifier.")
+        return found
+
+    def _import(self, name: str) -> ModuleType:
+        try:
+            return _import_named(name, self._description.file.parent / f"{name}.py")
+        except ModuleNotFoundError as error:
+            missing = error.name or name
+            top = missing.partition(".")[0]
+            install = (
+                f"install it: {install_line(top)}"
+                if top == "xgboost"
+                else f"install the package that has it, or put {name}.py beside the agent's file"
+            )
+            raise self._error(
+                f"learner {self._kind!r}: there is no module {missing!r}. Correct the name, or {install}."
+            ) from error
+        except Exception as error:
+            raise self._error(
+                f"learner {self._kind!r}: importing {name!r} failed with {type(error).__name__}: {error}. "
+                "Correct the module."
+            ) from error
+
+    def _call(self, maker: Callable[..., Any]) -> Any:
+        taken = _parameters_of(maker)
+        for name in self._parameters:
+            if taken is not None and name not in taken:
+                raise self._error(
+                    f"learner {self._kind!r} has no parameter {name!r}.{did_you_mean(name, taken)} Correct it.",
+                    name,
+                )
+        try:
+            return maker(**self._parameters)
+        except Exception as error:
+            raise self._error(
+                f"learner {self._kind!r} refuses its parameters {self._parameters!r}: {type(error).__name__}: {error}. "
+                "Correct them under [learner.parameters]."
+            ) from error
+
+    def _check_values(self, learner: Any) -> None:
+        """Check the parameters' values now. Estimators of scikit-learn would check them only when they are fitted."""
+        if not hasattr(learner, "_parameter_constraints"):
+            return
+        try:
+            learner._validate_params()
+        except ValueError as error:
+            named = [name for name in self._parameters if f"{name!r} parameter" in str(error)]
+            raise self._error(f"learner {self._kind!r} refuses a parameter: {error}", *named[:1]) from error
+
+    def _refuse_memory(self, learner: Any) -> None:
+        """Refuse a learner that keeps what it has computed in a folder: it would read pickles from there."""
+        parameters = learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
+        for name, value in parameters.items():
+            if name.rpartition("__")[2] == "memory" and value is not None:
+                raise self._error(
+                    f"learner {self._kind!r} has {name} = {value!r}: it would keep what it learns from the table in "
+                    "that folder, as pickles, and run whatever somebody puts there. Leave it out."
+                )
+
+    def _error(self, message: str, parameter: str | None = None) -> LearnerError:
+        inside = () if parameter is None else ("parameters", parameter)
+        place = self._description.places("learner", *(inside or ("kind",)))
+        return LearnerError(f"{place}: {message}")
+
+
+def _what_is(learner: Any) -> str:
+    from sklearn.base import is_classifier, is_regressor
+
+    if isinstance(learner, type):
+        return "a class and not an instance of it"
+    try:
+        return "a classifier" if is_classifier(learner) else "a regressor" if is_regressor(learner) else "no classifier"
+    except (AttributeError, TypeError):  # not even an estimator
+        return "no classifier"
+
+
+def _parameters_of(maker: Callable[..., Any]) -> list[str] | None:
+    """Return the names of the parameters of a callable; None where it accepts any name, or has no signature."""
+    try:
+        taken = inspect.signature(maker).parameters
+    except (TypeError, ValueError):  # written in C
+        return None
+    return None if any(each.kind is each.VAR_KEYWORD for each in taken.values()) else list(taken)
+
+
+_LOADED: dict[str, Path] = {}
+"""The modules that this process has loaded from beside an agent's file."""
+
+
+def _import_named(name: str, beside: Path) -> ModuleType:
+    """Import an installed module or, if there is none of this name, the module beside the agent's file."""
+    if name in _LOADED:
+        if beside.is_file() and _LOADED[name] != beside.resolve():
+            raise ImportError(
+                f"another file of that name is loaded already, {_LOADED[name]}; rename one of the two, or give each "
+                "agent a process of its own"
+            )
+        return sys.modules[name]
+    if beside.is_file() and importlib.util.find_spec(name) is None:
+        return _import_file(name, beside.resolve())
+    return importlib.import_module(name)
+
+
+def _import_file(name: str, file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # a saved model names its class by module, and is loaded through this entry
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    _LOADED[name] = file
+    return module

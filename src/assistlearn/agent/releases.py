@@ -1,0 +1,450 @@
+"""What an agent has released in each run and of each limit, and an attack on its own transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from assistlearn.agent.holdings import Holdings
+from assistlearn.agent.privacy import PrivacyKeeper, RunPrivacy, epsilon_at_delta
+from assistlearn.agent.run import Part
+from assistlearn.agent.store import RunStore, run_folder, runs_at
+from assistlearn.agent.task import Task
+from assistlearn.agent.told import PeopleTold, ToldBook
+from assistlearn.alignment.ids import Rows
+from assistlearn.core.ignorance import NEGLIGIBLE, Bools, Floats
+from assistlearn.core.quantise import votes_of
+from assistlearn.errors import RunError
+from assistlearn.evaluation.attacks import (
+    SHARES,
+    Inferred,
+    attribute_inference,
+    beside,
+    of_labels,
+    said_of_classes,
+    target_of,
+)
+from assistlearn.learners.model import packages_of
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import unpack_bits
+from assistlearn.protocol.codec import decode
+from assistlearn.protocol.ledger import Entry, counted, entries_of, read
+from assistlearn.protocol.messages import type_of
+from assistlearn.protocol.releases import ReleasedBits, added_up, releases_in, votes
+from assistlearn.protocol.scores import unpack_reward
+
+# What an agent has released in each run, by its own files: in runs that it remembers and in forgotten ones.
+
+
+TELLING = (type_of(m.TurnTaken), type_of(m.Scores))
+"""The types of replies that say something about samples."""
+
+
+@dataclass(frozen=True)
+class RunReleases:
+    """What was released in one run.
+
+    Attributes
+    ----------
+    run, initiator, method : str
+        The run, its initiator and its method; no method if training never began.
+    n_samples, n_holdout : int
+        How many of the agent's people were trained on, and how many were held out.
+    releases : tuple of ReleasedBits
+        What was released, one for each kind of release.
+    epsilon : float or None
+        The epsilon of the labels that the agent was told; None if they were the true ones.
+    """
+
+    run: str
+    initiator: str
+    method: str
+    n_samples: int
+    n_holdout: int
+    releases: tuple[ReleasedBits, ...]
+    epsilon: float | None = None
+
+
+def runs_as_helper(home: Path, own_name: str, run: str = "") -> list[str]:
+    """Return the runs that an agent remembers and has helped in, or only the one that is named.
+
+    Parameters
+    ----------
+    home : path
+        Where the agent keeps its runs.
+    own_name : str
+        The agent's name. Runs in which it is the initiator are left out.
+    run : str, optional
+        The name of the only run that is wanted; ``RunError`` is raised if the agent has not helped in it.
+    """
+    known = [name for name in runs_at(home) if _store(home, name).opened()["initiator"] != own_name]
+    if run and run not in known:
+        raise RunError(
+            f"Agent {own_name!r} has helped in no run {run!r}. The runs it remembers: {', '.join(known) or 'none'}."
+        )
+    return [run] if run else known
+
+
+def releases_of(home: Path, run: str, entries: Sequence[Entry]) -> RunReleases:
+    """Return what was released in a run that the agent remembers.
+
+    Parameters
+    ----------
+    home : path
+        Where the agent keeps its runs.
+    run : str
+        The run's name.
+    entries : sequence of Entry
+        The entries of this run in the agent's ledger.
+    """
+    store = _store(home, run)
+    initiator, begin = str(store.opened()["initiator"]), store.task()
+    if begin is None:
+        return RunReleases(run, initiator, "", 0, 0, ())
+    task = decode(begin)
+    assert isinstance(task, m.Begin)
+    rows = store.rows()
+    held = np.zeros(task.n_samples, dtype=bool) if rows is None else rows >= 0
+    aside = np.zeros_like(held) if task.holdout is None else unpack_bits(task.holdout, task.n_samples)
+    told = added_up(_told_in_turns(store, task.n_classes))
+    counted = [entry for entry in entries if entry.direction == "received" and entry.type == type_of(m.Predict)]
+    n_votes = sum(entry.amount or 0 for entry in counted)
+    if n_votes:
+        sent = [entry.bytes for entry in entries if entry.direction == "sent" and entry.type == type_of(m.Scores)]
+        bits = Task.of(task, None, 0.0).method.vote_bits(task.n_classes)
+        told.append(votes(bits, task.n_classes, len(sent), sum(sent), n_votes))
+    return RunReleases(run, initiator, task.method, *_counts(held, aside), tuple(told), task.epsilon)
+
+
+def forgotten_runs(ledger: Path, remembered: Sequence[str]) -> dict[str, int]:
+    """Return the runs that only the ledger still knows, each with the bits of its replies that told something."""
+    bits: dict[str, int] = {}
+    for entry in read(ledger):
+        if entry.direction == "sent" and entry.type in TELLING and entry.run not in remembered:
+            bits[entry.run] = bits.get(entry.run, 0) + 8 * entry.bytes
+    return bits
+
+
+def _counts(held: Bools, aside: Bools) -> tuple[int, int]:
+    """Return how many of the people that the agent holds are trained on, and how many are held out."""
+    return int(np.count_nonzero(held & ~aside)), int(np.count_nonzero(held & aside))
+
+
+def _told_in_turns(store: RunStore, n_classes: int) -> Iterator[ReleasedBits]:
+    for past in store.past_turns():
+        reply = decode(past.reply)
+        if isinstance(reply, m.TurnTaken):
+            yield from releases_in(reply, n_classes)
+
+
+def _store(home: Path, run: str) -> RunStore:
+    return RunStore(run_folder(home, run))
+
+
+# All that one initiator was told about an agent's people, as numbers, from what the agent itself has kept.
+#
+# An initiator has what was released in all its runs, so the runs are put side by side. The initiator's own columns are
+# not known here. An attacker that has them guesses better.
+
+
+@dataclass(frozen=True, eq=False)
+class OwnTranscript:
+    """What was told about an agent's people.
+
+    Attributes
+    ----------
+    runs : tuple of str
+        The runs that the transcript comes from.
+    left_out : tuple of str
+        Runs that are left out, because their rows are those of an earlier table.
+    rows : ndarray of int
+        The rows of these people in the agent's table.
+    labels : ndarray of shape (n_people, any)
+        The labels as the agent was told them; NaN for people who were not in a run.
+    told : ndarray of shape (n_people, any)
+        What was released, turn by turn, and the votes if any were sent.
+    with_votes : bool
+        Whether ``told`` has votes.
+    """
+
+    runs: tuple[str, ...]
+    left_out: tuple[str, ...]
+    rows: Rows
+    labels: Floats
+    told: Floats
+    with_votes: bool
+
+
+def transcript_of(own: Holdings, runs: Sequence[str]) -> OwnTranscript:
+    """Return what was told in some runs of one initiator; raise ``RunError`` if no run can be used.
+
+    Parameters
+    ----------
+    own : Holdings
+        What the agent has.
+    runs : sequence of str
+        The runs, all of one initiator.
+    """
+    stores = {run: RunStore(run_folder(own.home, run), packages_of(own.estimator)) for run in runs}
+    begun = {run: store for run, store in stores.items() if store.task() is not None and store.rows() is not None}
+    used = {run: store for run, store in begun.items() if store.fingerprint() == own.fingerprint}
+    if not used:
+        raise RunError(_nothing(own.name, runs, changed=bool(begun)))
+    n_rows = len(own.ids)
+    labels, told, with_votes = [], [], False
+    for store in used.values():
+        told_in = _Told(own, store)
+        labels.append(told_in.placed(told_in.labels(), n_rows))
+        told += [told_in.placed(numbers, n_rows) for numbers in told_in.turns()]
+        voted = told_in.votes()
+        with_votes |= voted is not None
+        told += [] if voted is None else [told_in.placed(voted, n_rows)]
+    rows = np.flatnonzero(np.isfinite(np.column_stack(labels)).any(axis=1))
+    return OwnTranscript(
+        tuple(used),
+        tuple(run for run in begun if run not in used),
+        rows,
+        beside([one[rows] for one in labels], len(rows)),
+        beside([one[rows] for one in told], len(rows)),
+        with_votes,
+    )
+
+
+class _Told:
+    """What was told in one run, for its training samples."""
+
+    def __init__(self, own: Holdings, store: RunStore) -> None:
+        begin = store.task()
+        assert begin is not None
+        message = decode(begin)
+        assert isinstance(message, m.Begin)
+        self._own, self._store = own, store
+        self._task = Task.of(message, store.rows(), 0.0)
+        assert self._task.rows is not None
+        self._rows = self._task.rows[~self._task.aside]
+
+    def labels(self) -> Floats:
+        return of_labels(self._task.training_codes, self._task.n_classes)
+
+    def turns(self) -> Iterator[Floats]:
+        codes, n_classes = self._task.training_codes, self._task.n_classes
+        for past in self._store.past_turns():
+            reply = decode(past.whole)
+            if isinstance(reply, m.TurnTaken) and reply.model_weight > NEGLIGIBLE:
+                yield said_of_classes(unpack_reward(reply.reward, codes, n_classes), codes, n_classes)
+
+    def votes(self) -> Floats | None:
+        """Return the votes of the kept models on all training samples; None if votes were never sent.
+
+        The agent does not keep which samples were asked for, so all are counted. If the owner randomises votes, these
+        are randomised in the same way.
+        """
+        entries = entries_of(self._own.home / "ledger.jsonl", self._store.folder.name)
+        if not any(entry.direction == "sent" and entry.type == type_of(m.Scores) for entry in entries):
+            return None
+        part, held = Part.recalled(self._own, self._store), self._rows >= 0
+        privacy = (
+            None if self._own.privacy is None else RunPrivacy(self._own.privacy, self._store, self._own.fingerprint)
+        )
+        said = part.votes(self._rows, None if privacy is None else privacy.voting(self._rows, self._task))
+        votes = np.full((len(held), part.n_classes), np.nan)
+        votes[held] = votes_of(self._task.method.told_votes(said, part.agent.total_weight))
+        return votes
+
+    def placed(self, numbers: Floats, n_rows: int) -> Floats:
+        """Return an array with the numbers of the samples at the agent's rows, and NaN in all other rows."""
+        held = self._rows >= 0
+        out: Floats = np.full((n_rows, numbers.shape[1]), np.nan)
+        out[self._rows[held]] = numbers[held]
+        return out
+
+
+def _nothing(name: str, runs: Sequence[str], changed: bool) -> str:
+    named = ", ".join(runs)
+    if changed:
+        return (
+            f"Agent {name!r}: its table has changed since these runs, so it is not known which rows they were about: "
+            f"{named}. Restore the old table to try the attack."
+        )
+    return (
+        f"Agent {name!r} was given no task in these runs, and released nothing that could be attacked: "
+        f"{named or 'none'}."
+    )
+
+
+# An agent attacks its own transcript on its own machine, to see how well its columns can be guessed from it.
+
+
+SEEDS = (0, 1, 2)
+
+
+@dataclass(frozen=True)
+class AttackedColumn:
+    """A column, and how well it is guessed.
+
+    Attributes
+    ----------
+    column : str
+        Its name.
+    what : str
+        What is guessed of it; empty where all its values are the same.
+    inferred : tuple of Inferred
+        One for each share of the samples for which the attacker knows the column. Shares of too few samples are left
+        out.
+    """
+
+    column: str
+    what: str
+    inferred: tuple[Inferred, ...]
+
+
+def attack(
+    features: pl.DataFrame,
+    transcript: OwnTranscript,
+    shares: Sequence[float] = SHARES,
+    seeds: Sequence[int] = SEEDS,
+) -> Iterator[AttackedColumn]:
+    """Yield how well an attacker with the labels and the transcript guesses each column.
+
+    Parameters
+    ----------
+    features : DataFrame
+        The agent's columns, all its rows.
+    transcript : OwnTranscript
+        What was told.
+    shares : sequence of float
+        The shares of the samples for which the attacker knows the column.
+    seeds : sequence of int
+        One for each repeat.
+    """
+    for column in features[transcript.rows].iter_columns():
+        target = target_of(column.to_numpy())
+        if target is None:
+            yield AttackedColumn(column.name, "", ())
+            continue
+        found = (attribute_inference(target, transcript.labels, transcript.told, share, seeds) for share in shares)
+        yield AttackedColumn(column.name, target.what, tuple(one for one in found if one is not None))
+
+
+# What is spent and left of each limit of an agent, and what each initiator was told about its people.
+#
+# The commands ``assistlearn check``, ``audit`` and ``privacy`` show it.
+
+
+@dataclass(frozen=True)
+class LimitStanding:
+    """One limit of an agent's file.
+
+    Attributes
+    ----------
+    key : str
+        Its table and its name: ``"privacy.max_rounds"``.
+    initiator : str or None
+        Whom it is counted for; None for a limit on each run by itself.
+    counts : str
+        What is counted, and over which time.
+    allowed : float, tuple of str or None
+        What is allowed; None for any amount.
+    spent, left : float or None
+        What one initiator has used, and may still ask for. Where each person is counted, these are the figures of the
+        person about whom most was told. None for a limit on each run by itself.
+    """
+
+    key: str
+    initiator: str | None
+    counts: str
+    allowed: float | tuple[str, ...] | None
+    spent: float | None = None
+    left: float | None = None
+
+
+@dataclass(frozen=True)
+class ToldStanding:
+    """What one initiator was told about an agent's people, since its file has the table ``[privacy]``.
+
+    Attributes
+    ----------
+    initiator : str
+        The initiator's name.
+    people : int
+        About how many people anything was told.
+    bits, mean_bits, predictions : float, float, int
+        The most bits about one person, the mean bits about a person, and the most predictions about one person.
+    epsilon, epsilon_at_delta : float, float or None
+        The largest sum of epsilons of one person; and for that person the epsilon at a delta of one in a million, None
+        if ``dp-accounting`` is not installed.
+    """
+
+    initiator: str
+    people: int
+    bits: float
+    mean_bits: float
+    predictions: int
+    epsilon: float
+    epsilon_at_delta: float | None
+
+    @classmethod
+    def of(cls, told: PeopleTold) -> ToldStanding:
+        """Return the largest and mean figures of what one initiator was told."""
+        sums = told.epsilon()
+        worst = int(sums.argmax()) if len(sums) else 0
+        answers = dict(zip(told.epsilons.tolist(), told.answers[worst].tolist() if len(sums) else [], strict=False))
+        return cls(
+            initiator=told.initiator,
+            people=len(told.people),
+            bits=float(told.bits.max(initial=0.0)),
+            mean_bits=float(told.bits.mean()) if len(told.bits) else 0.0,
+            predictions=int(told.votes.max(initial=0)),
+            epsilon=float(sums.max(initial=0.0)),
+            epsilon_at_delta=epsilon_at_delta(answers),
+        )
+
+
+def told_at(book: ToldBook) -> list[ToldStanding]:
+    """Return what each initiator was told."""
+    return [ToldStanding.of(book.of(initiator)) for initiator in book.initiators()]
+
+
+def limits_at(own: Holdings, now: datetime) -> list[LimitStanding]:
+    """Return every limit of an agent's file, of ``[allow]`` and of ``[privacy]``, with what is spent and left."""
+    allowed = [] if own.limits is None else list(_allowed(own, now))
+    names = {each.initiator: None for each in allowed if each.initiator is not None}
+    return allowed + ([] if own.privacy is None else list(_private(own.privacy, list(names))))
+
+
+def _allowed(own: Holdings, now: datetime) -> Iterator[LimitStanding]:
+    assert own.limits is not None
+    tally, day = counted(own.home / "ledger.jsonl"), now.date().isoformat()
+    for initiator in dict.fromkeys([*own.limits.initiators, *tally.consented(now)]):
+        for row in own.limits.standing(initiator, tally.of(initiator), day):
+            key = f"allow.{row['limit']}"
+            yield LimitStanding(key, initiator, row["counts"], row["allowed"], row["used"], row["left"])
+    for name, most in own.limits.of_one_run().items():
+        yield LimitStanding(f"allow.{name}", None, "in one run", most)
+
+
+def _private(keeper: PrivacyKeeper, initiators: list[str]) -> Iterator[LimitStanding]:
+    rules = keeper.rules
+    for initiator in dict.fromkeys([*initiators, *keeper.book.initiators()]):
+        told = keeper.book.of(initiator)
+        for key, counts, most, values in (
+            ("max_bits_per_sample", "bits of one person, in all", rules.max_bits_per_sample, told.bits),
+            ("max_predictions", "predictions of one person, in all", rules.max_predictions, told.votes),
+            ("max_epsilon", "epsilon of one person, in all", rules.max_epsilon, told.epsilon()),
+        ):
+            if most is not None:
+                spent = float(np.max(values, initial=0))
+                yield LimitStanding(f"privacy.{key}", initiator, counts, most, spent, max(most - spent, 0.0))
+    for key, counts, said in (
+        ("max_rounds", "turns that tell something of samples, in one run", rules.max_rounds),
+        ("min_samples", "people of each class at the least, in one run", rules.min_samples),
+        ("methods", "which methods", rules.methods),
+        ("randomise", "epsilon of one answer", rules.randomise),
+    ):
+        if said is not None:
+            yield LimitStanding(f"privacy.{key}", None, counts, said)

@@ -1,0 +1,219 @@
+"""Labels as class codes: their shares, their balance, and labels that chance has changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.votes import Codes
+
+# From labels to class codes.
+
+
+def classes_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    """Return the sorted classes and each label's position among them, like ``np.unique`` but often without sorting.
+
+    Whole numbers that lie close together are counted, which is ten times faster. The positions have the smallest signed
+    type that can hold them. Labels that are already such positions are returned unchanged.
+
+    >>> classes_and_codes(np.array([7, 3, 7]))
+    (array([3, 7]), array([1, 0, 1], dtype=int8))
+    """
+    if y.dtype.kind not in "iu" or len(y) == 0:
+        return _sorted(y)
+    lowest, highest = int(y.min()), int(y.max())
+    if highest - lowest > len(y) or not -(2**62) < lowest <= highest < 2**62:
+        return _sorted(y)
+    offsets = y.astype(np.intp)
+    offsets -= lowest
+    present = np.bincount(offsets) > 0
+    classes = (np.flatnonzero(present) + lowest).astype(y.dtype)
+    small = _type_for(len(classes))
+    if lowest == 0 and present.all() and y.dtype == small:
+        return classes, y
+    return classes, (np.cumsum(present) - 1).astype(small)[offsets]
+
+
+def _sorted(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes.reshape(-1).astype(_type_for(len(classes)))
+
+
+def _type_for(n_classes: int) -> np.dtype[Any]:
+    return np.min_scalar_type(-max(n_classes, 1))
+
+
+# The shares of the classes among the labels: the answer for a sample that no agent says anything about.
+
+
+def class_shares(codes: Codes, n_classes: int, weights: Floats | None = None) -> Floats:
+    """Return the share of each class, by the weights of the samples.
+
+    >>> class_shares(np.array([0, 1, 1, 1]), 3)
+    array([0.25, 0.75, 0.  ])
+    """
+    counts = np.bincount(codes, weights=weights, minlength=n_classes)
+    out: Floats = counts / counts.sum()
+    return out
+
+
+def silent(scores: Collection[Floats], n_samples: int) -> Bools:
+    """Return the samples about which these agents say nothing: all their scores are zero.
+
+    >>> silent([np.array([[1.0, -1.0], [0.0, 0.0]]), np.zeros((2, 2))], 2)
+    array([False,  True])
+    """
+    out: Bools = np.ones(n_samples, dtype=bool)
+    for each in scores:
+        out &= ~each.any(axis=1)
+    return out
+
+
+# Sample weights: their scale, and weights under which every class counts equally.
+
+
+def without_scale(sample_weight: Floats) -> Floats | None:
+    """Return sample weights without their scale, which means nothing; None where all are equal.
+
+    They are divided by a power of two, so that the largest is between one and two: no digit changes.
+
+    >>> without_scale(np.array([2.0, 2.0])), without_scale(np.array([12.0, 4.0]))
+    (None, array([1.5, 0.5]))
+    """
+    largest = sample_weight.max()
+    if largest == sample_weight.min() > 0.0:
+        return None
+    return np.ldexp(sample_weight, 1 - int(np.frexp(largest)[1]))
+
+
+def balanced(labels: Codes, n_classes: int, sample_weight: Floats | None = None) -> Floats:
+    r"""Return each sample's weight times :math:`n / (K n_k)`, where :math:`n_k` is the number of samples of its class.
+
+    If samples have weights, :math:`n` and :math:`n_k` are sums of weights. scikit-learn calls the result "balanced".
+
+    Parameters
+    ----------
+    labels : ndarray of int of shape (n_samples,)
+        The class of each sample.
+    n_classes : int
+        The number of classes, :math:`K`.
+    sample_weight : ndarray of shape (n_samples,), optional
+        The weights so far; equal by default.
+
+    Examples
+    --------
+    >>> balanced(np.array([0, 0, 0, 1]), 2).round(3)
+    array([0.667, 0.667, 0.667, 2.   ])
+    """
+    mass = np.bincount(labels, weights=sample_weight, minlength=n_classes)
+    factor = np.zeros(n_classes)
+    np.divide(mass.sum(), n_classes * mass, out=factor, where=mass > 0.0)
+    return weighted_by_class(labels, factor, sample_weight)
+
+
+def weighted_by_class(labels: Codes, factor: Floats, sample_weight: Floats | None = None) -> Floats:
+    """Return each sample's weight times the factor of its class.
+
+    >>> weighted_by_class(np.array([0, 1, 1]), np.array([3.0, 1.0]))
+    array([3., 1., 1.])
+    """
+    return factor[labels] if sample_weight is None else sample_weight * factor[labels]
+
+
+# Randomised response: labels that are changed at random once, and what they reveal about the true ones.
+#
+# A label is kept with some probability. Otherwise it is replaced by one that is drawn evenly from all K classes. No
+# answer is more than ``exp(epsilon)`` times as likely for one true label as for another: this is differential privacy
+# of the label.
+#
+# The same label may be asked for with several values of epsilon over time. Independent draws would together reveal it.
+# But a label for a small epsilon can be made from one for a larger epsilon, by changing it further. So all answers
+# about a label are links of one chain, from the true label down to the smallest epsilon. Links may be asked for in any
+# order: a new link is drawn given its neighbours. All links together reveal no more than the one with the largest
+# epsilon.
+#
+# A chain belongs to one true label. If the true label of a person changes, its chain must not be left for another one
+# by this person alone: that somebody is drawn anew would then say that the label has changed, without any doubt.
+# Either the chain goes on from the old label, or everybody begins a new chain, and what both chains say adds up.
+
+
+def kept_share(epsilon: float, n_classes: int) -> float:
+    """Return the probability that a label is kept. Otherwise it is drawn evenly from all classes, its own included.
+
+    Examples
+    --------
+    >>> share = kept_share(1.0, 3)
+    >>> right, wrong = share + (1 - share) / 3, (1 - share) / 3
+    >>> round(right, 3), round(math.log(right / wrong), 3)
+    (0.576, 1.0)
+    >>> kept_share(math.inf, 3)
+    1.0
+    """
+    if math.isinf(epsilon):
+        return 1.0
+    excess = math.expm1(epsilon) if epsilon < 700.0 else math.inf
+    return 1.0 if math.isinf(excess) else excess / (excess + n_classes)
+
+
+def draw(
+    above: Codes, below: Codes | None, epsilons: tuple[float, float, float], n_classes: int, uniform: Floats
+) -> Codes:
+    """Return changed labels, drawn given their neighbours in the chain.
+
+    Parameters
+    ----------
+    above : ndarray of int of shape (n,)
+        The labels to change: the true ones, or labels that were already changed for a larger epsilon.
+    below : ndarray of int of shape (n,), or None
+        Labels that were drawn earlier for a smaller epsilon; None if there are none.
+    epsilons : tuple of three floats
+        The epsilon of ``above`` (infinity for true labels), of the labels to draw, and of ``below`` (zero if None).
+    n_classes : int
+        The number of classes.
+    uniform : ndarray of shape (n,)
+        Random numbers between zero and one.
+
+    Examples
+    --------
+    >>> true = np.array([0, 1, 2, 0, 1])
+    >>> draw(true, None, (math.inf, 1.0, 0.0), 3, np.array([0.1, 0.5, 0.9, 0.7, 0.95]))
+    array([0, 1, 2, 1, 2])
+    """
+    return picked(likely(above, below, epsilons, n_classes), uniform)
+
+
+def likely(above: Codes, below: Codes | None, epsilons: tuple[float, float, float], n_classes: int) -> Floats:
+    """Return how likely each class is to be drawn (n x K); the arguments are those of :func:`draw`."""
+    shares = [kept_share(epsilon, n_classes) for epsilon in epsilons]
+    each = chances(above, shares[1] / shares[0], n_classes)
+    if below is not None:
+        each *= chances(below, shares[2] / shares[1], n_classes)
+        each /= each.sum(axis=1, keepdims=True)
+    return each
+
+
+def picked(likely: Floats, uniform: Floats) -> Codes:
+    """Return for each row of chances the class that a random number between zero and one stands for.
+
+    >>> picked(np.array([[0.2, 0.8], [0.2, 0.8]]), np.array([0.1, 0.3]))
+    array([0, 1])
+    """
+    steps = likely.cumsum(axis=1)[:, :-1]
+    codes: Codes = (uniform[:, np.newaxis] >= steps).sum(axis=1)
+    return codes
+
+
+def chances(labels: Codes, kept: float, n_classes: int) -> Floats:
+    """Return the probability that a label changes to each class (n x K). The reverse change is equally likely.
+
+    >>> chances(np.array([1]), kept=0.4, n_classes=3).round(2)
+    array([[0.2, 0.6, 0.2]])
+    """
+    likely = np.full((len(labels), n_classes), (1.0 - kept) / n_classes)
+    likely[np.arange(len(labels)), labels] += kept
+    return likely

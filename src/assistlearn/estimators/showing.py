@@ -1,0 +1,248 @@
+"""How an estimator shows itself: its documentation, its page in a notebook, its progress bar."""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from html import escape
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
+
+from assistlearn.estimators.columns import Positions, Prepared
+from assistlearn.evaluation.metrics import METRICS
+from assistlearn.evaluation.result import Headline, Report, SharedIn, ShareRow, findings
+from assistlearn.evaluation.words import (
+    SHARES,
+    alone_in_words,
+    answer_in_words,
+    gained,
+    measured,
+    percent,
+    points,
+    shares_in_words,
+    unchecked_in_words,
+)
+from assistlearn.events import AloneBegan, Event, RoundFinished, RunFinished, TurnFinished
+from assistlearn.methods import method_class, names
+from assistlearn.methods.orders import ORDERS
+from assistlearn.plan import SETTINGS, Plan
+
+# Write the settings of a plan into the docstring of an estimator that has them as parameters.
+
+
+Class = TypeVar("Class", bound=type[Any])
+
+WIDTH = 112
+
+
+def documents_plan(estimator: Class) -> Class:
+    """Replace ``{plan}`` in the estimator's docstring by an entry for every setting that it has."""
+    entries = [_entry(name) for name, known in SETTINGS.items() if known.estimator]
+    estimator.__doc__ = (estimator.__doc__ or "").replace("    {plan}\n", textwrap.indent("".join(entries), "    "))
+    return estimator
+
+
+def _entry(name: str) -> str:
+    """Return the numpydoc entry of a setting.
+
+    >>> print(_entry("patience"))
+    patience : int, default=3
+        With hold-out samples: stop after this many rounds without improvement.
+    <BLANKLINE>
+    >>> " ".join(_entry("combine").split()).partition(" None ")[2]
+    "means the method's own default: auto with soft, else sum."
+    """
+    known = SETTINGS[name]
+    [field] = [field for field in dataclasses.fields(Plan) if field.name == name]
+    words = f"{known.explanation} {known.more} {_goes_with(known.goes_with_method)}".strip()
+    lines = textwrap.wrap(words, WIDTH, break_on_hyphens=False)
+    if name == "method":
+        lines += ["", *_methods()]
+    return f"{name} : {_type(name, field.type)}, default={_shown(field.default)}\n" + textwrap.indent(
+        "\n".join(lines) + "\n", "    "
+    )
+
+
+def _goes_with(words: str) -> str:
+    """Return a sentence on what None means, if that depends on the method."""
+    return f"None means the method's own default: {words}." if words else ""
+
+
+def _type(name: str, annotation: Any) -> str:
+    known = SETTINGS[name]
+    if name == "order":
+        return f"{{{', '.join(map(_shown, ORDERS))}}} or callable"
+    if name == "class_weight":
+        return f"{{{', '.join(map(_shown, known.choices() if known.choices else ()))}}} or dict"
+    if known.choices is not None:
+        return f"{{{', '.join(map(_shown, known.choices()))}}}"
+    return str(annotation).replace(" | None", "")
+
+
+def _methods() -> list[str]:
+    lines: list[str] = []
+    for name in names():
+        lines += textwrap.wrap(
+            f"{_shown(name)}: {method_class(name).summary}.", WIDTH, initial_indent="- ", subsequent_indent="  "
+        )
+    return lines
+
+
+def _shown(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+# Show an AssistedClassifier in a notebook: its agents side by side and, once known, whether help was worth it.
+
+
+def agents_block(
+    agents: Sequence[tuple[str, Any, Any]],
+    columns: Mapping[str, Positions] | None,
+    names: Sequence[str] | None,
+    prepared: Mapping[str, Prepared],
+) -> Any:
+    """Return scikit-learn's drawing of the agents.
+
+    Once fitted, they show their columns. If these are prepared, they also show the kinds and the preprocessing.
+    """
+    from sklearn.utils._repr_html.estimator import _VisualBlock
+
+    return _VisualBlock(
+        "parallel",
+        [prepared[name].estimator if name in prepared else estimator for name, estimator, _ in agents],
+        names=[name for name, _, _ in agents],
+        name_details=[
+            _shown_of_html(said, None if columns is None else columns.get(name), names, prepared.get(name))
+            for name, _, said in agents
+        ],
+    )
+
+
+def _shown_of_html(said: Any, found: Positions | None, names: Sequence[str] | None, prepared: Prepared | None) -> str:
+    if found is None:
+        return str(said)
+    if len(found) == 0:
+        return "labels alone"
+    shown = [str(names[i]) if names is not None else str(i) for i in found]
+    if prepared is not None:
+        kinds = dict(zip(prepared.reader.positions, prepared.reader.kinds, strict=True))
+        shown = [f"{name} ({kinds.get(place, 'no value')})" for place, name in enumerate(shown)]
+    return f"{len(shown)} columns: {', '.join(shown)}"
+
+
+def answer_block(report: Report, metric: str, initiator: str) -> str:
+    """Return the answer of the hold-out samples as HTML: alone, with help, the difference, and who helped.
+
+    Parameters
+    ----------
+    report : Report
+        What the hold-out samples show.
+    metric : str
+        The name of the metric that leads.
+    initiator : str
+        The name of the first agent.
+    """
+    found = findings(asdict(report), metric)
+    answer, by_labels = found.answer, report.alone_by_labels
+    if answer is None:
+        return ""
+    words = [answer_in_words(answer, by_labels), *(f"{name} made it worse." for name in found.worse)]
+    words += [] if by_labels else [shares_in_words(found, initiator)]
+    cells = [] if answer.assisted is None else _leading(answer, by_labels)
+    accuracy = found.measured("accuracy")
+    if metric != "accuracy" and accuracy is not None:
+        cells.append(("accuracy: alone", percent(accuracy.alone)))
+        cells.append(("accuracy: with help", percent(accuracy.assisted)))
+    cells += [(f"due to {row.helper}", _due(row, found.shared_in)) for row in found.shares]
+    rows = "".join(f"<tr><th>{escape(title)}</th><td>{escape(value)}</td></tr>" for title, value in cells)
+    said, caption = escape(" ".join(filter(None, words))), escape(f"{answer.what[0].upper()}{answer.what[1:]}")
+    return f"<p>{said}</p><table><caption>{caption}</caption>{rows}</table>"
+
+
+def unchecked_block(helpers: Sequence[str]) -> str:
+    """Return as HTML that nothing was checked, because nothing was held out."""
+    return f"<p>{escape(unchecked_in_words(helpers))}</p>"
+
+
+def _leading(answer: Headline, by_labels: bool) -> list[tuple[str, str]]:
+    """Return the figures of the metric that leads."""
+    alone = f"alone: {alone_in_words(answer.what)}" if by_labels else "alone"
+    cells = [(alone, measured(answer, answer.alone)), ("with help", measured(answer, answer.assisted))]
+    between = answer.difference
+    if between is not None:
+        unit = " points" if answer.what in SHARES else ""
+        ends = f"{gained(answer, between.low)} to {gained(answer, between.high)}"
+        cells.append(("difference (95 % interval)", f"{gained(answer, between.value)}{unit} ({ends})"))
+    return cells
+
+
+def _due(row: ShareRow, of: SharedIn) -> str:
+    if of == "accuracy":
+        return f"{points(row.accuracy)} ± {200 * row.accuracy_error:.1f} points of accuracy"
+    return f"log loss lower by {row.loss:+.3f} ± {2 * row.loss_error:.3f}"
+
+
+# A progress bar that reads the session's events.
+
+
+class VerboseBar:
+    """A progress bar of finished turns. It shows nothing unless it is enabled.
+
+    Parameters
+    ----------
+    n_turns : int
+        The largest possible number of turns.
+    enabled : bool
+        Whether to show anything.
+    metric : str
+        The metric that is shown on hold-out samples.
+    """
+
+    def __init__(self, n_turns: int, enabled: bool, metric: str) -> None:
+        self._what = METRICS[metric].title
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn(
+                "{task.fields[note]}", table_column=Column(no_wrap=False)
+            ),  # a long note must not crowd out the bar
+            disable=not enabled,
+        )
+        self._task = self._bar.add_task("turns", total=n_turns, note="")
+
+    def show(self, event: Event) -> None:
+        """Show an event in the bar."""
+        if self._bar.disable:
+            return
+        match event:
+            case TurnFinished():
+                weight = f"model weight {event.model_weight:.3f}" if event.contribution else "sat out"
+                note = (
+                    f"round {event.round}, {event.agent}: right on {event.mean_reward:.1%} of the ignorance, {weight}"
+                )
+                self._bar.update(self._task, advance=1, note=note)
+            case RoundFinished(metric=float(measured)):
+                self._bar.update(self._task, note=f"round {event.round}: hold-out {self._what} {measured:.3f}")
+            case AloneBegan():
+                self._bar.update(self._task, note="the initiator alone, to compare")
+            case RunFinished():
+                self._bar.update(self._task, note=str(event.reason))
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()

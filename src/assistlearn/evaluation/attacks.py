@@ -1,0 +1,607 @@
+"""Attacks on what is released: how well columns, labels and membership can be inferred."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata, spearmanr
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from assistlearn.core import Reward, ScoreVectors, SoftReward
+from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.labels import chances, kept_share
+from assistlearn.core.people import means_and_errors
+from assistlearn.core.state import in_order
+from assistlearn.core.votes import Codes
+
+# How many bits a column holds about a sample: the empirical entropy of its values.
+
+
+BINS = 32
+"""If a column has more different numbers than this, they are divided into this many bins of about equal counts."""
+
+
+def column_entropy(values: NDArray[Any]) -> float:
+    """Return the empirical entropy of a column in bits; a missing value counts as one more value.
+
+    Categories are counted one by one, and so are numbers if there are at most :data:`BINS` different ones. Other
+    numbers are divided into :data:`BINS` bins of equal counts. So a column of numbers without gaps holds at most five
+    bits, however many digits the numbers have; with gaps at most log2(33), or 5.04.
+
+    Parameters
+    ----------
+    values : ndarray
+        Numbers (NaN: missing) or text (None: missing).
+
+    Examples
+    --------
+    >>> column_entropy(np.array([0.0, 1.0, 0.0, 1.0]))
+    1.0
+    >>> round(column_entropy(np.arange(10_000.0)), 2)
+    5.0
+    >>> column_entropy(np.array(["a", "b", "c", None], dtype=object))
+    2.0
+    """
+    if values.dtype.kind in "fiub":
+        return _entropy(_binned(values.astype(float)))
+    return _entropy(np.array(["0" if value is None else f"1{value}" for value in values]))
+
+
+def _binned(numbers: NDArray[np.float64]) -> NDArray[Any]:
+    present = np.isfinite(numbers)
+    if len(np.unique(numbers[present])) <= BINS:
+        return np.where(present, numbers, np.inf)
+    edges = np.quantile(numbers[present], np.linspace(0.0, 1.0, BINS + 1)[1:-1])
+    return np.where(present, np.searchsorted(edges, numbers, side="left"), -1)
+
+
+def _entropy(values: NDArray[Any]) -> float:
+    counts = np.unique(values, return_counts=True)[1]
+    shares = counts / max(counts.sum(), 1)
+    return max(float(-(shares * np.log2(shares)).sum()), 0.0)
+
+
+# What an attacker guesses about a column: a question with two answers, for numbers as well as for other values.
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What an attacker wants to guess about a column.
+
+    Attributes
+    ----------
+    what : str
+        What is guessed, in words.
+    positive : ndarray of bool of shape (n_samples,)
+        The answer; false where the value is missing.
+    present : ndarray of bool of shape (n_samples,)
+        Where the column has a value.
+    numbers : ndarray or None
+        The values themselves, where the column has more than two different numbers. Their order can be guessed, too.
+    """
+
+    what: str
+    positive: Bools
+    present: Bools
+    numbers: Floats | None
+
+
+def target_of(values: NDArray[Any]) -> Target | None:
+    """Return what is guessed about a column; None where all its values are the same.
+
+    Of more than two different numbers, the attacker guesses which lie above the median (or at it, where that divides
+    the samples more evenly). Of two different numbers, it guesses which is the larger. Of other values, it guesses
+    which is the most frequent value.
+
+    Parameters
+    ----------
+    values : ndarray
+        Numbers (NaN: missing) or text (None: missing).
+
+    Examples
+    --------
+    >>> target = target_of(np.array([3.0, 1.0, 2.0, 8.0]))
+    >>> target.what, target.positive.tolist()
+    ('above the median', [True, False, False, True])
+    >>> target_of(np.array(["a", "b", "a", None], dtype=object)).positive.tolist()
+    [True, False, True, False]
+    """
+    numeric = values.dtype.kind in "fiub"
+    present = np.isfinite(values.astype(float)) if numeric else np.array([value is not None for value in values])
+    known = values[present]
+    distinct, counts = np.unique(known if numeric else known.astype(str), return_counts=True)
+    if len(distinct) < 2:
+        return None
+    if numeric and len(distinct) > 2:
+        numbers = values.astype(float)
+        return Target("above the median", _upper_half(numbers, present), present, numbers)
+    if numeric:
+        return Target("the larger value", present & (values == distinct[1]), present, None)
+    frequent = distinct[int(np.argmax(counts))]
+    return Target("the most frequent value", present & (values == frequent), present, None)
+
+
+def _upper_half(numbers: Floats, present: Bools) -> Bools:
+    """Return which numbers lie above the median, or at it or above, if these are nearer to half of the samples."""
+    median = np.median(numbers[present])
+    with np.errstate(invalid="ignore"):
+        above, beyond = present & (numbers > median), present & (numbers >= median)
+    half = np.count_nonzero(present) / 2
+    return min((above, beyond), key=lambda upper: abs(np.count_nonzero(upper) - half))
+
+
+# An attacker's model: fitted to the samples whose answer it knows, it says how likely the answer is for others.
+#
+# The attacker tries a linear model, a forest and small boosted trees, and chooses the best by cross-validation on the
+# samples that it knows. In the same way it chooses the best view of the samples: with the transcript, or without. So a
+# transcript that says nothing does no harm.
+
+
+FOLDS = 3
+LEAST_FOR_BOOSTING, MOST_FOR_FOREST = 150, 1_000
+"""The fewest known samples for boosted trees, and the most for a forest: a forest is better with few."""
+LEAST_OF_A_KIND = 2
+"""With fewer known samples than this of either answer, nothing can be learned."""
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """How likely the answer is for each sample asked about, and how good the guess seemed on known samples.
+
+    Attributes
+    ----------
+    scores : ndarray
+        How likely the answer is, on any scale.
+    seemed : float
+        The area under the curve by cross-validation on the known samples; one half for a blind guess.
+    """
+
+    scores: Floats
+    seemed: float
+
+
+def better_guess(before: Guess | None, view: Floats, known: Any, answers: Bools, asked: Any, seed: int) -> Guess:
+    """Return the best guess from what the attacker has, or the guess before where that seems as good or better.
+
+    Parameters
+    ----------
+    before : Guess or None
+        A guess from a smaller view; None for a blind guess.
+    view : ndarray of shape (n_samples, any)
+        What the attacker has about each sample.
+    known, asked : ndarray of int
+        The samples whose answers it knows, and those it guesses.
+    answers : ndarray of bool
+        The answers of the known samples.
+    seed : int
+        The seed of the folds and the trees.
+    """
+    best = before or Guess(np.zeros(len(asked)), 0.5)
+    tried = [(_cross_validated(model, view[known], answers, seed), model) for model in _models(view, answers, seed)]
+    seemed, model = max(tried, key=lambda one: one[0], default=(0.0, None))
+    if model is None or seemed <= best.seemed:
+        return best
+    return Guess(_likely(model.fit(view[known], answers), view[asked]), seemed)
+
+
+def auc(scores: Floats, positive: Bools) -> float:
+    """Return the area under the curve: how often a positive sample has the higher score of two; ties count half.
+
+    >>> auc(np.array([0.1, 0.4, 0.4, 0.9]), np.array([False, False, True, True]))
+    0.875
+    """
+    n_positive = int(np.count_nonzero(positive))
+    n_negative = len(positive) - n_positive
+    if not n_positive or not n_negative:
+        return float("nan")
+    ranks = rankdata(scores)[positive].sum()
+    return float((ranks - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative))
+
+
+def _models(view: Floats, answers: Bools, seed: int) -> list[Any]:
+    least = min(np.count_nonzero(answers), np.count_nonzero(~answers))
+    if view.shape[1] == 0 or least < LEAST_OF_A_KIND:
+        return []
+    missing_is_mean = SimpleImputer(strategy="constant", fill_value=0.0)
+    models: list[Any] = [make_pipeline(StandardScaler(), missing_is_mean, LogisticRegression(C=0.1, max_iter=1_000))]
+    if view.shape[1] > 1 and len(answers) <= MOST_FOR_FOREST:
+        models.append(ExtraTreesClassifier(30, min_samples_leaf=2, random_state=seed))
+    if view.shape[1] > 1 and len(answers) >= LEAST_FOR_BOOSTING:
+        leaf = int(np.clip(len(answers) // 30, 5, 20))
+        models.append(
+            HistGradientBoostingClassifier(
+                max_iter=60, max_leaf_nodes=8, min_samples_leaf=leaf, early_stopping=False, random_state=seed
+            )
+        )
+    return models
+
+
+def _cross_validated(model: Any, X: Floats, answers: Bools, seed: int) -> float:
+    """Return the mean area under the curve over folds."""
+    least = int(min(np.count_nonzero(answers), np.count_nonzero(~answers)))
+    folds = StratifiedKFold(min(FOLDS, least), shuffle=True, random_state=seed).split(X, answers)
+    areas = [auc(_likely(model.fit(X[fit], answers[fit]), X[rest]), answers[rest]) for fit, rest in folds]
+    return float(np.mean(areas))
+
+
+def _likely(model: Any, X: Floats) -> Floats:
+    likely: Floats = model.predict_proba(X)[:, 1]
+    return likely
+
+
+# What a reward says about a sample, as numbers that an attacker learns from: how much a model favours each class.
+#
+# With the labels, a reward can be turned into classes. If a model was wrong and there are two classes, it answered the
+# other class. So the numbers speak of classes, not of right and wrong.
+
+
+def said_of_classes(reward: Reward, codes: Codes, n_classes: int) -> Floats:
+    """Return what a reward says about each sample: with two classes one number (for the second), else one per class.
+
+    Parameters
+    ----------
+    reward : ndarray of bool, or SoftReward
+        The reward as it was released.
+    codes : ndarray of shape (n_samples,)
+        The labels that it is about.
+    n_classes : int
+        The number of classes.
+
+    Examples
+    --------
+    >>> said_of_classes(np.array([True, False]), np.array([1, 1]), 2)
+    array([[ 1.],
+           [-1.]])
+    >>> said_of_classes(np.array([True, False]), np.array([2, 2]), 3)
+    array([[0. , 0. , 1. ],
+           [0.5, 0.5, 0. ]])
+    """
+    if isinstance(reward, ScoreVectors):
+        return in_order(reward.values(), codes)
+    if isinstance(reward, SoftReward):
+        return _for_the_second(reward.values(), codes)
+    if n_classes == 2:
+        return _for_the_second(np.where(reward, 1.0, -1.0), codes)
+    return _answers(reward, codes, n_classes)
+
+
+def of_labels(codes: Codes, n_classes: int) -> Floats:
+    """Return labels as columns of zeros and ones: one column if there are two classes, else one for each class.
+
+    >>> of_labels(np.array([0, 1]), 2).tolist(), of_labels(np.array([0, 2]), 3).tolist()
+    ([[0.0], [1.0]], [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    """
+    numbers: Floats = np.eye(n_classes)[codes]
+    return numbers[:, 1:] if n_classes == 2 else numbers
+
+
+def beside(parts: Sequence[Floats], n_samples: int) -> Floats:
+    """Return the columns of all parts in one array, without columns that have the same value for every sample.
+
+    >>> beside([np.array([[1.0, 2.0], [1.0, 3.0]])], 2)
+    array([[2.],
+           [3.]])
+    """
+    columns: Floats = np.column_stack([np.zeros((n_samples, 0)), *parts])
+    known = np.isfinite(columns)
+    low, high = (f(np.where(known, columns, at), axis=0) for f, at in ((np.min, np.inf), (np.max, -np.inf)))
+    differs = (low < high) | (known.any(axis=0) & ~known.all(axis=0))
+    return columns[:, differs]
+
+
+def _for_the_second(towards_truth: Floats, codes: Codes) -> Floats:
+    return np.where(codes == 1, towards_truth, -towards_truth)[:, np.newaxis]
+
+
+def _answers(right: Bools, codes: Codes, n_classes: int) -> Floats:
+    """Return how likely each class was the answer: the label where the model was right, else any other class."""
+    truth = np.eye(n_classes)[codes]
+    return np.where(right[:, np.newaxis], truth, (1.0 - truth) / (n_classes - 1))
+
+
+# Attribute inference: how well an attacker guesses a column if it knows the values of a share of the samples.
+
+
+LEAST_KNOWN = 10
+"""If the attacker would know fewer samples than this, nothing is tried."""
+MOST_KNOWN, MOST_ASKED = 3_000, 5_000
+"""The most samples that an attack learns from, and the most that it is tried on: it takes minutes instead of hours."""
+
+SHARES = (0.01, 0.05, 0.3)
+"""The shares of the samples for which the attacker knows the column."""
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """How well a column was guessed, as means over repeats with their standard errors.
+
+    After a single repeat the errors are infinite.
+
+    Attributes
+    ----------
+    share : float
+        For which share of the samples the attacker knew the column.
+    n_known : int
+        How many samples these were.
+    auc, auc_error : float
+        With the transcript: the area under the curve on samples that it did not know. One half is a blind guess.
+    without, without_error : float
+        The same attacker without the transcript.
+    rank, rank_without : float or None
+        The rank correlation (Spearman) of the guess with the values, where they are numbers; with and without.
+    """
+
+    share: float
+    n_known: int
+    auc: float
+    auc_error: float
+    without: float
+    without_error: float
+    rank: float | None = None
+    rank_without: float | None = None
+
+
+def attribute_inference(
+    target: Target, has: Floats, transcript: Floats, share: float, seeds: Sequence[int]
+) -> Inferred | None:
+    """Return how well a column is guessed; None where the attacker knows too few samples of either answer.
+
+    Parameters
+    ----------
+    target : Target
+        The column.
+    has : ndarray of shape (n_samples, any)
+        What the attacker has anyway: labels, columns of its own.
+    transcript : ndarray of shape (n_samples, any)
+        What was released about each sample.
+    share : float
+        The share of the samples whose values the attacker knows.
+    seeds : sequence of int
+        One for each repeat. A seed decides which samples the attacker knows and which it is asked about.
+
+    Examples
+    --------
+    >>> from assistlearn.evaluation.attacks import target_of
+    >>> rng = np.random.default_rng(0)
+    >>> column, labels = rng.normal(size=1_000), rng.normal(size=(1_000, 1))
+    >>> found = attribute_inference(target_of(column), labels, column[:, np.newaxis], 0.1, [0, 1])
+    >>> found.auc > 0.99, round(abs(found.without - 0.5), 1)
+    (True, 0.0)
+    """
+    found = attribute_inferences(target, has, [transcript], share, seeds)
+    return found[0] if found else None
+
+
+def attribute_inferences(
+    target: Target, has: Floats, transcripts: Sequence[Floats], share: float, seeds: Sequence[int]
+) -> list[Inferred]:
+    """Return what :func:`attribute_inference` finds, for each transcript by itself; an empty list in place of None.
+
+    The guess without a transcript is made only once.
+    """
+    repeats = [_repeat(target, has, transcripts, *drawn) for drawn in _draws(target, share, seeds)]
+    if len(repeats) < min(2, len(seeds)):
+        return []
+    figures = np.array(repeats)  # repeats x (without, transcripts) x (area, rank)
+    means, errors = means_and_errors(figures)
+    return [
+        Inferred(
+            share=share,
+            n_known=_n_known(target, share),
+            auc=float(means[place, 0]),
+            auc_error=float(errors[place, 0]),
+            without=float(means[0, 0]),
+            without_error=float(errors[0, 0]),
+            rank=None if target.numbers is None else float(means[place, 1]),
+            rank_without=None if target.numbers is None else float(means[0, 1]),
+        )
+        for place in range(1, len(transcripts) + 1)
+    ]
+
+
+def _draws(
+    target: Target, share: float, seeds: Sequence[int]
+) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield for each repeat its seed, the known samples and those asked about; skip repeats that know too few."""
+    present = np.flatnonzero(target.present)
+    n_known = _n_known(target, share)
+    for seed in seeds if n_known >= LEAST_KNOWN else ():
+        order = np.random.default_rng(seed).permutation(present)
+        known, asked = order[:n_known], order[n_known : n_known + MOST_ASKED]
+        yes = int(np.count_nonzero(target.positive[known]))
+        some = np.count_nonzero(target.positive[asked])
+        if min(yes, len(known) - yes) >= LEAST_OF_A_KIND and 0 < some < len(asked):
+            yield seed, known, asked
+
+
+def _n_known(target: Target, share: float) -> int:
+    return min(round(share * int(np.count_nonzero(target.present))), MOST_KNOWN)
+
+
+def _repeat(
+    target: Target,
+    has: Floats,
+    transcripts: Sequence[Floats],
+    seed: int,
+    known: NDArray[np.intp],
+    asked: NDArray[np.intp],
+) -> list[tuple[float, float]]:
+    """Return the area under the curve and the rank correlation without a transcript, and with each."""
+    answers = target.positive[known]
+    without = better_guess(None, has, known, answers, asked, seed)
+    guesses = [without]
+    for transcript in transcripts:
+        view = np.column_stack([has, transcript])
+        guesses.append(without if not transcript.size else better_guess(without, view, known, answers, asked, seed))
+    return [(auc(guess.scores, target.positive[asked]), _rank(guess.scores, target, asked)) for guess in guesses]
+
+
+def _rank(scores: Floats, target: Target, asked: NDArray[np.intp]) -> float:
+    if target.numbers is None or np.ptp(scores) == 0.0:
+        return 0.0
+    return float(spearmanr(scores, target.numbers[asked]).statistic)
+
+
+# Label inference: how well an attacker guesses true labels from randomised ones, their epsilon and its own columns.
+
+
+FOLDS_of_label_inference = 3
+SLOPES = (1.0, 2.0, 4.0, 8.0, 16.0)
+LEAST = 1e-3
+"""The least probability of a class. Where noise was corrected, a number below zero can come out."""
+
+
+@dataclass(frozen=True)
+class InferredLabels:
+    """How well labels were guessed.
+
+    Attributes
+    ----------
+    auc : float
+        Area under the curve of the best guess; with more than two classes the mean over classes, each against the rest.
+    columns_alone : float
+        The same for a guess from the columns only, by a model that was fitted to other samples' randomised labels: what
+        is said about the population, and not about this sample.
+    right : float
+        The share of the samples whose most likely class is the true one.
+    """
+
+    auc: float
+    columns_alone: float
+    right: float
+
+
+def response_table(n_classes: int, epsilon: float) -> Floats:
+    """Return how likely each label is told (columns) for each true label (rows), under randomised response.
+
+    >>> response_table(2, np.log(3.0)).round(2)
+    array([[0.75, 0.25],
+           [0.25, 0.75]])
+    """
+    return chances(np.arange(n_classes), kept_share(epsilon, n_classes), n_classes)
+
+
+def label_inference(
+    truth: Codes, told: Codes, n_classes: int, epsilon: float, columns: Floats, seed: int
+) -> InferredLabels:
+    """Return how well an attacker guesses the true labels from the told labels and its own columns.
+
+    Boosted trees and a forest are fitted to the told labels out of fold; the forest is better where noise is strong.
+    The model with the lower log loss is used. Its probabilities are corrected for the noise. Then they are multiplied
+    by how likely the told label is under each class.
+
+    Parameters
+    ----------
+    truth, told : ndarray of int of shape (n_samples,)
+        The true labels, and the labels that were told.
+    n_classes : int
+        The number of classes.
+    epsilon : float
+        The epsilon of the randomised response; infinite where the true labels are told.
+    columns : ndarray of shape (n_samples, any)
+        The attacker's own columns.
+    seed : int
+        The seed of the folds and trees.
+    """
+    table = response_table(n_classes, epsilon)
+    corrected = _corrected(_out_of_fold(columns, told, n_classes, seed), table)
+    posterior = _as_chances(corrected, told, table) * table.T[told]
+    right = float(np.mean(posterior.argmax(axis=1) == truth))
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    return InferredLabels(_macro(posterior, truth), _macro(corrected, truth), right)
+
+
+def _out_of_fold(columns: Floats, told: Codes, n_classes: int, seed: int) -> Floats:
+    """Return how likely each told label is, by the better of some models, none of which has seen the sample."""
+    even = np.full((len(told), n_classes), 1.0 / n_classes)
+    least = int(np.bincount(told)[np.unique(told)].min())
+    if columns.shape[1] == 0 or least < 2:
+        return even
+    tried = [even.copy() for _ in _models_of_label_inference(seed)]
+    folds = StratifiedKFold(min(FOLDS_of_label_inference, least), shuffle=True, random_state=seed)
+    for fit, rest in folds.split(columns, told):
+        for out, model in zip(tried, _models_of_label_inference(seed), strict=True):
+            model.fit(columns[fit], told[fit])
+            out[np.ix_(rest, model.classes_)] = model.predict_proba(columns[rest])
+    return min(tried, key=lambda out: _log_loss(out, told))
+
+
+def _models_of_label_inference(seed: int) -> tuple[Any, Any]:
+    return (
+        HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=8, early_stopping=False, random_state=seed),
+        ExtraTreesClassifier(100, min_samples_leaf=20, random_state=seed),
+    )
+
+
+def _log_loss(likely: Floats, told: Codes) -> float:
+    return float(-np.log(np.clip(likely[np.arange(len(told)), told], LEAST, None)).mean())
+
+
+def _corrected(told: Floats, table: Floats) -> Floats:
+    """Return how likely each true label is, given how likely each told one is; with noise also below 0 or above 1."""
+    if np.linalg.cond(table) > 1e6:  # pure noise: it cannot be corrected
+        return told
+    out: Floats = told @ np.linalg.inv(table)
+    return out
+
+
+def _as_chances(corrected: Floats, told: Codes, table: Floats) -> Floats:
+    """Return corrected numbers as probabilities above zero, by the formula that makes the told labels most likely."""
+    steep = [np.exp(slope * (corrected - corrected.max(axis=1, keepdims=True))) for slope in SLOPES]
+    likely = [one / one.sum(axis=1, keepdims=True) for one in (np.clip(corrected, LEAST, None), *steep)]
+    return min(likely, key=lambda one: _log_loss(one @ table, told))
+
+
+def _macro(likely: Floats, truth: Codes) -> float:
+    """Return the area under the curve, with more than two classes the mean over those that there are."""
+    classes = range(1, 2) if likely.shape[1] == 2 else np.unique(truth)
+    return float(np.mean([auc(likely[:, code], truth == code) for code in classes]))
+
+
+# Membership inference: how well an attacker tells from released scores whether a sample was trained on.
+
+
+def membership_inference(
+    members: Bools, scores: Floats, codes: Codes, share: float, seeds: Sequence[int]
+) -> Inferred | None:
+    """Return how well members are told from other samples; an area under the curve of one half: not at all.
+
+    The attacker knows the labels of all samples. It also knows which of a share of the samples are members. It looks at
+    the scores of all classes, at the score of the true class, and at the lead of the true class over the others. Models
+    are surer of samples that they have seen.
+
+    Parameters
+    ----------
+    members : ndarray of bool of shape (n_samples,)
+        Which samples the models were fitted to; the others are new to them.
+    scores : ndarray of shape (n_samples, n_classes)
+        As they were released for prediction.
+    codes : ndarray of shape (n_samples,)
+        The true labels.
+    share : float
+        For which share of the samples the attacker knows whether they are members.
+    seeds : sequence of int
+        One for each repeat.
+    """
+    target = Target("a training sample", members, np.ones(len(members), dtype=bool), None)
+    return attribute_inference(
+        target, of_labels(codes, scores.shape[1]), np.column_stack([scores, _of_the_truth(scores, codes)]), share, seeds
+    )
+
+
+def _of_the_truth(scores: Floats, codes: Codes) -> Floats:
+    """Return the score of the true class, and by how much it leads the best of the others."""
+    rows = np.arange(len(codes))
+    others = scores.copy()
+    others[rows, codes] = -np.inf
+    truth = scores[rows, codes]
+    return np.column_stack([truth, truth - others.max(axis=1)])

@@ -1,0 +1,1 @@
+"""A run from the side of the initiator: folder, alignment, training, prediction, going on, pilots, labels."""

@@ -1,0 +1,583 @@
+"""The folder of a run at the initiator: settings, turns, events and the result; enough to go on and to predict."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from assistlearn import storage
+from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.votes import Codes
+from assistlearn.errors import RunError
+from assistlearn.events import Answered, Asked, EventLog, Predicted, RunFinished, SamplesSettled, TurnFinished, read
+from assistlearn.initiator.settings import RunSettings, located, with_beside
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.codec import decode
+from assistlearn.protocol.messages import type_of
+from assistlearn.protocol.releases import ReleasedBits, added_up, releases_in, votes
+from assistlearn.storage import appending
+from assistlearn.storage.file_locks import take, taken_alone
+from assistlearn.storage.files import NAME as DIGESTS
+from assistlearn.storage.files import REMEDY, FileDigests, digest_of, remove_tree
+
+# The lock of a run's folder: a command that trains or forgets has the folder alone; commands that predict share it.
+#
+# The lock is the operating system's, on the file ``lock`` in the folder. It ends with the process that has it, however
+# that ends. The file names that process, for error messages. It stays behind, and means nothing by itself.
+
+
+NAME = "lock"
+
+
+@contextmanager
+def locked(folder: Path, *, alone: bool) -> Iterator[None]:
+    """Lock a folder, which must exist, during a ``with`` block; raise ``RunError`` if another process has it.
+
+    Parameters
+    ----------
+    folder : path
+        The folder of a run.
+    alone : bool
+        Whether no other process may use it meanwhile; otherwise others may share it.
+    """
+    try:
+        file = io.TextIOWrapper(appending(folder / NAME), encoding="utf-8", write_through=True)
+    except OSError:
+        if alone:
+            raise
+        yield  # where nobody may write, nobody trains
+        return
+    with file:
+        if not take(file, alone=alone):
+            raise RunError(
+                f"{folder} is in use by {_holder(file)}. Two commands at once would spoil the run: wait until that one "
+                "has ended, or stop it; then type this one again."
+            )
+        if alone:
+            file.truncate(0)
+        file.write(f"{os.getpid()} {_command()}\n")
+        file.flush()
+        yield
+
+
+def somebody_works(folder: Path) -> bool:
+    """Return whether another process has a folder alone, as training does; this locks nothing."""
+    try:
+        with (folder / NAME).open("rb") as file:
+            return taken_alone(file)
+    except OSError:  # there is no lock, or it may not be looked at
+        return False
+
+
+def _command() -> str:
+    """Return the command of this program that runs, such as ``train``."""
+    return sys.argv[1] if len(sys.argv) > 1 and sys.argv[1].isalpha() else "python"
+
+
+def _holder(file: TextIO) -> str:
+    """Return who has the lock: the last process in the file that is still running."""
+    file.seek(0)
+    for line in reversed(file.read().splitlines()):
+        pid, _, command = line.partition(" ")
+        if pid.isdecimal() and _lives(int(pid)):
+            return f"another command (assistlearn {command}, process {pid})"
+    return "another process"
+
+
+def _lives(pid: int) -> bool:
+    if os.name == "nt":  # there, os.kill would interrupt the process
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+# The folder of a run at the initiator: settings, turns, events and the result; enough to resume after a crash.
+#
+# ::
+#
+#     settings.json         what was agreed on: agents, method, rounds, seed, classes, how samples are matched
+#     secret.json           the secret permutation of the class codes, and what decides who is held out (never sent)
+#     samples.npy           the initiator's rows that take part
+#     people.npy            digests of their ids, so that a run that goes on from this one knows them again
+#     earlier/              what is kept of an earlier run that this one goes on from (earlier_run_folder.py)
+#     told.npy              the class codes that helpers are told, where the true ones stay with the initiator
+#     labels.json           the entry of this run in the ledger of told labels, and its digest
+#     held.npy              which samples each helper holds, a bit each
+#     turns/000007.msg      the answer to each turn, as it came
+#     whole/000001.msg      the answer about all samples, to a turn that was taken again
+#     left.json             agents that were gone, and from which turn on the run went on without them
+#     events.jsonl          what happened, one fact per line, as it happens
+#     votes.npy             the agents' honest votes in training, with which those for new people are compared
+#     votes_heard.npz       votes for new people that were not yet compared with them, and who votes otherwise
+#     combination.bin       the learned combination, where votes are not just added up
+#     result.json           the contributions, the stop reason, the bytes
+#     alone/                in a pilot, while it works: the initiator without help
+#     opened/000003.npy     in a pilot: the losses on each block of samples that was opened, alone and with help
+#     worth.json            in a pilot: its answer
+#     digests.txt           the digests of the files, to notice one that has changed
+#     serve.token           what clients of a prediction service must send (assistlearn serve)
+#     lock                  which process uses the folder; the lock itself is the operating system's
+
+
+ALONE, OPENED = "alone", "opened"
+"""Folders of a pilot: for the training of the initiator without help, and for the losses on opened samples."""
+
+LABELS = "labels.json"
+"""The file that ties a run to the ledger of told labels."""
+
+TOKEN_FILE = "serve.token"  # noqa: S105  the name of a file
+"""The file with what clients of a prediction service must send. It exists once the run was served."""
+
+VOTES_HEARD = "votes_heard.npz"
+"""The file with the votes for new people that were heard since they were last compared with those of training."""
+
+FILES = (
+    "secret.json",
+    "samples.npy",
+    "people.npy",
+    "told.npy",
+    "held.npy",
+    LABELS,
+    "left.json",
+    "events.jsonl",
+    "votes.npy",
+    VOTES_HEARD,
+    "combination.bin",
+    "result.json",
+    "worth.json",
+    "settings.json",
+    DIGESTS,
+    NAME,
+    TOKEN_FILE,
+)
+"""The files that a run has in its folder."""
+
+BASIS = (
+    "secret.json",
+    "samples.npy",
+    "people.npy",
+    "told.npy",
+    "held.npy",
+    "left.json",
+    "combination.bin",
+)
+"""The files that a result rests on, beside the answers to turns: as far as the run has them."""
+
+AGREED, RESTS_ON = "agreed", "rests_on"
+"""The keys of a result for the settings that were agreed on, and for the digests of the files that it rests on."""
+
+NAMES = ("turns", "whole", "earlier", ALONE, OPENED, *FILES)
+"""All files and folders that a run has in its folder."""
+
+
+class RunFolder:
+    """The folder of one run at the initiator.
+
+    Parameters
+    ----------
+    path : path
+        The folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._files = FileDigests(path)
+
+    @property
+    def exists(self) -> bool:
+        """Whether a run lives here."""
+        return (self.path / "settings.json").exists()
+
+    def write_settings(self, settings: RunSettings, permutation: list[int], holdout_words: Sequence[int] = ()) -> None:
+        """Write the run's settings, and its secret."""
+        secret = {"permutation": permutation, "holdout": [*holdout_words]}
+        self._files.write({self.path / "secret.json": storage.json_bytes(secret)})
+        self._write_settings(settings.to_dict())
+
+    def move(self, files: Mapping[str, str], kits: Mapping[str, str]) -> None:
+        """Write down where agents' files, and kits of a network, are now."""
+        with locked(self.path, alone=True):
+            facts = self.settings().to_dict()
+            facts["files"] = facts["files"] | files
+            if kits:
+                facts["kits"] = facts["kits"] | kits
+            self._write_settings(facts)
+
+    def _write_settings(self, facts: dict[str, Any]) -> None:
+        content = storage.json_bytes(with_beside(facts, self.path))
+        self._files.write({self.path / "settings.json": content})
+
+    def settings(self) -> RunSettings:
+        """Return the run's settings."""
+        path = self.path / "settings.json"
+        if not path.exists():
+            raise RunError(f"{self.path} holds no run: {path.name} is missing. Name the folder of a run.")
+        facts = storage.json_of(self._files.read(path), path)
+        return RunSettings.from_dict(located(facts, self.path), str(path))
+
+    def holdout_words(self) -> list[int]:
+        """Return the secret numbers from which the hold-out samples are drawn."""
+        path = self.path / "secret.json"
+        words: list[int] = storage.json_of(self._files.read(path), path)["holdout"]
+        return words
+
+    def permutation(self) -> list[int]:
+        """Return the secret permutation: the code that stands for each class."""
+        path = self.path / "secret.json"
+        codes: list[int] = storage.json_of(self._files.read(path), path)["permutation"]
+        return codes
+
+    def remove(self) -> list[str]:
+        """Remove the run; files that it has not written stay. Return what could not be removed, in words."""
+        kept = [words for name in NAMES if (words := remove_tree(self.path / name)) is not None]
+        with suppress(OSError):  # something else lies in the folder
+            self.path.resolve().rmdir()
+            if self.path.is_symlink():
+                self.path.unlink()
+        return kept
+
+    def write_samples(self, rows: NDArray[Any], held: Bools) -> None:
+        """Write which rows take part, and which of them each helper holds; from now on the samples are settled."""
+        arrays = {"held.npy": np.packbits(held, axis=1), "samples.npy": rows}
+        self._files.write({self.path / name: storage.array_bytes(values) for name, values in arrays.items()})
+
+    def samples(self) -> NDArray[Any] | None:
+        """Return which rows take part, if that is settled."""
+        path = self.path / "samples.npy"
+        return storage.array_of(self._files.read(path), path) if path.exists() else None
+
+    def write_people(self, people: NDArray[Any]) -> None:
+        """Write digests of the ids of those who take part."""
+        self._files.write({self.path / "people.npy": storage.array_bytes(people)})
+
+    def people(self) -> NDArray[Any] | None:
+        """Return digests of the ids of those who take part; None before that is settled."""
+        path = self.path / "people.npy"
+        return storage.array_of(self._files.read(path), path) if path.exists() else None
+
+    def write_labels(self, noted: dict[str, Any]) -> None:
+        """Keep which entry in the ledger of told labels is this run's."""
+        self._files.write({self.path / LABELS: storage.json_bytes(noted)})
+
+    def labels(self) -> dict[str, Any] | None:
+        """Return which entry in the ledger of told labels is this run's; None where no label was told."""
+        path = self.path / LABELS
+        if not path.exists() and not self._files.noted(path):
+            return None
+        noted: dict[str, Any] = storage.json_of(self._files.read(path), path)
+        return noted
+
+    def write_told(self, codes: Codes) -> None:
+        """Write the class codes that helpers are told in place of the true ones."""
+        self._files.write({self.path / "told.npy": storage.array_bytes(codes)})
+
+    def told(self) -> Codes | None:
+        """Return the class codes that helpers are told, if they are written."""
+        path = self.path / "told.npy"
+        return storage.array_of(self._files.read(path), path) if path.exists() else None
+
+    def held(self, n_samples: int) -> Bools | None:
+        """Return which samples each helper holds, a row for each; None before the samples are settled."""
+        path = self.path / "held.npy"
+        if not path.exists() and self.samples() is None:
+            return None
+        bits = storage.array_of(self._files.read(path), path)
+        return np.unpackbits(bits, axis=1, count=n_samples).astype(bool)
+
+    def write_turn(self, number: int, reply: bytes) -> None:
+        """Keep the answer to a turn: when this returns, a crash no longer loses it."""
+        self._files.write({self.path / "turns" / f"{number:06d}.msg": reply})
+
+    def turn(self, number: int) -> bytes | None:
+        """Return the answer to a turn, if it was taken."""
+        path = self.path / "turns" / f"{number:06d}.msg"
+        return self._files.read(path) if path.exists() else None
+
+    def write_whole_turn(self, number: int, reply: bytes) -> None:
+        """Keep the answer about all samples, to a turn that was taken again: only its new part was sent."""
+        self._files.write({self.path / "whole" / f"{number:06d}.msg": reply})
+
+    def whole_turn(self, number: int) -> bytes | None:
+        """Return the answer to a turn about all samples, if it was taken."""
+        path = self.path / "whole" / f"{number:06d}.msg"
+        return self._files.read(path) if path.exists() else self.turn(number)
+
+    @property
+    def n_turns(self) -> int:
+        """How many turns are done."""
+        return len(list((self.path / "turns").glob("*.msg")))
+
+    def leave(self, agent: str, turn: int, reason: str, doubted: bool = False) -> None:
+        """Remember that the run goes on without an agent from this turn on: it was gone, or is not believed."""
+        known = {"turn": turn, "reason": reason} | ({"doubted": True} if doubted else {})
+        path = self.path / "left.json"
+        self._files.write({path: storage.json_bytes(self.left() | {agent: known})})
+
+    def left(self) -> dict[str, Any]:
+        """Return the agents that the run went on without: from which turn on, and why."""
+        path = self.path / "left.json"
+        left: dict[str, Any] = storage.json_of(self._files.read(path), path) if path.exists() else {}
+        return left
+
+    @property
+    def events(self) -> Path:
+        """Where the log of the run's events is."""
+        return self.path / "events.jsonl"
+
+    def log(self) -> EventLog:
+        """Return the log, to append to."""
+        return EventLog(self.events)
+
+    def write_combination(self, content: bytes) -> None:
+        """Keep the learned combination."""
+        self._files.write({self.path / "combination.bin": content})
+
+    def combination(self) -> bytes | None:
+        """Return the learned combination, as bytes; None where votes are added up."""
+        path = self.path / "combination.bin"
+        return self._files.read(path) if path.exists() else None
+
+    def write_votes_in_training(self, votes: NDArray[Any]) -> None:
+        """Keep the agents' honest votes on training samples, in the order of the agents."""
+        self._files.write({self.path / "votes.npy": storage.array_bytes(votes)})
+
+    def votes_in_training(self) -> NDArray[Any] | None:
+        """Return the agents' honest votes on training samples; None where there are none."""
+        path = self.path / "votes.npy"
+        return storage.array_of(self._files.read(path), path) if path.exists() else None
+
+    @property
+    def votes_heard(self) -> Path:
+        """Where votes for new people wait until they are compared with those of training."""
+        return self.path / VOTES_HEARD
+
+    def write_result(self, result: dict[str, Any]) -> None:
+        """Write the result, with what was agreed and the digests of the files it rests on. The run is then finished."""
+        rests_on = {path.relative_to(self.path).as_posix(): digest_of(self._files.read(path)) for path in self._basis()}
+        facts = result | {AGREED: self.settings().agreed(), RESTS_ON: rests_on}
+        self._files.write({self.path / "result.json": storage.json_bytes(facts)})
+
+    def _basis(self) -> list[Path]:
+        """Return the files that a result rests on, and that do not change after it."""
+        found = [self.path / name for name in BASIS] + [
+            path for name in ("turns", "whole") for path in sorted((self.path / name).glob("*.msg"))
+        ]
+        return [path for path in found if path.exists()]
+
+    def check_whole(self) -> None:
+        """Raise ``RunError`` if the run is finished and its folder is not what the result was made of.
+
+        Every file must be the one that the result rests on, none may be missing or new, and the settings must be those
+        that were agreed on. Where the agents' files are may have changed (:meth:`move`).
+        """
+        result = self.result()
+        if result is None:
+            return
+        if not isinstance(result.get(AGREED), dict) or not isinstance(result.get(RESTS_ON), dict):
+            raise RunError(f"{self.path / 'result.json'} does not say what it rests on. {REMEDY}")
+        rests_on: dict[str, str] = result[RESTS_ON]
+        for name, digest in rests_on.items():
+            if digest_of(self._files.read(self.path / name)) != digest:
+                raise RunError(f"{self.path / name} is not the one that result.json was made with. {REMEDY}")
+        for path in self._basis():
+            if path.relative_to(self.path).as_posix() not in rests_on:
+                raise RunError(f"{path} was not there when result.json was made. Move it away.")
+        now = self.settings().agreed()
+        for name, then in result[AGREED].items():
+            if now.get(name) != then:
+                raise RunError(
+                    f"{self.path / 'settings.json'} says {name} = {now.get(name)!r}, but the run was trained with "
+                    f"{then!r}. {REMEDY}"
+                )
+
+    def result(self) -> dict[str, Any] | None:
+        """Return the result, if the run is finished."""
+        path = self.path / "result.json"
+        if not path.exists():
+            return None
+        result: dict[str, Any] = storage.json_of(self._files.read(path), path)
+        return result
+
+    @property
+    def lost_result(self) -> bool:
+        """Whether the run was finished once, but its result is lost; resuming the run makes the same result again."""
+        path = self.path / "result.json"
+        return not path.exists() and self._files.noted(path)
+
+    def write_opened(self, number: int, losses: Floats) -> None:
+        """Keep a pilot's losses on a block of opened samples: a row without help, and one for each set of helpers.
+
+        When this returns, a crash no longer loses them, and nobody is asked again.
+        """
+        self._files.write({self.path / OPENED / f"{number:06d}.npy": storage.array_bytes(losses)})
+
+    def opened(self) -> list[Floats]:
+        """Return the losses on the blocks of samples that a pilot has opened so far."""
+        paths = sorted((self.path / OPENED).glob("*.npy"))
+        return [storage.array_of(self._files.read(path), path) for path in paths]
+
+    def write_worth(self, worth: dict[str, Any]) -> None:
+        """Write the answer of a pilot; from now on it is finished."""
+        self._files.write({self.path / "worth.json": storage.json_bytes(worth)})
+
+    def worth(self) -> dict[str, Any] | None:
+        """Return the answer of a pilot, if it is finished."""
+        path = self.path / "worth.json"
+        worth: dict[str, Any] | None = storage.json_of(self._files.read(path), path) if path.exists() else None
+        return worth
+
+
+# The folder of a finished run, for repeated predictions: each file is read only once.
+
+
+class FinishedFolder(RunFolder):
+    """The folder of a finished run. Nobody can change it, because the process that has opened it has locked it.
+
+    Parameters
+    ----------
+    path : path
+        The folder.
+    """
+
+    def permutation(self) -> list[int]:
+        """Return the secret permutation: the code that stands for each class."""
+        return self._permutation
+
+    def combination(self) -> bytes | None:
+        """Return the learned combination, as bytes; None where votes are added up."""
+        return self._combination
+
+    def result(self) -> dict[str, Any] | None:
+        """Return the result, if the run is finished."""
+        return self._result
+
+    def left(self) -> dict[str, Any]:
+        """Return the agents that the run went on without: from which turn on, and why."""
+        return self._left
+
+    def check_whole(self) -> None:
+        """Raise ``RunError`` if the folder is not what the result was made of."""
+        return self._whole
+
+    @cached_property
+    def _whole(self) -> None:
+        super().check_whole()
+
+    @cached_property
+    def _permutation(self) -> list[int]:
+        return super().permutation()
+
+    @cached_property
+    def _combination(self) -> bytes | None:
+        return super().combination()
+
+    @cached_property
+    def _result(self) -> dict[str, Any] | None:
+        return super().result()
+
+    @cached_property
+    def _left(self) -> dict[str, Any]:
+        return super().left()
+
+
+# What the agents of a run have released to each other about samples, according to the initiator's folder.
+
+
+def releases_of_run(folder: RunFolder) -> dict[str, list[ReleasedBits]]:
+    """Return what each agent has released, by kind.
+
+    The initiator releases the labels and, where helpers hear of its models, its own rewards or scores.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        The folder of the run, finished or not.
+    """
+    settings = folder.settings()
+    n_classes = len(settings.classes)
+    owner = {told.event.turn: told.event.agent for told in read(folder.events) if isinstance(told.event, TurnFinished)}
+    released: dict[str, list[ReleasedBits]] = {name: [] for name in settings.agents}
+    released[settings.initiator] += _labels(folder)
+    for turn, agent in sorted(owner.items()):
+        content = folder.turn(turn)
+        reply = None if content is None else decode(content)
+        if isinstance(reply, m.TurnTaken) and _leaves(agent, settings):
+            answer = replace(reply, holdout=None) if agent == settings.initiator else reply
+            released[agent] += releases_in(answer, n_classes)
+    for agent in settings.helpers:
+        released[agent] += _votes(folder, agent, n_classes)
+    return {agent: added_up(releases) for agent, releases in released.items()}
+
+
+def log_is_whole(folder: RunFolder) -> bool:
+    """Return whether the log of a finished run has its end. A log that was removed or cut off does not have it."""
+    return any(isinstance(recorded.event, RunFinished) for recorded in read(folder.events))
+
+
+def refuse_incomplete(folder: RunFolder) -> None:
+    """Raise ``RunError`` if a run has lost files without which its releases cannot all be counted."""
+    if folder.result() is not None and not log_is_whole(folder):
+        raise RunError(
+            f"{folder.events} lacks the end of the run, so not all that was released can be counted. Restore it from a "
+            "backup. Each helper can count what it has released itself: assistlearn privacy FILE"
+        )
+    made = (told.event for told in read(folder.events) if isinstance(told.event, TurnFinished))
+    lost = [event.turn for event in made if event.contribution is not None and folder.turn(event.turn) is None]
+    if lost:
+        raise RunError(
+            f"{folder.path / 'turns'}: the answer to turn {lost[0]} is missing ({len(lost)} in all), so not all that "
+            "was released can be counted. Restore it from a backup."
+        )
+
+
+def _leaves(agent: str, settings: RunSettings) -> bool:
+    """Return whether an agent's answer goes to others; the initiator's own does not where all agents boost alone."""
+    return agent != settings.initiator or settings.plan.make_method().shares_state
+
+
+def _labels(folder: RunFolder) -> Iterator[ReleasedBits]:
+    """Yield the release of the labels, if they were told; every helper is told the same.
+
+    As sent, these are the bits of the whole message that tells them, for each training sample. It also tells the
+    weights of the samples, if there are any, and which samples are held out; labels of these are not told. The log has
+    no length of the labels alone.
+    """
+    n_training, told = 0, 0
+    for recorded in read(folder.events):
+        match recorded.event:
+            case SamplesSettled(n_samples=n_samples):
+                n_training = n_samples
+            case Asked(type=type_, bytes=n_bytes) if type_ == type_of(m.Begin):
+                told = max(told, n_bytes)
+    if told and n_training:
+        said = (len(folder.settings().classes) - 1).bit_length()
+        yield ReleasedBits("labels", "training", 1, float(said), 8 * told / n_training)
+
+
+def _votes(folder: RunFolder, agent: str, n_classes: int) -> Iterator[ReleasedBits]:
+    """Yield the votes that an agent has sent for prediction."""
+    n_bytes = n_votes = times = 0
+    for recorded in read(folder.events):
+        match recorded.event:
+            case Answered(agent=who, type=type_) as answer if who == agent and type_ == type_of(m.Scores):
+                n_bytes, times = n_bytes + answer.bytes, times + 1
+            case Predicted(known=known):
+                n_votes += known.get(agent, 0)
+    if times:
+        bits = folder.settings().plan.make_method().vote_bits(n_classes)
+        yield votes(bits, n_classes, times, n_bytes, n_votes)

@@ -1,0 +1,382 @@
+"""An agent that is reached by messages, as the session sees it; its answers are checked and recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from assistlearn.agent.agent import Answer, Turn
+from assistlearn.core import Contribution, Reward, RunState, SoftReward, Verdict
+from assistlearn.core.ignorance import LARGEST, Bools
+from assistlearn.core.votes import Codes
+from assistlearn.errors import AgentGoneError, DoubtedError, ProtocolError, RefusedError, RunError, UnreachableError
+from assistlearn.initiator.continuing import TurnAgain
+from assistlearn.initiator.folder import RunFolder
+from assistlearn.initiator.run import Correspondent, OpenRun
+from assistlearn.initiator.setup import SetUp
+from assistlearn.methods.method import ABSTAINS, TOLERANCE, HoldoutAnswer, Method, Standpoint, check_verdict
+from assistlearn.protocol import Encoded
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.codec import decode
+from assistlearn.protocol.scores import PackedReward, loudness, unpack_holdout, unpack_reward
+from assistlearn.session.holdout import Doubt, doubt_of
+from assistlearn.storage.files import REMEDY, digest_of
+
+# The initiator's check of an answer to a turn: it computes itself what a helper can have said.
+
+
+def turn_checks(run: OpenRun, made: SetUp, n_samples: int) -> dict[str, Callable[[Turn, Answer], None]]:
+    """Return the check of each agent's answers in a run of ``n_samples`` samples; the initiator's own are believed."""
+    masks = run.folder.held(n_samples)
+    assert masks is not None
+    checks: dict[str, Callable[[Turn, Answer], None]] = {run.settings.initiator: lambda turn, answer: None}
+    trusting = run.settings.plan.honest_reward == "auto"  # what helpers are told
+    for place, name in enumerate(run.settings.helpers):
+        training = masks[place] if made.training is None else masks[place][made.training]
+        aside = None if made.aside is None else masks[place][made.aside]
+        held = None if training.all() else training
+        checks[name] = TurnCheck(made.methods[name], made.states[name], Standpoint(held, trusting=trusting), aside)
+    return checks
+
+
+def doubts_of(run: OpenRun, made: SetUp, n_samples: int) -> dict[str, Doubt]:
+    """Return, for each helper, how its answers are compared with the hold-out samples, where this is possible."""
+    masks = run.folder.held(n_samples)
+    if made.holdout is None or made.training is None:
+        return {}
+    assert masks is not None
+    found = {}
+    for place, name in enumerate(run.settings.helpers):
+        doubt = doubt_of(run.settings.plan, made.holdout, masks[place][made.training])
+        if doubt is not None:
+            found[name] = doubt
+    return found
+
+
+@dataclass(frozen=True)
+class TurnCheck:
+    """Refuses an answer whose model weight, mean reward or votes do not follow from what came with it.
+
+    Within a tolerance, the number that was sent is the one that counts: machines round differently, and every agent
+    must compute with the same one.
+
+    Attributes
+    ----------
+    method : Method
+        How models are judged.
+    state : RunState
+        The initiator's own state of the run. When an answer is checked, it is the state before that turn. An agent that
+        takes its turn apart knows only the state before the first turn.
+    seen : Standpoint
+        What is known of the helper: which training samples it holds, and whether it may cut its model weight.
+    holdout_held : ndarray of bool, optional
+        Which hold-out samples it holds; None where nothing is held out.
+    """
+
+    method: Method
+    state: RunState
+    seen: Standpoint
+    holdout_held: Bools | None = None
+
+    def __call__(self, turn: Turn, answer: Answer) -> None:
+        """Raise ``ProtocolError`` for an answer that is not possible."""
+        self._check_silence(answer.reward)
+        _, loudest = self.method.vote_range(self.state.n_classes)
+        if isinstance(answer.reward, SoftReward):
+            _check_loudness(answer.reward, loudest, "a reward")
+        state = self.state.beginning() if turn.apart else self.state
+        check_verdict(self.method, state, answer.reward, answer.verdict, self.seen)
+        if answer.holdout is not None:
+            self._check_holdout(answer.holdout, loudest)
+
+    def _check_silence(self, reward: Reward) -> None:
+        held = self.seen.held
+        if held is None:
+            return
+        said = _says_something(reward) if isinstance(reward, SoftReward) else ~reward
+        _refuse_claims(said & ~held, "training samples")
+
+    def _check_holdout(self, answer: HoldoutAnswer, loudest: float) -> None:
+        if isinstance(answer, SoftReward):
+            _check_loudness(answer, loudest, "an answer for a hold-out sample")
+        if self.holdout_held is None:
+            return
+        said = _says_something(answer) if isinstance(answer, SoftReward) else answer != ABSTAINS
+        _refuse_claims(said & ~self.holdout_held, "hold-out samples")
+
+
+def _says_something(reward: SoftReward) -> Bools:
+    said = reward.levels != 0
+    out: Bools = said if said.ndim == 1 else said.any(axis=1)
+    return out
+
+
+def _check_loudness(said: SoftReward, loudest: float, what: str) -> None:
+    most = said.loudest()
+    if most > loudest * (1.0 + TOLERANCE):
+        raise ProtocolError(f"{what} is {most:.6g}; a model can say at most {loudest:.6g}.")
+
+
+def _refuse_claims(claimed: Bools, what: str) -> None:
+    count = int(np.count_nonzero(claimed))
+    if count:
+        raise ProtocolError(f"it answers for {count:,} {what} that it does not hold, according to the matching of ids.")
+
+
+# An agent that is reached by messages, as the session sees it.
+
+
+@dataclass(frozen=True)
+class ToldTask:
+    """What the agents were told of the samples: the labels of those to train on, the classes, how many are held out."""
+
+    codes: Codes
+    n_classes: int
+    n_holdout: int = 0
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples are trained on."""
+        return len(self.codes)
+
+
+class RemoteParticipant:
+    """An agent that is asked through a correspondent.
+
+    This object keeps the news that the agent has not heard yet, and sends them with its next turn. An agent that has
+    lost what it knew is sent all news since then, with their rewards from the run's folder.
+
+    Parameters
+    ----------
+    correspondent : Correspondent
+        The way to the agent.
+    run : str
+        The run.
+    method : Method
+        Which rewards it exchanges, and whether agents hear of each other's models.
+    task : ToldTask
+        What the agent was told of the samples.
+    answers : callable, optional
+        Returns the answer to a turn that was taken, as it came; None where there is none.
+    check : callable, optional
+        Raises ``ProtocolError`` for an answer that does not fit what is known; by default nothing more is known.
+    again : mapping of int to TurnAgain, optional
+        The turns of an earlier run that are taken again, by their rounds.
+    """
+
+    def __init__(
+        self,
+        correspondent: Correspondent,
+        run: str,
+        method: Method,
+        task: ToldTask,
+        answers: Callable[[int], bytes | None] = lambda turn: None,
+        check: Callable[[Turn, Answer], None] = lambda turn, answer: None,
+        again: Mapping[int, TurnAgain] | None = None,
+    ) -> None:
+        self.name = correspondent.agent
+        self._correspondent = correspondent
+        self._run = run
+        self._method = method
+        self._task = task
+        self._answers = answers
+        self._check = check
+        self._again = again or {}
+        self._since = 0
+        self._unheard: list[m.News] = []
+        self._told: list[m.News] = []
+
+    def ask(self, turn: Turn) -> tuple[Answer, bytes]:
+        """Send the agent the news that it has not heard, ask it to take its turn, and check its answer.
+
+        Return the answer, and the bytes of its message.
+        """
+        reply = self._correspondent.ask_any(self._request(turn, self._since, [] if turn.apart else self._unheard))
+        if isinstance(reply.message, m.Problem) and reply.message.kind == "behind":
+            known = reply.message.known
+            reply = self._correspondent.ask_any(self._request(turn, known, list(self._news_since(known))))
+        if isinstance(reply.message, m.Problem) and reply.message.kind != "sits-out":
+            raise RefusedError(reply.message.text)
+        return self.replay(turn, reply), reply.content
+
+    def replay(self, turn: Turn, reply: Encoded) -> Answer:
+        """Check the answer in a message and return it; from now on, the agent counts as having heard all news.
+
+        An agent that does not take the turn, because too few people count, sits it out. It has not heard the news.
+        """
+        taken = reply.message
+        if isinstance(taken, m.Problem) and taken.kind == "sits-out":
+            silence = self._method.silence(self._task.n_samples, self._task.n_classes)
+            return Answer(silence, Verdict(0.0, 0.0, False), why=taken.text)
+        if not isinstance(taken, m.TurnTaken) or taken.run != self._run or taken.turn != turn.number:
+            raise ProtocolError(
+                f"Agent {self.name!r} answered turn {turn.number} with a message of the wrong kind, "
+                f"{type(taken).__name__}."
+            )
+        answer = self.read(turn, self._whole(turn.round, taken))
+        if turn.apart:
+            return answer  # it has heard nothing yet
+        self._since = turn.number
+        self._told += (msgspec.structs.replace(news, reward=None) for news in self._unheard)
+        self._unheard = []
+        return answer
+
+    def whole(self, turn: Turn, reply: bytes) -> bytes | None:
+        """Return the answer about all samples, from the bytes that it came in; None where it came as a whole."""
+        if turn.round not in self._again:
+            return None
+        taken = decode(reply)
+        if not isinstance(taken, m.TurnTaken):
+            return None
+        return Encoded.of(self._whole(turn.round, taken)).content
+
+    def hear(self, contribution: Contribution, answer: Answer, step: float) -> None:
+        """Keep the news for the agent's next turn; a reward is passed on as its owner packed it."""
+        own = contribution.agent == self.name
+        if not own and not self._method.shares_state:
+            return
+        packed = None if own else answer.packed
+        self._unheard.append(m.News(contribution.turn, contribution.round, step, packed))
+
+    def read(self, turn: Turn, reply: m.TurnTaken) -> Answer:
+        """Check every part of a reply, and return the answer in it."""
+        try:
+            answer = self._checked(reply)
+            self._check(turn, answer)
+            return answer
+        except ProtocolError as error:
+            raise ProtocolError(f"Agent {self.name!r}, turn {reply.turn}: {error}") from None
+
+    def _checked(self, reply: m.TurnTaken) -> Answer:
+        reward = unpack_reward(reply.reward, self._task.codes, self._task.n_classes)
+        self._method.check_reward(reward, self._task.n_classes)
+        if not (loudness(reward, reply.model_weight) <= LARGEST and 0.0 <= reply.mean_reward <= 1.0):
+            raise ProtocolError(
+                f"the model weight {reply.model_weight} or the mean reward {reply.mean_reward} is not a possible value."
+            )
+        verdict = Verdict(reply.model_weight, reply.mean_reward, reply.perfect)
+        if self._task.n_holdout == 0 or verdict.useless:
+            return Answer(reward, verdict, packed=reply.reward)
+        holdout = unpack_holdout(reply.holdout, self._task.n_holdout, self._task.n_classes)
+        self._method.check_holdout(holdout, self._task.n_classes)
+        if holdout is not None and not loudness(holdout, reply.model_weight) <= LARGEST:
+            raise ProtocolError(
+                "an answer for a hold-out sample, times the model weight, is larger than any model can give."
+            )
+        return Answer(reward, verdict, holdout, packed=reply.reward)
+
+    def _whole(self, round: int, taken: m.TurnTaken) -> m.TurnTaken:
+        """Return an answer about all samples. Of a turn that is taken again, only the new part was sent."""
+        return self._again[round].whole(taken) if round in self._again else taken
+
+    def _request(self, turn: Turn, since: int, news: list[m.News]) -> m.TakeTurn:
+        if turn.round not in self._again:
+            return m.TakeTurn(run=self._run, turn=turn.number, round=turn.round, since=since, news=news)
+        number = self._again[turn.round].number
+        return m.TakeAgain(run=self._run, turn=turn.number, round=turn.round, since=since, news=news, earlier=number)
+
+    def _news_since(self, known: int) -> Iterator[m.News]:
+        """Yield all news from a turn on, each with its reward, that of the agent's own models included."""
+        for news in (*self._told, *self._unheard):
+            if news.turn >= known:
+                yield (
+                    news
+                    if news.reward is not None
+                    else msgspec.structs.replace(news, reward=self._reward_of(news.turn))
+                )
+
+    def _reward_of(self, turn: int) -> PackedReward:
+        """Return the reward of a turn of any agent, on all samples."""
+        content = self._answers(turn)
+        taken = None if content is None else decode(content)
+        if not isinstance(taken, m.TurnTaken):
+            raise RunError(
+                f"Agent {self.name!r} has lost what it knew about run {self._run!r}, and the record of turn {turn} is "
+                "missing here, too. Restore one of the two folders from a backup, or start a new run."
+            )
+        return taken.reward
+
+
+# A participant whose answers are kept in the run's folder, and taken from there after an interruption.
+
+
+def believed(answer: Answer, round: int) -> str:
+    """Return an empty reason for doubt: every answer is believed."""
+    return ""
+
+
+class RecordedParticipant:
+    """Asks an agent once for each turn, however often the run is interrupted.
+
+    Parameters
+    ----------
+    participant : RemoteParticipant
+        The agent.
+    folder : RunFolder
+        Where its answers are kept.
+    may_leave : bool
+        Whether the run goes on without it when it cannot be reached.
+    received : collection of str, optional
+        The digests of the agent's answers, as the ledger has them; if there are none, kept answers are not compared.
+    doubt : callable, optional
+        Returns why an answer in a round is not believed, or an empty text if it is believed. The run goes on without
+        an agent that is not believed.
+    """
+
+    def __init__(
+        self,
+        participant: RemoteParticipant,
+        folder: RunFolder,
+        may_leave: bool,
+        received: Collection[str] = (),
+        doubt: Callable[[Answer, int], str] = believed,
+    ) -> None:
+        self.name = participant.name
+        self._participant = participant
+        self._folder = folder
+        self._may_leave = may_leave
+        self._received = received
+        self._doubt = doubt
+
+    def take_turn(self, turn: Turn) -> Answer:
+        """Return the agent's answer: the one that is kept, or a new one, which is kept as it came."""
+        left = self._folder.left().get(self.name)
+        if left is not None and turn.number >= left["turn"]:
+            raise (DoubtedError if left.get("doubted") else AgentGoneError)(self.name, left["reason"])
+        past = self._folder.turn(turn.number)
+        if past is not None:
+            return self._replay(turn, past)
+        try:
+            answer, content = self._participant.ask(turn)
+        except UnreachableError as error:
+            if not self._may_leave:
+                raise
+            self._folder.leave(self.name, turn.number, str(error))
+            raise AgentGoneError(self.name, str(error)) from None
+        reason = self._doubt(answer, turn.round)
+        if reason:  # the turn is another agent's now, so that its answer is not kept
+            self._folder.leave(self.name, turn.number, reason, doubted=True)
+            raise DoubtedError(self.name, reason)
+        whole = self._participant.whole(turn, content)
+        if whole is not None:
+            self._folder.write_whole_turn(turn.number, whole)
+        self._folder.write_turn(turn.number, content)
+        return answer
+
+    def hear(self, contribution: Contribution, answer: Answer, step: float) -> None:
+        """Keep the news of a contribution for the agent's next turn."""
+        self._participant.hear(contribution, answer, step)
+
+    def _replay(self, turn: Turn, past: bytes) -> Answer:
+        if self._received and digest_of(past) not in self._received:
+            raise RunError(
+                f"{self._folder.path}: the record of turn {turn.number} is not an answer of {self.name!r} that the "
+                f"ledger has: it was changed or damaged. {REMEDY}"
+            )
+        try:
+            return self._participant.replay(turn, Encoded(decode(past), past))
+        except ProtocolError as error:
+            raise RunError(f"{self._folder.path}: the record of turn {turn.number} is damaged: {error}") from None

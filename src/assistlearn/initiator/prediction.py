@@ -1,0 +1,463 @@
+"""Predicting with a run: the votes of all agents that can be reached, checked, and combined."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from assistlearn.agent.holdings import moved_columns
+from assistlearn.alignment import Ids, Minimum
+from assistlearn.alignment.ids import Rows
+from assistlearn.combination import Combination, from_bytes
+from assistlearn.core import SoftReward, votes
+from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.core.quantise import votes_of
+from assistlearn.errors import AssistLearnError, ProtocolError, RunError, SettingsError, StartedAnewError
+from assistlearn.evaluation.calibration import ScoreCalibration
+from assistlearn.evaluation.constancy import LEAST
+from assistlearn.events import Predicted, SamplesDone, TroubleMet
+from assistlearn.initiator.alignment import STARTS_ANEW, Matching, in_order_of_ids
+from assistlearn.initiator.run import AT_ONCE, OpenRun, OwnNumbers
+from assistlearn.initiator.training import tell_end
+from assistlearn.methods.method import TOLERANCE, Method
+from assistlearn.protocol import messages as m
+from assistlearn.protocol.arrays import unpack_bits
+from assistlearn.protocol.codec import decode
+from assistlearn.protocol.scores import unpack_votes
+from assistlearn.session.deciding import Deciding, Votes
+from assistlearn.storage.files import REMEDY
+
+# What the initiator knows about an agent's votes before it sees them: on which samples, and how loud they can be.
+
+
+@dataclass(frozen=True)
+class VoteCheck:
+    """Refuses votes that an agent's kept models cannot have cast.
+
+    Attributes
+    ----------
+    agent : str
+        The agent's name.
+    weight : float
+        The sum of the weights of its models in the result.
+    least, most : float
+        What a model of weight one can say for a class.
+
+    Examples
+    --------
+    >>> check = VoteCheck("lab", weight=1.1, least=-1.0, most=1.0)
+    >>> check.scores(np.array([[1.1, -1.1], [-0.3, 0.3]]))
+    >>> check.scores(np.array([[1e300, -1e300]]))
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.ProtocolError: Agent 'lab' votes 1e+300 for a class; its models weigh 1.1 in all, ...
+    """
+
+    agent: str
+    weight: float
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, agent: str, contributions: Iterable[Mapping[str, Any]], method: Method, n_classes: int) -> VoteCheck:
+        """Return the check for an agent, from the contributions that a result is made of."""
+        weight = sum(each["model_weight"] for each in contributions if each["agent"] == agent)
+        return cls(agent, weight, *method.vote_range(n_classes))
+
+    def total_weight(self, said: float) -> None:
+        """Refuse another sum of model weights than that of the result."""
+        if not math.isclose(said, self.weight, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+            raise ProtocolError(
+                f"Agent {self.agent!r} says that its models weigh {said:.6g} in all; in the result they weigh "
+                f"{self.weight:.6g}. It has lost or changed models, or does not tell the truth."
+            )
+
+    def scale(self, said: float, bits: int, agreed: SoftReward) -> None:
+        """Refuse votes whose bits, or the worth of a level, are not those that follow from the weight of the models."""
+        if bits != agreed.bits or not math.isclose(said, agreed.scale, rel_tol=10 * TOLERANCE):
+            raise ProtocolError(
+                f"Agent {self.agent!r} sends votes with {bits} bits, in steps of {said:.6g}; the weight of its models "
+                f"requires {agreed.bits} bits, in steps of {agreed.scale:.6g}."
+            )
+
+    def known(self, said: Bools, held: Bools) -> None:
+        """Refuse votes on other samples than those that the matching has found the agent to hold."""
+        other = int(np.count_nonzero(said != held))
+        if other:
+            raise ProtocolError(
+                f"Agent {self.agent!r} holds other samples than it said when they were matched: {other:,} differ."
+            )
+
+    def scores(self, said: Floats, step: float = 0.0) -> None:
+        """Refuse votes that are louder than all models together; ``step`` allows for rounding to levels."""
+        slack = TOLERANCE * max(self.weight, 1.0) + step
+        low, high = float(said.min(initial=0.0)), float(said.max(initial=0.0))
+        if high > self.weight * self.most + slack or low < self.weight * self.least - slack:
+            loud = high if high > self.weight * self.most + slack else low
+            raise ProtocolError(
+                f"Agent {self.agent!r} votes {loud:.6g} for a class; its models weigh {self.weight:.6g} in all, so a "
+                f"vote must lie between {self.weight * self.least:.6g} and {self.weight * self.most:.6g}."
+            )
+
+
+# Predicting with a run: the votes of all agents that can be reached, added up or put through the combination.
+
+
+MOST_SAMPLES = 100_000
+"""The most samples whose votes are asked for at a time."""
+
+MOST_SCORES = 10_000_000
+"""The most numbers in these votes: samples times classes."""
+
+_MOVED = (
+    "Your own table has changed since training, as if a unit had changed: {}. If that is an error, correct the table."
+)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The votes on some samples, and who took part.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_samples, n_classes)
+        The sum of the votes, in the order of ``classes``.
+    probabilities : ndarray of shape (n_samples, n_classes)
+        The probability of each class, from the scores.
+    known : dict of str to ndarray of bool
+        Which of the samples each agent holds.
+    absent : dict of str to str
+        The agents that did not answer, and why.
+    classes : list
+        The names of the classes.
+    warnings : list of str
+        What the initiator should look at in its own table.
+    changed : dict of str to str
+        The helpers that vote otherwise than in training, and what is known of that. Their votes count all the same,
+        unless the run is asked without them.
+    by_shares : ndarray of bool of shape (n_samples,)
+        Which of the samples are decided by the shares of the classes in training, because no agent says anything about
+        them: none that holds them has kept a model. Where the initiator has labels alone, no agent has to hold them.
+    label_only : bool
+        Whether the initiator has labels alone. It then has an answer for every sample.
+    """
+
+    scores: Floats
+    probabilities: Floats
+    known: Mapping[str, Bools]
+    absent: Mapping[str, str]
+    classes: Sequence[Any]
+    by_shares: Bools
+    label_only: bool = False
+    warnings: Sequence[str] = ()
+    changed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def anyone(self) -> Bools:
+        """Which of the samples any agent holds."""
+        none = np.zeros(len(self.scores), bool)
+        return np.logical_or.reduce(list(self.known.values())) if self.known else none
+
+    @property
+    def labels(self) -> list[Any]:
+        """The class with the most votes; None for a sample of which nothing is known."""
+        codes = votes.winners(self.scores)
+        return [self.classes[code] if there else None for code, there in zip(codes, self.decided, strict=True)]
+
+    @property
+    def decided(self) -> Bools:
+        """Which of the samples have an answer: those that an agent holds; or all, if shares of the classes decide."""
+        return np.ones(len(self.scores), dtype=bool) if self.label_only else self.anyone
+
+
+class AgentVotes(NamedTuple):
+    """One agent's votes: which samples it holds, its scores, and the sum of its model weights."""
+
+    known: Bools
+    scores: Floats
+    weight: float
+
+
+Asking: TypeAlias = Callable[[OpenRun, str, Ids, Rows], AgentVotes]
+"""A way to ask an agent for its votes; the rows are the initiator's. If there are none, its error says why."""
+
+
+def predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking | None = None) -> Prediction:
+    """Return the prediction for some samples, with the votes of all agents that can be reached.
+
+    Parameters
+    ----------
+    run : OpenRun
+        A finished run.
+    ids : Ids
+        The samples.
+    rows : ndarray of int
+        The initiator's row of each, or -1 where it has none.
+    ask : callable, optional
+        How an agent is asked; by default over its transport, at once.
+    """
+    if ask is None:
+        try:
+            said = _in_order(run, ids, rows, votes_from, LEAST)
+        finally:
+            run.ledger.settle()
+        run.watch.save()
+        return said
+    return _in_order(run, ids, rows, ask, AT_ONCE)
+
+
+def _in_order(run: OpenRun, ids: Ids, rows: Rows, ask: Asking, at_least: int) -> Prediction:
+    """Ask about samples in an order that reveals nothing; votes are compared with training from so many people on."""
+    order = order_of_asking(run, ids)
+    if order is None:
+        return _predict(run, ids, rows, ask, at_least)
+    said, back = _predict(run, Ids(ids.take(order), ids.owner), rows[order], ask, at_least), np.argsort(order)
+    known = {name: held[back] for name, held in said.known.items()}
+    arranged = replace(said, scores=said.scores[back], probabilities=said.probabilities[back])
+    return replace(arranged, by_shares=said.by_shares[back], known=known)
+
+
+def order_of_asking(run: OpenRun, ids: Ids) -> Rows | None:
+    """Return the order in which samples are asked about; None for the given order.
+
+    The order of a table may reveal labels. Where these stay with the initiator, samples are asked about by their ids.
+    """
+    return in_order_of_ids(ids) if run.settings.plan.make_method().keeps_labels else None
+
+
+def result_of(run: OpenRun) -> Mapping[str, Any]:
+    """Return the result of a run, which must be finished; nothing that it rests on may have changed since."""
+    result = run.folder.result()
+    if result is None:
+        lost = " It was finished once: its result.json is lost." if run.folder.lost_result else ""
+        raise RunError(f"Run {run.name!r} is not finished.{lost} Finish it first, with --resume.")
+    run.folder.check_whole()
+    _check_task(run)
+    return result
+
+
+def _check_task(run: OpenRun) -> None:
+    """Raise if the run's folder says something else of the task than what the initiator's own agent was told then."""
+    store = run.own.run(run.name).store
+    begin, rows = store.task() if store.exists else None, run.folder.samples()
+    if begin is None:
+        return  # this agent has forgotten the run: its votes are missing, and that is said
+    task, settings = decode(begin), run.settings
+    n_classes = len(settings.classes)
+    said = {"n_samples": None if rows is None else len(rows), "n_classes": n_classes}
+    for name, now in (said | settings.plan.at_home().told(n_classes)).items():
+        if getattr(task, name) != now:
+            raise RunError(
+                f"{run.folder.path} says {name} = {now!r}, but agent {settings.initiator!r} was told "
+                f"{getattr(task, name)!r} when run {run.name!r} began ({store.folder / 'begin.msg'}). It is not the "
+                f"folder of this run, or was changed. {REMEDY}"
+            )
+
+
+def load_models(run: OpenRun) -> None:
+    """Load the initiator's models and the combination, and decide about a row of its own table with them.
+
+    The first prediction then takes no longer than later ones. No helper is asked, so nothing is counted or recorded.
+    """
+    row, initiator = np.zeros(1, dtype=np.int64), run.settings.initiator
+    decided(run, row, {} if run.settings.label_only else {initiator: own_votes(run, row)})
+
+
+def without(run: OpenRun, names: Sequence[str]) -> None:
+    """Let a run be asked without some of its helpers."""
+    strangers = [name for name in names if name not in run.settings.helpers]
+    if strangers:
+        raise SettingsError(f"--without {strangers[0]}: the helpers of run {run.name!r} are {run.settings.helpers}.")
+    run.without = tuple(names)
+
+
+def _predict(run: OpenRun, ids: Ids, rows: Rows, ask: Asking, at_least: int) -> Prediction:
+    result = result_of(run)
+    learned = _learned(run, result)  # before anybody votes: votes are counted, and should not be for nothing
+    own = run.own.run(run.name)
+    warnings: list[str] = []
+    if own.store.exists and not run.settings.label_only:
+        # the initiator's own table is refused if it no longer fits: this can be put right
+        run.holdings.features_as(own.store.schema())
+        warnings = [_MOVED.format(words) for words in moved_columns(run.holdings, own.store)]
+        for words in warnings:
+            run.log.append(TroubleMet(words))
+    found: dict[str, AgentVotes] = {}
+    absent: dict[str, str] = {}
+    for name in asked_agents(run, result):
+        try:
+            found[name] = ask(run, name, ids, rows)
+        except AssistLearnError as error:
+            absent[name] = str(error)
+    counting = {name: each for name, each in found.items() if name not in left_out_of(result)}
+    changed = _changed(run, ids, counting, at_least)
+    prediction = _decided(run, result, learned, rows, counting)
+    prediction = replace(prediction, absent=absent, warnings=warnings, changed=changed)
+    held = {name: int(mask.sum()) for name, mask in prediction.known.items()}
+    run.log.append(Predicted(len(ids), int((~prediction.anyone).sum()), held, absent))
+    return prediction
+
+
+def _changed(run: OpenRun, ids: Ids, found: Mapping[str, AgentVotes], at_least: int) -> dict[str, str]:
+    """Return which helpers vote otherwise than in training, with what is known; the first time it is recorded."""
+    said = {name: each.scores / each.weight for name, each in found.items() if each.weight > 0.0}
+    for each in run.watch.hear(ids, run.holdings.home, said, at_least):
+        run.log.append(TroubleMet(str(each)))
+    return {name: str(each) for name, each in run.watch.named.items() if name in found}
+
+
+def left_out_of(result: Mapping[str, Any]) -> list[str]:
+    """Return the helpers that were left out of a result, as they made it worse on the hold-out samples."""
+    return list((result.get("evaluation") or {}).get("left_out", ()))
+
+
+def asked_agents(run: OpenRun, result: Mapping[str, Any]) -> list[str]:
+    """Return the agents whose votes are asked for.
+
+    Helpers that were left out of the result are not asked, unless they would learn about the labels by that.
+    """
+    out = [] if run.settings.plan.make_method().keeps_labels else left_out_of(result)
+    return [name for name in run.settings.turn_takers if name not in out and name not in run.without]
+
+
+def decided(run: OpenRun, rows: Rows, found: Mapping[str, AgentVotes]) -> Prediction:
+    """Return the prediction of a finished run from the votes of some of its agents.
+
+    Parameters
+    ----------
+    run : OpenRun
+        The run.
+    rows : ndarray of int
+        The initiator's row of each sample, or -1 where it has none.
+    found : mapping of str to AgentVotes
+        The votes of these agents.
+    """
+    result = run.folder.result()
+    assert result is not None
+    return _decided(run, result, _learned(run, result), rows, found)
+
+
+def _decided(
+    run: OpenRun,
+    result: Mapping[str, Any],
+    learned: Combination | None,
+    rows: Rows,
+    found: Mapping[str, AgentVotes],
+) -> Prediction:
+    settings = run.settings
+    shares, order = np.asarray(result["class_shares"]), run.folder.permutation()
+    calibration = ScoreCalibration.from_json(result["calibration"])
+    deciding = Deciding(settings.plan.make_method(), shares, learned, calibration, np.asarray(order))
+    said = {name: Votes(each.scores, each.weight) for name, each in found.items()}
+    if settings.label_only:  # a combination has a share for the initiator
+        said = {settings.initiator: Votes(np.zeros((len(rows), len(shares))), 0.0)} | said
+    own = None if learned is None or settings.initiator not in said else OwnNumbers.of(run).at(rows)
+    decision = deciding.about(said, len(rows), own)
+    known = {name: each.known for name, each in found.items()}
+    by_shares = ~decision.spoken
+    if not settings.label_only:
+        by_shares &= np.logical_or.reduce([np.zeros(len(rows), dtype=bool), *known.values()])
+    found_out = decision.total, decision.probabilities
+    return Prediction(*found_out, known, {}, settings.classes, by_shares, settings.label_only)
+
+
+def _learned(run: OpenRun, result: Mapping[str, Any]) -> Combination | None:
+    """Return the learned combination; None where votes are just added up."""
+    content = run.folder.combination()
+    if content is not None:
+        return _combination_of(content, str(run.folder.path / "combination.bin"))
+    if result.get("combination") is not None:
+        raise RunError(
+            f"{run.folder.path} has no combination.bin, which says how the votes are combined. Restore it from a "
+            "backup, or start a new run."
+        )
+    return None
+
+
+@lru_cache(maxsize=1)
+def _combination_of(content: bytes, source: str) -> Combination:
+    """Return a combination from its bytes; the last one is remembered, for a run that is asked again."""
+    return from_bytes(content, source)
+
+
+def votes_from(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
+    """Ask an agent for its votes. If it was started anew in the middle, ask again from the beginning."""
+    for _ in range(STARTS_ANEW):
+        try:
+            return _ask_votes(run, agent, ids, rows)
+        except StartedAnewError:
+            continue
+    return _ask_votes(run, agent, ids, rows)
+
+
+def _ask_votes(run: OpenRun, agent: str, ids: Ids, rows: Rows) -> AgentVotes:
+    n, n_classes = len(ids), len(run.settings.classes)
+    result = run.folder.result() or {}
+    if agent in run.folder.left():
+        tell_end(run, agent, result["n_rounds"])
+    if agent == run.settings.initiator:
+        return own_votes(run, rows)
+    held = _matched(run, agent, ids)
+    known, scores, weight = np.zeros(n, dtype=bool), np.zeros((n, n_classes)), 0.0
+    most = max(min(MOST_SAMPLES, MOST_SCORES // n_classes), 1)
+    for start in range(0, n, most):
+        stop = min(start + most, n)
+        known[start:stop], scores[start:stop], weight = ask_matched(run, agent, held, start, stop)
+        run.log.append(SamplesDone(agent, stop, n))
+    return AgentVotes(known, scores, weight)
+
+
+def ask_matched(run: OpenRun, agent: str, held: Bools, start: int, stop: int) -> AgentVotes:
+    """Ask a helper for its votes on some of the samples that were matched with it.
+
+    Parameters
+    ----------
+    run : OpenRun
+        A finished run.
+    agent : str
+        The helper.
+    held : ndarray of bool
+        Which of all matched samples it holds.
+    start, stop : int
+        Votes are asked for from sample ``start`` on, up to but without sample ``stop``.
+    """
+    n_classes = len(run.settings.classes)
+    result, method = run.folder.result() or {}, run.settings.plan.make_method()
+    check = VoteCheck.of(agent, result["contributions"], method, n_classes)
+    reply = run.agents[agent].ask(m.Predict(run=run.name, start=start, stop=stop), m.Scores)
+    known = unpack_bits(reply.known, stop - start)
+    there = np.flatnonzero(known)
+    check.known(known, held[start:stop])
+    check.total_weight(reply.total_weight)
+    agreed = method.told_votes(np.zeros((0, n_classes)), reply.total_weight)
+    check.scale(reply.scores.scale, reply.scores.bits, agreed)
+    said = votes_of(unpack_votes(reply.scores, len(there), n_classes))
+    check.scores(said, agreed.scale)
+    scores = np.zeros((stop - start, n_classes))
+    scores[there] = said
+    return AgentVotes(known, scores, reply.total_weight)
+
+
+def own_votes(run: OpenRun, rows: Rows) -> AgentVotes:
+    """Return the initiator's own votes, which do not travel, and so are not rounded."""
+    own = run.own.run(run.name)
+    if not own.store.exists or not own.part().finished:
+        raise RunError(f"Agent {run.settings.initiator!r} knows no run {run.name!r} that is finished.")
+    part, known = own.part(), rows >= 0
+    scores = np.zeros((len(rows), len(run.settings.classes)))
+    scores[known] = part.votes(rows)
+    run.log.append(SamplesDone(run.settings.initiator, len(rows), len(rows)))
+    return AgentVotes(known, scores, part.agent.total_weight)
+
+
+def _matched(run: OpenRun, agent: str, ids: Ids) -> Bools:
+    """Match samples with a helper for prediction, and return which of them it holds."""
+    matching = Matching(run, agent, ids, "predict", Minimum(0, 0.0))
+    held = matching.find()
+    matching.settle(np.ones(len(ids), dtype=bool))
+    return held

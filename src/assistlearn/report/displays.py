@@ -1,0 +1,766 @@
+"""Displays in scikit-learn's manner: what assistance brought, who helped, what a pilot found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from assistlearn.core.ignorance import Floats
+from assistlearn.errors import SettingsError
+from assistlearn.estimators import AssistedClassifier, assistance_gain
+from assistlearn.evaluation.pilots import Gain, Worth
+from assistlearn.evaluation.shares import HALF_INTERVAL, Estimate, GainShares
+from assistlearn.evaluation.terms import LOSS_WORDS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+# Colours, dashes and markers that colour-blind readers can tell apart, also in print without colour.
+#
+# The colours are those of Okabe and Ito (2008). Colour alone never distinguishes curves: every curve also has a dash
+# or a marker of its own.
+
+
+BLUE, VERMILION, BLACK = "#0072B2", "#D55E00", "#000000"
+GREEN, PURPLE, ORANGE, SKY = "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
+SLATE = "#444444"
+GREY = "#767676"  # the lightest grey that is still legible as text on white
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """How a curve is drawn."""
+
+    colour: str
+    dash: str = "-"
+    marker: str = ""
+    width: float = 1.8
+
+
+MODELS = {
+    "assisted": Stroke(BLUE, "-", "o", 2.4),
+    "single": Stroke(VERMILION, "-.", "s"),
+    "oracle": Stroke(BLACK, "--", "^"),
+}
+AGENTS = (  # nobody can tell more curves apart
+    Stroke(GREEN, "-", "o", 1.6),
+    Stroke(PURPLE, "-", "s", 1.6),
+    Stroke(ORANGE, "-", "^", 1.6),
+    Stroke(SKY, "-", "D", 1.6),
+    Stroke(SLATE, "-", "v", 1.6),
+)
+
+
+# Provide axes for the panels: those of a new figure, one that is divided, or the caller's own, one for each panel.
+
+
+def panels_on(ax: Any, n_panels: int, size: tuple[float, float]) -> NDArray[Any]:
+    """Return axes to draw panels on, from left to right.
+
+    Parameters
+    ----------
+    ax : Axes, sequence of Axes, or None
+        One is divided; None makes a new figure.
+    n_panels : int
+        How many panels there are.
+    size : tuple of float
+        The size of a new figure, in inches.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> panels_on(Figure().subplots(), 3, (9, 3)).shape
+    (3,)
+    >>> panels_on(Figure().subplots(1, 2), 3, (9, 3))
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.SettingsError: ax holds 2 axes, but there are 3 panels. Pass 3 axes, one to be divided, or None.
+    """
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        return np.asarray(plt.subplots(1, n_panels, figsize=size, layout="constrained")[1])
+    axes = np.asarray(ax, dtype=object).ravel()
+    if len(axes) == 1:
+        return _divided(axes[0], n_panels)
+    if len(axes) != n_panels:
+        raise SettingsError(
+            f"ax holds {len(axes)} axes, but there are {n_panels} panels. "
+            f"Pass {n_panels} axes, one to be divided, or None."
+        )
+    return axes
+
+
+def _divided(ax: Any, n_panels: int) -> NDArray[Any]:
+    """Return several axes in the place of a single one, which becomes invisible."""
+    ax.set_axis_off()
+    grid = ax.get_subplotspec().subgridspec(1, n_panels, wspace=0.3)
+    return np.array([ax.figure.add_subplot(grid[i]) for i in range(n_panels)], dtype=object)
+
+
+# Draw the three panels of AssistanceDisplay, on axes that the caller chooses.
+
+
+_STEPS = tuple(mantissa * 10**power for power in range(7) for mantissa in (1, 2, 5))  # between ticks
+HARDEST = 0.1  # the share of the samples that the third panel marks
+
+
+def draw_accuracies(ax: Axes, accuracies: Mapping[str, Floats]) -> None:
+    """Draw the accuracy of each model against the rounds; dotted where its training had ended."""
+    last = max(len(curve) for curve in accuracies.values())
+    for name, curve in accuracies.items():
+        stroke = MODELS.get(name, Stroke(GREY))
+        rounds = np.arange(1, len(curve) + 1)
+        style: dict[str, Any] = {"color": stroke.colour, "lw": stroke.width}
+        ax.plot(
+            rounds,
+            curve,
+            ls=stroke.dash,
+            marker=stroke.marker,
+            ms=4,
+            markevery=_every(len(curve)),
+            label=f"{name}, {curve[-1]:.3f}",
+            **style,
+        )
+        if len(curve) < last:
+            ax.plot([len(curve), last], [curve[-1], curve[-1]], ls=":", **style)
+    _plain(ax, "Accuracy on test samples")
+    ax.set_ylabel("accuracy")
+    _rounds(ax, last)
+    ax.legend(fontsize="small")
+
+
+def draw_model_weights(ax: Axes, model_weights: Mapping[str, Floats]) -> None:
+    """Draw the agents' model weights against the rounds: a curve for each agent, or a colour map if there are many."""
+    _plain(ax, "Model weight of each agent")
+    last = max((len(weights) for weights in model_weights.values()), default=0)
+    if last == 0:
+        ax.text(0.5, 0.5, "no model was kept", transform=ax.transAxes, ha="center", color=GREY)
+    elif len(model_weights) > len(AGENTS):
+        _draw_weight_map(ax, model_weights)
+    else:
+        _draw_weight_curves(ax, model_weights)
+    _rounds(ax, last)
+
+
+def draw_ignorance(ax: Axes, ignorance: Floats) -> None:
+    """Draw how much of the ignorance the hardest samples hold, against an even spread.
+
+    Samples without any ignorance (held out, or of no weight) do not count.
+    """
+    from matplotlib.ticker import PercentFormatter
+
+    samples, held = concentration(ignorance)
+    ax.plot([0, 1], [0, 1], ls="--", color=GREY, lw=1.4, label="an even spread")
+    ax.plot(samples, held, color=BLUE, lw=2.4, label="after the last round")
+    ax.fill_between(samples, samples, held, color=BLUE, alpha=0.12, lw=0)
+    share = float(np.interp(HARDEST, samples, held))
+    ax.plot([HARDEST], [share], "o", color=BLUE, ms=7, label=f"hardest {HARDEST:.0%} hold {share:.0%}")
+    _plain(ax, "Where help is still needed")
+    ax.set_xlabel("training samples, hardest first")
+    ax.set_ylabel("share of the ignorance")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(PercentFormatter(1.0))
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1.02)
+    ax.legend(loc="lower right", fontsize="small")
+
+
+def concentration(ignorance: Floats) -> tuple[Floats, Floats]:
+    """Return the share of the samples, hardest first, and the share of the ignorance that they hold.
+
+    >>> samples, held = concentration(np.array([0.2, 0.7, 0.1, 0.0]))
+    >>> samples.round(2), held.round(2)
+    (array([0.  , 0.33, 0.67, 1.  ]), array([0. , 0.7, 0.9, 1. ]))
+    """
+    hardest_first = np.sort(ignorance[ignorance > 0.0])[::-1]
+    held = np.concatenate([[0.0], np.cumsum(hardest_first)])
+    return np.linspace(0.0, 1.0, len(held)), held / held[-1]
+
+
+def _draw_weight_curves(ax: Axes, model_weights: Mapping[str, Floats]) -> None:
+    out: list[int] = []
+    for (name, weights), stroke in zip(model_weights.items(), AGENTS, strict=False):
+        rounds = np.arange(1, len(weights) + 1)
+        missing = np.isnan(weights)
+        out.extend(rounds[missing])
+        every = 1 if missing.any() else _every(len(weights))  # a round between two gaps has nothing but its marker
+        ax.plot(
+            rounds,
+            weights,
+            color=stroke.colour,
+            ls=stroke.dash,
+            lw=stroke.width,
+            marker=stroke.marker,
+            ms=5,
+            markevery=every,
+            label=name,
+        )
+    if out:
+        ax.plot(out, np.zeros(len(out)), "x", color=GREY, ms=6, clip_on=False, label="sat out")
+    ax.set_ylabel("model weight")
+    ax.set_ylim(bottom=0)
+    ax.legend(fontsize="small")
+
+
+def _draw_weight_map(ax: Axes, model_weights: Mapping[str, Floats]) -> None:
+    """Draw one row per agent; blank where it sat out."""
+    table = np.ma.masked_invalid(np.stack(list(model_weights.values())))
+    mesh = ax.pcolormesh(
+        np.arange(1, table.shape[1] + 1), np.arange(len(table)), table, cmap="cividis", vmin=0.0, shading="nearest"
+    )
+    ax.figure.colorbar(mesh, ax=ax, label="model weight (blank: sat out)")
+    every = -(-len(table) // 20)  # at most twenty names are legible
+    ax.set_yticks(np.arange(len(table))[::every], list(model_weights)[::every], fontsize="x-small")
+    ax.invert_yaxis()
+
+
+def _rounds(ax: Axes, last: int) -> None:
+    last = max(last, 1)
+    step = next(step for step in _STEPS if last <= 8 * step)
+    ax.set_xlabel("round")
+    ax.set_xlim(1 - 0.03 * last, last * 1.03)
+    ax.set_xticks([1, *range(max(step, 2), last + 1, step)])
+
+
+def _plain(ax: Axes, title: str) -> None:
+    ax.set_title(title, loc="left", fontsize="medium", fontweight="bold")
+    ax.grid(visible=True, color="0.92", lw=0.8)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _every(n_points: int) -> int:
+    """Return the step between markers, so that long curves stay legible."""
+    return max(1, n_points // 20)
+
+
+# AssistanceDisplay: what assistance brought, who brought it, and where help is still needed.
+
+
+N_PANELS = 3
+SIZE = (12.5, 3.8)  # inches: three panels side by side, legible across a page
+
+
+class AssistanceDisplay:
+    """Three panels about a fitted :class:`~assistlearn.AssistedClassifier`.
+
+    The first panel shows the accuracy after each round, beside the two baselines. The second shows the model weight of
+    every agent in each round. The third shows how much help the training samples still need after the last turn. Make
+    one with :meth:`from_estimator` or :meth:`from_fit`.
+
+    Parameters
+    ----------
+    accuracies : mapping of str to ndarray of shape (n_rounds,)
+        The accuracy after each round, from round 1. Curves may differ in length: a model whose training ended earlier
+        stays as it is.
+    model_weights : mapping of str to ndarray of shape (n_rounds,)
+        Each agent's model weight in each round; NaN if it kept no model.
+    ignorance : ndarray of shape (n_samples,)
+        How much help each training sample still needs.
+
+    Attributes
+    ----------
+    accuracies, model_weights, ignorance
+        The data above.
+    figure_ : matplotlib Figure
+        The figure that holds the panels, once they are drawn.
+    axes_ : ndarray of 3 matplotlib Axes
+        Accuracy, model weights, ignorance.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.model_selection import train_test_split
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from assistlearn import AssistanceDisplay, AssistedClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    >>> stump = DecisionTreeClassifier(max_depth=1)
+    >>> agents = [("a", stump, [0, 1, 2]), ("b", stump, slice(3, 13))]
+    >>> clf = AssistedClassifier(agents, method="ascii", n_rounds=4, random_state=0)
+    >>> display = AssistanceDisplay.from_fit(clf, X_train, y_train, X_test, y_test, ax=Figure().subplots(1, 3))
+    >>> list(display.accuracies), display.model_weights["a"].shape, display.axes_.shape
+    (['assisted', 'single', 'oracle'], (4,), (3,))
+    """
+
+    figure_: Figure
+    axes_: NDArray[Any]
+
+    def __init__(
+        self, *, accuracies: Mapping[str, Floats], model_weights: Mapping[str, Floats], ignorance: Floats
+    ) -> None:
+        self.accuracies = accuracies
+        self.model_weights = model_weights
+        self.ignorance = ignorance
+
+    @classmethod
+    def from_estimator(
+        cls,
+        clf: AssistedClassifier,
+        X_test: Any,
+        y_test: Any,
+        *,
+        single: Any = None,
+        oracle: Any = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw a fitted model, beside fitted baselines.
+
+        Parameters
+        ----------
+        clf : AssistedClassifier
+            Fitted.
+        X_test : table of shape (n_samples, n_columns)
+            All agents' columns of samples that were not used for training.
+        y_test : array-like of shape (n_samples,)
+            Their labels.
+        single, oracle : classifier, default=None
+            Fitted baselines, such as ``clf.alone("clinic")`` and ``clf.pooled()``, or any other classifier. One without
+            ``staged_score``, a random forest for example, is drawn as a horizontal line.
+        ax : Axes or sequence of three Axes, default=None
+            Where to draw. One is divided in three; None makes a new figure.
+
+        Returns
+        -------
+        display : AssistanceDisplay
+            Drawn.
+        """
+        check_is_fitted(clf)
+        models = {"assisted": clf, "single": single, "oracle": oracle}
+        return cls(
+            accuracies={
+                name: _accuracies(model, X_test, y_test) for name, model in models.items() if model is not None
+            },
+            model_weights=_model_weights(clf),
+            ignorance=clf.ignorance_,
+        ).plot(ax=ax)
+
+    @classmethod
+    def from_fit(
+        cls, clf: AssistedClassifier, X_train: Any, y_train: Any, X_test: Any, y_test: Any, *, ax: Any = None
+    ) -> Self:
+        """Fit the assisted model and both baselines to the same samples, and draw them.
+
+        Parameters
+        ----------
+        clf : AssistedClassifier
+            Never changed: a clone of it is fitted, and the initiator alone (*single*) and all columns pooled
+            (*oracle*) with the same settings.
+        X_train, X_test : table of shape (n_samples, n_columns)
+            All agents' columns.
+        y_train, y_test : array-like of shape (n_samples,)
+            The labels.
+        ax : Axes or sequence of three Axes, default=None
+            Where to draw. One is divided in three; None makes a new figure.
+
+        Returns
+        -------
+        display : AssistanceDisplay
+            Drawn.
+        """
+        assisted = clone(clf).fit(X_train, y_train)
+        single = clf.alone(next(iter(assisted.agents_))).fit(X_train, y_train)
+        oracle = clf.pooled().fit(X_train, y_train)
+        return cls.from_estimator(assisted, X_test, y_test, single=single, oracle=oracle, ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the three panels.
+
+        Parameters
+        ----------
+        ax : Axes or sequence of three Axes, default=None
+            Where to draw. One is divided in three; None makes a new figure.
+
+        Returns
+        -------
+        self : AssistanceDisplay
+            With ``figure_`` and ``axes_``.
+        """
+        self.axes_ = panels_on(ax, N_PANELS, SIZE)
+        self.figure_ = self.axes_[0].figure
+        draw_accuracies(self.axes_[0], self.accuracies)
+        draw_model_weights(self.axes_[1], self.model_weights)
+        draw_ignorance(self.axes_[2], self.ignorance)
+        return self
+
+
+def _accuracies(model: Any, X: Any, y: Any) -> Floats:
+    """Return the accuracy after each round, or only the final accuracy if the model has no rounds."""
+    staged = list(model.staged_score(X, y)) if hasattr(model, "staged_score") else []
+    return np.asarray(staged or [model.score(X, y)], dtype=np.float64)
+
+
+def _model_weights(clf: AssistedClassifier) -> dict[str, Floats]:
+    """Return every agent's model weight per round. If an agent has several turns in a round, weights are added."""
+    weights = {name: np.full(clf.n_rounds_, np.nan) for name in clf.agents_}
+    for made in clf.contributions_:
+        of_round = weights[made.agent][made.round - 1 : made.round]
+        of_round[:] = np.nan_to_num(of_round) + made.model_weight
+    return weights
+
+
+# SharesDisplay: who helped, and how much.
+
+
+MOST_LETTERS = 24
+"""The largest number of letters of a helper's name beside the axis."""
+
+
+class SharesDisplay:
+    """Two panels about who helped: each helper's share of the lower log loss, and of the higher accuracy.
+
+    A filled mark is a share, with its 95 % interval. A hollow mark is what is lost if only this helper is dropped. Make
+    one with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    shares : GainShares
+        What is drawn, as :meth:`AssistedClassifier.shares <assistlearn.AssistedClassifier.shares>` returns it.
+
+    Attributes
+    ----------
+    shares : GainShares
+        The data above.
+    figure_ : matplotlib Figure
+        The figure that holds the panels, once they are drawn.
+    axes_ : ndarray of 2 matplotlib Axes
+        Log loss, accuracy.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.model_selection import train_test_split
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from assistlearn import AssistedClassifier, SharesDisplay
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    >>> stump = DecisionTreeClassifier(max_depth=1)
+    >>> agents = [("shop", stump, [0, 1]), ("lab", stump, slice(2, 7)), ("cellar", stump, slice(7, 13))]
+    >>> clf = AssistedClassifier(agents, order="random", n_rounds=4, random_state=0).fit(X_train, y_train)
+    >>> display = SharesDisplay.from_estimator(clf, X_test, y_test, ax=Figure().subplots(1, 2))
+    >>> [share.helper for share in display.shares.helpers], display.axes_.shape
+    (['lab', 'cellar'], (2,))
+    """
+
+    figure_: Figure
+    axes_: NDArray[Any]
+
+    def __init__(self, *, shares: GainShares) -> None:
+        self.shares = shares
+
+    @classmethod
+    def from_estimator(
+        cls, clf: AssistedClassifier, X: Any, y: Any, *, sample_weight: Any = None, ax: Any = None
+    ) -> Self:
+        """Draw the shares of a fitted model's helpers on samples that it was not fitted to.
+
+        Parameters
+        ----------
+        clf : AssistedClassifier
+            Fitted.
+        X : table of shape (n_samples, n_columns)
+            All agents' columns.
+        y : array-like of shape (n_samples,)
+            The true labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each sample counts.
+        ax : Axes or sequence of two Axes, default=None
+            Where to draw. One is divided; None makes a new figure.
+
+        Returns
+        -------
+        display : SharesDisplay
+            Drawn.
+        """
+        return cls(shares=clf.shares(X, y, sample_weight)).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw both panels.
+
+        Parameters
+        ----------
+        ax : Axes or sequence of two Axes, default=None
+            Where to draw. One is divided; None makes a new figure.
+
+        Returns
+        -------
+        self : SharesDisplay
+            With ``figure_`` and ``axes_``.
+        """
+        found = self.shares.helpers
+        self.axes_ = panels_on(ax, 2, (10.0, 1.9 + 0.4 * max(len(found), 1)))
+        self.figure_ = self.axes_[0].figure
+        names = [share.helper for share in found]
+        losses = [(share.loss, share.loss_if_dropped) for share in found]
+        rights = [(share.accuracy, share.accuracy_if_dropped) for share in found]
+        _draw(self.axes_[0], names, losses, f"Lower log loss: {_words(self.shares.loss, 3)}")
+        _draw(self.axes_[1], names, rights, f"Higher accuracy: {_words(self.shares.accuracy, 3)}")
+        self.axes_[0].set_xlabel("share of the lower log loss")
+        self.axes_[1].set_xlabel("share of the higher accuracy")
+        self.axes_[1].set_yticklabels([])
+        self.axes_[1].legend(fontsize="small", frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.25), ncols=2)
+        return self
+
+
+def _draw(ax: Axes, names: Sequence[str], pairs: Sequence[tuple[Estimate, Estimate]], title: str) -> None:
+    """Draw a row for each helper, the first at the top."""
+    places = range(len(names))
+    ax.axvline(0.0, color=GREY, lw=1.0, ls=":")
+    ax.errorbar(
+        [share.value for share, _ in pairs],
+        places,
+        xerr=[HALF_INTERVAL * share.error for share, _ in pairs],
+        fmt="o",
+        color=BLUE,
+        ms=7,
+        elinewidth=1.8,
+        capsize=3,
+        label="share, with its 95 % interval",
+    )
+    ax.plot(
+        [dropped.value for _, dropped in pairs],
+        places,
+        "D",
+        color=VERMILION,
+        mfc="white",
+        ms=6,
+        ls="",
+        label="lost if it alone is dropped",
+    )
+    ax.set_yticks(places, [_short(name) for name in names])
+    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
+    ax.set_title(title, loc="left", fontsize="medium", fontweight="bold")
+    ax.grid(visible=True, axis="x", color="0.92", lw=0.8)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _words(gain: Estimate, digits: int) -> str:
+    return f"{gain.value:.{digits}f} ± {HALF_INTERVAL * gain.error:.{digits}f} in all"
+
+
+def _short(name: str) -> str:
+    """Return a name that fits beside the axis, without anything that matplotlib would read as a formula."""
+    shown = name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…"
+    return shown.replace("$", r"\$")
+
+
+# WorthDisplay: what assistance gains, with its limits, against the number of opened samples.
+
+
+SIZE_of_worth_display = (7.0, 4.2)  # inches
+
+
+class WorthDisplay:
+    """The gain and its limits after every block of opened samples, with the gain that was asked for as a line.
+
+    Make one from what :func:`~assistlearn.assistance_gain` has found, or with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    worth : Worth
+        What a pilot has found.
+
+    Attributes
+    ----------
+    worth : Worth
+        The data above.
+    ax_ : matplotlib Axes
+        The axes with the drawing.
+    figure_ : matplotlib Figure
+        The figure that holds the axes.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from assistlearn import AssistedClassifier, WorthDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(max_depth=3)
+    >>> agents = [("clinic", tree, slice(0, 8)), ("lab", tree, slice(8, 20))]
+    >>> clf = AssistedClassifier(agents, combine="sum", models_per_turn=1, n_rounds=2, random_state=0)
+    >>> display = WorthDisplay.from_estimator(clf, X[:, 10:], y, loss="log", random_state=0, ax=Figure().subplots())
+    >>> display.worth.answer, display.ax_.get_xlabel()
+    ('yes', 'opened samples')
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(self, worth: Worth) -> None:
+        self.worth = worth
+
+    @classmethod
+    def from_estimator(cls, clf: AssistedClassifier, X: Any, y: Any, *, ax: Any = None, **asked: Any) -> Self:
+        """Run the pilot, and draw its result.
+
+        Parameters
+        ----------
+        clf : AssistedClassifier
+            Never changed.
+        X : table of shape (n_samples, n_columns)
+            All agents' columns.
+        y : array-like of shape (n_samples,)
+            The labels.
+        ax : Axes, default=None
+            Where to draw; None makes a new figure.
+        **asked
+            Parameters of :func:`~assistlearn.assistance_gain`, such as ``at_least``, ``loss`` and ``random_state``.
+
+        Returns
+        -------
+        display : WorthDisplay
+            Drawn.
+        """
+        return cls(assistance_gain(clf, X, y, **asked)).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the gain of all helpers together with its limits, and where each helper ended.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        self : WorthDisplay
+            With ``ax_`` and ``figure_``.
+        """
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots(figsize=SIZE_of_worth_display, layout="constrained")[1]
+        self.ax_, self.figure_ = ax, ax.figure
+        worth = self.worth
+        _draw_path(ax, worth.together, "all helpers together" if len(worth.helpers) > 1 else worth.together.helpers[0])
+        if len(worth.helpers) > 1:
+            for number, (name, gain) in enumerate(worth.helpers.items(), start=1):
+                _draw_end(ax, name, gain, worth, number)
+        ax.axhline(worth.terms.at_least, color=VERMILION, ls="--", lw=1.6, label="gain asked for")
+        if worth.terms.at_least:
+            ax.axhline(0.0, color=GREY, lw=0.8)
+        ax.set_xlabel("opened samples")
+        ax.set_ylabel(f"gain: {LOSS_WORDS[worth.terms.loss]} alone minus with help")
+        ax.set_title(_title(worth), loc="left", fontsize="medium", fontweight="bold")
+        ax.grid(visible=True, color="0.92", lw=0.8)
+        ax.set_axisbelow(True)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.legend(fontsize="small", frameon=False)
+        return self
+
+
+def _draw_path(ax: Axes, gain: Gain, name: str) -> None:
+    n, estimate, lower, upper = np.array(gain.path).reshape(-1, 4).T
+    ax.fill_between(
+        n,
+        lower,
+        upper,
+        color=BLUE,
+        alpha=0.15,
+        lw=0,
+        label=f"limits: {1 - gain.alpha:.1%} confidence at all times",
+    )
+    for limit in (lower, upper):
+        ax.plot(n, limit, color=BLUE, lw=0.9)
+    label = f"{_escaped(name)}, {gain.estimate:+.3f}"
+    ax.plot(n, estimate, color=BLUE, marker="o", ms=4, lw=2.0, label=label)
+
+
+def _draw_end(ax: Axes, name: str, gain: Gain, worth: Worth, number: int) -> None:
+    """Draw a helper's gain with its limits beside the path, at the right."""
+    stroke = AGENTS[(number - 1) % len(AGENTS)]
+    place = worth.n_opened * (1 + 0.04 * number)
+    reach = [[gain.estimate - gain.lower], [gain.upper - gain.estimate]]
+    label = f"{_escaped(name)} by itself, {gain.estimate:+.3f}: {gain.answer}"
+    ax.errorbar([place], [gain.estimate], np.clip(reach, 0, None), fmt=stroke.marker, color=stroke.colour, label=label)
+
+
+def _title(worth: Worth) -> str:
+    return f"Is help worth it? {worth.answer.capitalize()}, after {worth.n_opened:,} opened samples"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("$", r"\$")
+
+
+# Draw how well an attacker guesses each column, without and with what was released.
+
+
+STROKES = AGENTS
+MOST_COLUMNS = 40
+"""The largest number of columns that are drawn: those that are guessed best."""
+
+
+def draw_attack(columns: Sequence[Mapping[str, Any]], title: str, path: Path) -> None:
+    """Draw a row for each column: a hollow mark for the guess without what was released, a filled one with it.
+
+    Parameters
+    ----------
+    columns : sequence of mapping
+        Each with ``column`` and ``inferred``, a list of mappings with ``share``, ``auc``, ``auc_error`` and
+        ``without``.
+    title : str
+        The title of the picture.
+    path : path
+        The file to write. Its ending decides the format.
+    """
+    from matplotlib.figure import Figure
+
+    shown = sorted((column for column in columns if column["inferred"]), key=_best)[-MOST_COLUMNS:]
+    shares = sorted({found["share"] for column in shown for found in column["inferred"]})
+    figure = Figure(figsize=(8.0, 1.6 + 0.34 * max(len(shown), 1)), layout="constrained")
+    ax = figure.subplots()
+    for place, column in enumerate(shown):
+        for found in column["inferred"]:
+            number = shares.index(found["share"])
+            _draw_guess(ax, place + 0.22 * (number - (len(shares) - 1) / 2), found, STROKES[number % len(STROKES)])
+    for number, share in enumerate(shares):
+        stroke = STROKES[number % len(STROKES)]
+        ax.plot([], [], stroke.marker, color=stroke.colour, ms=6, label=f"{share:.0%} of the values known")
+    ax.plot([], [], "o", color=GREY, mfc="white", ms=5, label="the same without what was released")
+    ax.axvline(0.5, color=GREY, lw=1.0, ls=":")
+    ax.set_yticks(range(len(shown)), [_short_of_attack_picture(column["column"]) for column in shown])
+    ax.set_ylim(-0.7, max(len(shown), 1) - 0.3)
+    ax.set_xlim(0.42, 1.02)
+    ax.set_xlabel("AUC of the guess (0.5: blind, 1: certain)")
+    ax.set_title(_escaped_of_attack_picture(title), loc="left", fontsize="medium", fontweight="bold")
+    ax.grid(visible=True, axis="x", color="0.92", lw=0.8)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside lower center", ncols=2, fontsize="small", frameon=False)
+    figure.savefig(path, dpi=150)
+
+
+def _draw_guess(ax: Any, height: float, found: Mapping[str, Any], stroke: Stroke) -> None:
+    ax.plot([found["without"], found["auc"]], [height, height], color=stroke.colour, lw=1.0, alpha=0.6)
+    ax.plot(found["without"], height, "o", color=stroke.colour, mfc="white", ms=4)
+    ax.errorbar(
+        found["auc"], height, xerr=found["auc_error"], fmt=stroke.marker, color=stroke.colour, ms=5, elinewidth=1.0
+    )
+
+
+def _best(column: Mapping[str, Any]) -> float:
+    return max(float(found["auc"]) for found in column["inferred"])
+
+
+def _short_of_attack_picture(name: str) -> str:
+    """Return a name that fits beside the axis, without anything that matplotlib would read as a formula."""
+    return _escaped_of_attack_picture(name if len(name) <= 32 else f"{name[:31]}…")
+
+
+def _escaped_of_attack_picture(text: str) -> str:
+    return text.replace("$", r"\$")

@@ -1,1 +1,0 @@
-"""What answers at an agent: the service, what it keeps on disk, and one exchange per file."""

@@ -1,1 +1,0 @@
-"""The owner's privacy rules (``[privacy]``): what may be told about each person is checked, counted and shown."""

@@ -1,0 +1,387 @@
+"""The default preprocessing: from a table with text and gaps to the numbers that a learner takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
+
+from assistlearn.errors import ColumnsError, listed
+from assistlearn.learners.best_of import BestOf
+from assistlearn.learners.hist import HistBoostClassifier, HistTreeClassifier
+from assistlearn.tables.columns import may_be_features
+from assistlearn.tables.schema import Schema
+from assistlearn.tables.settings import PreprocessingSettings
+
+# The steps that prepare numbers and categories, made of scikit-learn's own transformers.
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How columns are prepared for a learner.
+
+    Attributes
+    ----------
+    categories : {"one-hot", "ordinal"}
+        One column for each category, or one column of codes.
+    max_categories : int
+        The most categories of one column. If it has more values, the rarest ones share a category.
+    impute : bool
+        Whether missing numbers are filled with the median, and a new column marks where they were missing.
+    scale : {"standard", "minmax", "none"}
+        Whether numbers are brought to mean zero and variance one, or between 0 and 1.
+    unknown_value : float
+        The code of a category that training has not seen.
+    """
+
+    categories: Literal["one-hot", "ordinal"]
+    max_categories: int
+    impute: bool
+    scale: Literal["standard", "minmax", "none"]
+    unknown_value: float
+
+    @property
+    def leaves_numbers(self) -> bool:
+        """Whether numbers are left unchanged."""
+        return not self.impute and self.scale == "none"
+
+    def transformer(self, schema: Schema) -> ColumnTransformer:
+        """Return the unfitted transformer for the columns of a schema. Numbers come first, then categories."""
+        branches: list[tuple[str, Any, list[str]]] = []
+        if schema.numbers:
+            branches.append(("numbers", "passthrough" if self.leaves_numbers else self._of_numbers(), schema.numbers))
+        if schema.categories:
+            branches.append(("categories", self._encoder(), schema.categories))
+        return ColumnTransformer(branches, sparse_threshold=0.0)
+
+    def _of_numbers(self) -> Pipeline:
+        steps: list[tuple[str, Any]] = []
+        if self.impute:
+            steps.append(("impute", SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)))
+        if self.scale != "none":
+            steps.append(("scale", MinMaxScaler(clip=True) if self.scale == "minmax" else StandardScaler()))
+        return Pipeline(steps)
+
+    def _encoder(self) -> Any:
+        if self.categories == "one-hot":
+            return OneHotEncoder(
+                max_categories=self.max_categories, handle_unknown="infrequent_if_exist", sparse_output=False
+            )
+        return OrdinalEncoder(
+            max_categories=self.max_categories,
+            handle_unknown="use_encoded_value",
+            unknown_value=self.unknown_value,
+        )
+
+
+# The default preprocessing: from a table with text and gaps to the numbers that a learner takes.
+#
+# It is a scikit-learn ``Pipeline`` in front of the learner, made of scikit-learn's own transformers, fitted once on
+# the agent's training rows. Which steps it has depends on the learner:
+#
+# ============================================  ==============================  =======================  ========
+# learner                                       missing numbers                 categories               scaled
+# ============================================  ==============================  =======================  ========
+# takes missing values itself (trees, forests,  left to the learner             ordinal codes            no
+# histogram boosting, XGBoost)
+# other trees (gradient boosting, AdaBoost)     median, and a column that says  ordinal codes            no
+#                                               where they were missing
+# all others (linear models, networks,          the same                        one column per category  yes
+# neighbours, Bayes, ...)
+# ============================================  ==============================  =======================  ========
+#
+# A missing category is a category of its own. A category that training has not seen counts as a rare category, or as
+# no category. A learner that needs none of these steps (trees on numbers alone) gets an array, and no pipeline.
+
+
+_FLOAT32_LEARNERS = (DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier)
+"""They convert every table to 32 bits in every fit. A table of 32 bits saves that work and gives the same trees."""
+
+
+def default_pipeline(schema: Schema, learner: Any, settings: PreprocessingSettings | None = None) -> Any:
+    """Return an unfitted pipeline of preprocessing and learner; the learner itself where it needs no preprocessing.
+
+    Parameters
+    ----------
+    schema : Schema
+        The kinds of the columns.
+    learner : scikit-learn classifier
+        One with a pipeline of its own is returned unchanged.
+    settings : PreprocessingSettings, optional
+        The table ``[preprocessing]`` of the agent's file.
+
+    Returns
+    -------
+    estimator : Pipeline or classifier
+        To be fitted to what :func:`learner_rows` returns.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from assistlearn.tables.schema import Column, Kind
+    >>> schema = Schema((Column("age", Kind.NUMBER), Column("pulse", Kind.NUMBER)))
+    >>> default_pipeline(schema, DecisionTreeClassifier())
+    DecisionTreeClassifier()
+    >>> default_pipeline(schema, LogisticRegression())["prepare"].transformers
+    [('numbers', Pipeline(steps=[('impute', SimpleImputer(add_indicator=True, keep_empty_features=True,
+    strategy='median')), ('scale', StandardScaler())]), ['age', 'pulse'])]
+    """
+    settings = settings or PreprocessingSettings()
+    if not settings.enabled or has_own_steps(learner):
+        return learner
+    steps = steps_for(learner, settings)
+    if steps.leaves_numbers and not schema.categories:
+        return learner
+    return Pipeline([("prepare", steps.transformer(schema)), ("learner", learner)])
+
+
+def steps_for(learner: Any, settings: PreprocessingSettings) -> Steps:
+    """Return the steps that this learner's columns need. Settings other than ``auto`` decide instead.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> steps_for(LogisticRegression(), PreprocessingSettings())
+    Steps(categories='one-hot', max_categories=20, impute=True, scale='standard', unknown_value=-1)
+    >>> steps_for(DecisionTreeClassifier(), PreprocessingSettings())
+    Steps(categories='ordinal', max_categories=20, impute=False, scale='none', unknown_value=nan)
+    """
+    tree_like, keeps_gaps = is_tree_like(learner), takes_missing(learner)
+    impute = not keeps_gaps if settings.missing == "auto" else settings.missing == "impute"
+    scale = not tree_like if settings.scale == "auto" else settings.scale == "standard"
+    # to [0, 1] for learners that refuse negative numbers
+    how: Literal["minmax", "standard"] = "minmax" if _tag(learner, "positive_only") else "standard"
+    encode: Literal["ordinal", "one-hot"] = "ordinal" if tree_like else "one-hot"
+    return Steps(
+        categories=encode if settings.categories == "auto" else settings.categories,
+        max_categories=settings.max_categories,
+        impute=impute,
+        scale=how if scale else "none",
+        unknown_value=np.nan if keeps_gaps else -1,
+    )
+
+
+def learner_rows(estimator: Any, features: pl.DataFrame) -> pl.DataFrame | NDArray[Any]:
+    """Return features in the form that an estimator needs: a frame for a pipeline, an array for a bare learner.
+
+    >>> learner_rows(DecisionTreeClassifier(), pl.DataFrame({"a": [1.0, None], "b": [3.0, 4.0]}))
+    array([[ 1.,  3.],
+           [nan,  4.]], dtype=float32)
+    """
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if isinstance(last, _FLOAT32_LEARNERS) and not isinstance(estimator, Pipeline):
+        features = features.cast({pl.Float64: pl.Float32})
+    return features if has_own_steps(estimator) else features.to_numpy()
+
+
+def has_own_steps(learner: Any) -> bool:
+    """Return whether the learner prepares its columns itself: it is or has a pipeline, or says that it takes text.
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> has_own_steps(make_pipeline(StandardScaler(), DecisionTreeClassifier()))
+    True
+    >>> has_own_steps(DecisionTreeClassifier())
+    False
+    """
+    if isinstance(learner, BestOf):
+        return any(has_own_steps(one) for one in learner.estimators)
+    parts = [learner, *learner.get_params(deep=True).values()] if hasattr(learner, "get_params") else [learner]
+    return any(isinstance(part, Pipeline | ColumnTransformer) for part in parts) or _tag(learner, "string")
+
+
+def takes_missing(learner: Any) -> bool:
+    """Return whether the learner says that it accepts missing numbers.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> takes_missing(DecisionTreeClassifier()), takes_missing(LogisticRegression())
+    (True, False)
+    """
+    return _tag(learner, "allow_nan")
+
+
+def takes_codes_only(learner: Any) -> bool:
+    """Return whether the learner says that all its columns must be codes of categories.
+
+    >>> from sklearn.naive_bayes import CategoricalNB
+    >>> takes_codes_only(CategoricalNB())
+    True
+    """
+    return _tag(learner, "categorical") and _tag(learner, "positive_only")
+
+
+def check_features(features: pl.DataFrame, schema: Schema, learner: Any, settings: PreprocessingSettings) -> None:
+    """Raise ``ColumnsError`` if the learner cannot use these features, prepared as the settings say."""
+    if settings.enabled or has_own_steps(learner):
+        if settings.enabled and takes_codes_only(learner):
+            raise ColumnsError(_CODES_ONLY.format(learner=type(learner).__name__))
+        return
+    remedy = (
+        "Exclude them under [features], set preprocessing.enabled = true, or use a learner with a pipeline of its own."
+    )
+    if schema.categories:
+        raise ColumnsError(
+            f"The features {listed(schema.categories)} hold text, preprocessing is switched off, and "
+            f"{type(learner).__name__} has no encoder. {remedy}"
+        )
+    missing = [name for name in schema.names if features[name].has_nulls()]
+    if missing and not takes_missing(learner):
+        raise ColumnsError(
+            f"The features {listed(missing)} have missing values, preprocessing is switched off, and "
+            f"{type(learner).__name__} does not take them. {remedy}"
+        )
+
+
+_CODES_ONLY = (
+    "{learner} takes category codes only, which the default preprocessing does not make. Write a function that returns "
+    'a pipeline with your own encoder, and name it: kind = "module:function".'
+)
+
+
+def is_tree_like(learner: Any) -> bool:
+    """Return whether the learner splits columns, so that neither their scale nor the order of codes matters much.
+
+    >>> is_tree_like(AdaBoostClassifier()), is_tree_like(GradientBoostingClassifier())
+    (True, True)
+    """
+    if takes_missing(learner) or isinstance(learner, (*_FLOAT32_LEARNERS, GradientBoostingClassifier)):
+        return True
+    if isinstance(learner, AdaBoostClassifier) and learner.estimator is None:
+        return True
+    inside = list(inner_learners(learner))
+    return bool(inside) and all(is_tree_like(part) for part in inside)
+
+
+def inner_learners(learner: Any) -> Iterator[Any]:
+    """Yield the learners inside a learner, such as the one of a grid search, or all of a vote."""
+    own = getattr(learner, "estimator", None)
+    if hasattr(own, "fit"):
+        yield own
+    for part in getattr(learner, "estimators", None) or ():
+        yield part[1] if isinstance(part, tuple) else part
+
+
+def _tag(learner: Any, name: str) -> bool:
+    try:
+        return bool(getattr(get_tags(learner).input_tags, name))
+    except AttributeError:  # it has no such tag
+        return False
+
+
+# Decide whether a learner gets its columns unchanged, or prepared.
+#
+# =======================================  ===================================================================
+# the learner gets its columns             when
+# =======================================  ===================================================================
+# unchanged, whatever they hold            it has steps of its own (a pipeline, a ``ColumnTransformer``), or says
+#                                          that it accepts text
+# unchanged                                all are numbers or booleans, without gaps
+# unchanged                                there are gaps, and it says that it accepts missing values
+# unchanged                                some are of a categorical data type, and it encodes those itself
+# prepared, all of them                    anything else: text, dates, objects, decimals, other categories or gaps
+# =======================================  ===================================================================
+
+
+_NUMBERS = (
+    *(pl.Float32, pl.Float64, pl.Boolean),
+    *(pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64),
+)
+
+
+def takes_kinds(learner: Any, own: Any) -> bool:
+    """Return whether a learner accepts columns of these kinds. Missing values are not looked at.
+
+    Parameters
+    ----------
+    learner : scikit-learn classifier
+        With or without steps of its own.
+    own : data frame, ndarray or sparse matrix
+        Its columns.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> frame = pl.DataFrame({"town": ["Ulm", "Bern"]})
+    >>> takes_kinds(DecisionTreeClassifier(), frame)
+    False
+    >>> towns = frame.cast(pl.Categorical)
+    >>> takes_kinds(DecisionTreeClassifier(), towns), takes_kinds(HistGradientBoostingClassifier(), towns)
+    (False, True)
+    """
+    if sparse.issparse(own) or has_own_steps(learner):
+        return True
+    if isinstance(own, np.ndarray):  # other objects: the learner itself refuses them
+        return _as_floats(own) is not None or (own.dtype.kind == "O" and not may_be_features(own.flat))
+    if hasattr(own, "iloc"):
+        columns = [own.iloc[:, place] for place in range(own.shape[1])]
+        return all(
+            takes_categories(learner, len(column.cat.categories)) if hasattr(column.dtype, "categories")
+            else column.dtype.kind in "biuf"
+            for column in columns
+        )  # fmt: skip
+    if hasattr(own, "get_columns"):
+        return all(
+            takes_categories(learner, column.n_unique()) if column.dtype in (pl.Categorical, pl.Enum)
+            else column.dtype in _NUMBERS
+            for column in own.get_columns()
+        )  # fmt: skip
+    return True
+
+
+def takes_categories(learner: Any, n_categories: int) -> bool:
+    """Return whether a learner encodes a column of a categorical data type itself."""
+    if isinstance(learner, HistGradientBoostingClassifier):
+        from_dtype = isinstance(learner.categorical_features, str) and learner.categorical_features == "from_dtype"
+        return from_dtype and n_categories <= learner.max_bins
+    if isinstance(learner, HistTreeClassifier | HistBoostClassifier) or getattr(learner, "enable_categorical", False):
+        return True
+    inside = list(inner_learners(learner))
+    return bool(inside) and all(takes_categories(part, n_categories) for part in inside)
+
+
+def has_gaps(own: Any) -> bool:
+    """Return whether any value is missing.
+
+    >>> has_gaps(pl.DataFrame({"a": [1, None]})), has_gaps(np.zeros((2, 2)))
+    (True, False)
+    """
+    if isinstance(own, np.ndarray):
+        floats = _as_floats(own)
+        return floats is not None and floats.dtype.kind == "f" and bool(np.isnan(floats).any())
+    if hasattr(own, "isna"):
+        return bool(own.isna().to_numpy().any())
+    if hasattr(own, "get_columns"):
+        return any(
+            column.has_nulls() or (column.dtype.is_float() and bool(column.is_nan().any()))
+            for column in own.get_columns()
+        )
+    return False
+
+
+def _as_floats(values: NDArray[Any]) -> NDArray[Any] | None:
+    """Return an array as numbers, as scikit-learn would convert it; None where it could not."""
+    if values.dtype.kind in "biuf":
+        return values
+    if values.dtype.kind != "O":
+        return None
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -1,0 +1,523 @@
+"""A table that is the answer of a database (SQLite, DuckDB, PostgreSQL) to one SELECT."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import cached_property
+from glob import glob
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl, urlsplit
+
+import polars as pl
+
+from assistlearn.errors import AssistLearnError, ColumnsError, MissingExtraError, MissingTableError, TableError
+from assistlearn.extras import install_line
+from assistlearn.protocol.transport import within
+from assistlearn.tables.settings import ENDINGS, ReadingLimits, TableQuery, shown, without_secrets
+
+# Names of columns in SQL.
+
+
+def quoted(name: str) -> str:
+    """Return a column's name in double quotes, so that SQL accepts any character in it.
+
+    >>> print(quoted('my age'))
+    "my age"
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def refuse_twice(names: list[str], place: str) -> list[str]:
+    """Return the names of a query's columns, or raise ``TableError`` where two are the same."""
+    twice = [name for name, n in Counter(names).items() if n > 1]
+    if twice:
+        raise TableError(
+            f"{place}: the query has more than one column {twice[0]!r}. Give each its own name: ... as another_name"
+        )
+    return names
+
+
+# A table that is the answer of a SQLite file to one SELECT.
+#
+# SQLite has no dates and no booleans, and a column may hold text beside numbers: text is read like that of a CSV file.
+
+
+MAGIC = b"SQLite format 3\x00"
+ROWS = 50_000
+"""Rows that are held as Python objects at a time."""
+
+LOCKED = 10.0
+"""Seconds to wait while another process writes to the database."""
+
+
+def is_sqlite(path: Path) -> bool:
+    """Return whether a file is a SQLite database: its first bytes say so."""
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+class SqliteSource:
+    """The answer to one SELECT, ordered by id; the file is opened for reading only."""
+
+    from_text = True
+
+    def __init__(
+        self, query: str, database: Path, id_columns: Sequence[str], place: str, limits: ReadingLimits
+    ) -> None:
+        self._query = query.strip().rstrip(";")
+        self._database = database
+        self._id_columns = id_columns
+        self._place = place
+        self._limits = limits
+
+    def names(self) -> list[str]:
+        """Return the names of the columns that the query answers with."""
+        with self._answer("*", "limit 0") as cursor:  # fails unless it is one SELECT
+            asked = cursor.execute(self._query)  # alone: inside another SELECT, columns have other names
+            return refuse_twice([column[0] for column in asked.description], self._place)
+
+    def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
+        """Return these columns, as numbers where all values are numbers."""
+        listed, order = (", ".join(map(quoted, names)) for names in (columns, self._id_columns))
+        with self._answer("count(*)", "") as cursor:  # rows without end are not sorted
+            self._limits.check(self._place, cursor.fetchone()[0])
+        with self._answer(listed, f"order by {order}") as cursor:
+            pieces = [self._piece(rows, columns) for rows in iter(lambda: cursor.fetchmany(ROWS), [])]
+        if not pieces:
+            return pl.DataFrame({name: pl.Series([], dtype=pl.String) for name in columns})
+        return pl.DataFrame([_joined(name, [piece[name] for piece in pieces], name in text) for name in columns])
+
+    def _piece(self, rows: list[tuple[object, ...]], columns: Sequence[str]) -> dict[str, pl.Series]:
+        return {name: self._series(name, values) for name, values in zip(columns, zip(*rows, strict=True), strict=True)}
+
+    def _series(self, name: str, values: Sequence[object]) -> pl.Series:
+        kinds = {type(value) for value in values} - {type(None)}
+        if bytes in kinds:
+            raise TableError(
+                f"{self._place}: column {name!r} holds bytes. Turn them into text in the query, or leave it out."
+            )
+        if str in kinds and len(kinds) > 1:
+            values = [None if value is None else str(value) for value in values]
+        elif kinds == {int, float}:
+            return pl.Series(name, values, dtype=pl.Float64, strict=False)
+        return pl.Series(name, values)
+
+    @contextmanager
+    def _answer(self, columns: str, rest: str) -> Iterator[sqlite3.Cursor]:
+        url = self._database.resolve().as_uri() + "?mode=ro"
+        try:
+            with closing(sqlite3.connect(url, uri=True, timeout=LOCKED)) as connection:
+                inner = f"select * from ({self._query}\n) limit {self._limits.max_rows + 1}"  # noqa: S608 own query
+                yield _limited(connection, self._limits).execute(f"select {columns} from ({inner}) {rest}")  # noqa: S608
+        except (sqlite3.Error, sqlite3.Warning, OverflowError) as error:
+            raise TableError(
+                f"{self._place}: the query failed: {error}. It must be one SELECT, and only that. Correct it, or the "
+                "database."
+            ) from error
+
+
+def _limited(connection: sqlite3.Connection, limits: ReadingLimits) -> sqlite3.Connection:
+    """Return a connection that makes no value and no row larger than is allowed."""
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(limits.max_cell, 1_000_000))
+    return connection
+
+
+def _joined(name: str, pieces: list[pl.Series], as_text: bool) -> pl.Series:
+    """Return a column from its pieces: as text where any piece is text."""
+    types = {piece.dtype for piece in pieces} - {pl.Null}
+    if as_text or pl.String in types:
+        return pl.concat([piece.cast(pl.String) for piece in pieces]).rename(name)
+    dtype = types.pop() if len(types) == 1 else (pl.Float64 if types else pl.Null)
+    return pl.concat([piece.cast(dtype) for piece in pieces]).rename(name)
+
+
+# A table that is the answer of DuckDB to one SELECT.
+
+
+ENGINE = 5
+"""What share of the memory the engine may take: one in so many. The rest is for its answer."""
+
+
+class DuckdbSource:
+    """The answer to one SELECT, ordered by id: a database promises no order of its own."""
+
+    from_text = False
+
+    def __init__(self, table: TableQuery, id_columns: Sequence[str], place: str, limits: ReadingLimits) -> None:
+        self._table = table
+        self._id_columns = id_columns
+        self._place = place
+        self._limits = limits
+
+    def names(self) -> list[str]:
+        """Return the names of the columns that the query answers with."""
+        return self._ask("*", "limit 0").columns
+
+    def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
+        """Return these columns with the types they have in the database."""
+        listed, order = (", ".join(quoted(name) for name in names) for names in (columns, self._id_columns))
+        return self._ask(listed, f"order by {order}")
+
+    def _ask(self, columns: str, rest: str) -> pl.DataFrame:
+        duckdb = _duckdb()
+        never = ("autoinstall_known_extensions", "autoload_known_extensions", "allow_community_extensions")
+        settings = dict.fromkeys(never, False)
+        try:
+            with duckdb.connect(
+                self._table.database or ":memory:", read_only=self._table.database is not None, config=settings
+            ) as connection:
+                connection.execute("set file_search_path = ?", [str(self._table.folder.resolve())])
+                connection.execute("set allowed_paths = ?", [files_named(self._table.query, self._table.folder)])
+                connection.execute("set enable_external_access = false")
+                connection.execute("set memory_limit = ?", [f"{max(self._limits.max_memory // ENGINE, 100)}MB"])
+                connection.execute("set lock_configuration = true")
+                query = self._one_select(connection.extract_statements(self._table.query), duckdb)
+                inner = f"select * from ({query}\n) limit {self._limits.max_rows + 1}"  # noqa: S608 own query
+                asked = f"select {columns} from ({inner}) {rest}"  # noqa: S608 own query
+                return pl.DataFrame(_ArrowStream(connection.sql(asked)))
+        except duckdb.PermissionException as error:
+            raise TableError(
+                f"{self._place}: {without_secrets(str(error))}. A query may read its database, and tables whose files "
+                f"it names itself in quotes ({', '.join(ENDINGS)}), and nothing else."
+            ) from None
+        except duckdb.Error as error:
+            said = without_secrets(str(error))
+            raise TableError(f"{self._place}: the query failed: {said} Correct it, or the database.") from None
+
+    def _one_select(self, statements: Sequence[Any], duckdb: Any) -> str:
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise TableError(
+                f"{self._place}: the query must be one SELECT, and only that. It is for reading: write anything else "
+                "with the database's own tools."
+            )
+        return str(statements[0].query).strip().rstrip(";")
+
+
+def files_named(query: str, folder: Path) -> list[str]:
+    """Return the files of tables that a query names in quotes, as it writes them and as the system does.
+
+    >>> files_named("select * from 'a.csv', read_text('/etc/passwd') -- it's 'b.csv'", Path("/lab"))
+    ['/lab/a.csv', 'a.csv']
+    """
+    found = set()
+    for literal in _QUOTED.finditer(query):
+        name = (literal["text"] or literal["name"] or "").replace("''", "'").replace('""', '"')
+        if name.lower().endswith(ENDINGS) and "://" not in name:
+            matching = glob(name, root_dir=folder, recursive=True)
+            found |= {name, *matching, *(str((folder / each).resolve()) for each in (name, *matching))}
+            found |= {str(folder.resolve() / each) for each in (name, *matching)}
+    return sorted(found)
+
+
+_QUOTED = re.compile(r"""--[^\n]*|/\*.*?\*/|'(?P<text>(?:[^']|'')*)'|["](?P<name>(?:[^"]|"")*)["]""", re.DOTALL)
+"""A comment, a text, or a name in quotes."""
+
+
+class _ArrowStream:
+    """A relation of DuckDB that shows Polars its stream of rows, and nothing else.
+
+    Polars would try its other attributes too, and then DuckDB complains when the process ends.
+    """
+
+    def __init__(self, relation: Any) -> None:
+        self._relation = relation
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._relation.__arrow_c_stream__(requested_schema)
+
+
+def _duckdb() -> Any:
+    try:
+        import duckdb
+    except ImportError as error:
+        raise MissingExtraError(f"A table from a query needs DuckDB: {install_line('duckdb')}") from error
+    return duckdb
+
+
+# Which types of PostgreSQL can be columns of a table, and how they are asked for.
+
+
+_AS_THEY_ARE = (
+    "bool",
+    "int4",
+    "int8",
+    "float4",
+    "float8",
+    "text",
+    "varchar",
+    "name",
+    "date",
+    "timestamp",
+    "timestamptz",
+)
+_CAST = {"int2": "int4", "numeric": "float8", "uuid": "text", "enum": "text", "bpchar": "text"}
+_ADVICE = {
+    "json": "{0} ->> 'a field'",
+    "jsonb": "{0} ->> 'a field'",
+    "interval": "extract(epoch from {0})",
+    "time": "extract(epoch from {0})",
+    "money": "{0}::numeric",
+    "bytea": "encode({0}, 'hex')",
+}
+_FIRST, _LAST = -719_162, 2_932_896
+"""The first day of the year 1 and the last of 9999, counted from 1970: other sources have no dates outside."""
+
+
+def cast_of(name: str, kind: str, is_id: bool, place: str) -> str:
+    """Return the SQL that asks for a column, with a cast where its type needs one.
+
+    >>> cast_of("price", "numeric", False, "lab.toml")
+    '"price"::float8 as "price"'
+    >>> cast_of("visits", "_int4", False, "lab.toml")
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.ColumnsError: lab.toml: column 'visits' is of PostgreSQL's type int4[], which cannot be a column
+    of a table. Exclude it under [features], or write in the query, for example: "visits"[1] as "visits"
+    """
+    column = quoted(name)
+    if is_id and kind == "numeric":
+        return f"trim_scale({column})::text as {column}"
+    if kind in _AS_THEY_ARE:
+        return column
+    if kind in _CAST:
+        return f"{column}::{_CAST[kind]} as {column}"
+    shown, advice = (f"{kind[1:]}[]", "{0}[1]") if kind.startswith("_") else (kind, _ADVICE.get(kind, "{0}::text"))
+    raise ColumnsError(
+        f"{place}: column {name!r} is of PostgreSQL's type {shown or 'unknown'}, which cannot be a column of a table. "
+        f"Exclude it under [features], or write in the query, for example: {advice.format(column)} as {column}"
+    )
+
+
+def order_of(name: str, kind: str) -> str:
+    """Return the SQL that orders rows by a column: text by its bytes, whatever the database's language.
+
+    >>> order_of("patient", "text"), order_of("number", "int4")
+    ('"query"."patient"::text collate "C"', '"query"."number"')
+    """
+    column = f'"query".{quoted(name)}'
+    is_text = kind in ("text", "varchar", "name") or _CAST.get(kind) == "text"
+    return f'{column}::text collate "C"' if is_text else column
+
+
+def about_types(kinds: Sequence[str]) -> str:
+    """Return a query: which types are enumerations, and the names of those that the driver knows only by number."""
+    listed = ", ".join("'" + kind.replace("'", "''") + "'" for kind in kinds)
+    return f"""
+        select named, case when typtype = 'e' then 'enum' else format_type(oid, null) end
+        from (select *, unnest(array[typname::text, 'unnamed<oid:' || oid || '>']) as named from pg_catalog.pg_type) t
+        where named in ({listed})"""  # noqa: S608 quoted
+
+
+def is_settled(kind: str) -> bool:
+    """Return whether we know what to do with a type without asking the server about it."""
+    return kind in (*_AS_THEY_ARE, *_CAST, *_ADVICE)
+
+
+def refuse_infinite_dates(frame: pl.DataFrame, place: str) -> None:
+    """Raise ``TableError`` if a date is infinite, or not in the years 1 to 9999."""
+    for column in frame.iter_columns():
+        if column.dtype == pl.Date:
+            days = column.cast(pl.Int32)
+        elif isinstance(column.dtype, pl.Datetime):
+            days = column.cast(pl.Int64) // 86_400_000_000
+        else:
+            continue
+        wrong = ((days < _FIRST) | (days > _LAST)).fill_null(False)
+        if wrong.any():
+            raise TableError(
+                f"{place}: column {column.name!r} has {wrong.sum():,} dates that are infinite, or not of the years 1 "
+                f"to 9999. Leave them empty in the query: nullif({quoted(column.name)}, 'infinity') as "
+                f"{quoted(column.name)}"
+            )
+
+
+# Errors of a PostgreSQL server or its driver in our own words, with the remedy.
+
+
+_PASSWORD = "Put the password into PGPASSWORD in the environment, or into ~/.pgpass (which only you may read)."  # noqa: S105
+_SIGNS: tuple[tuple[str, str, str], ...] = (
+    ("no password supplied", "it wants a password, and none was found", _PASSWORD),
+    ("password authentication failed|pg_hba", "it does not let this user in", f"Name the user in the URL. {_PASSWORD}"),
+    ("could not translate host name", "there is no such host", "Correct the URL."),
+    ("Connection refused|No such file", "the connection is refused", "Check whether it runs, and on which port."),
+    ('database ".*" does not exist', "there is no such database", "Correct the URL."),
+    ("timeout expired|timed out", "it cannot be reached in time", "Check the network, or correct the URL."),
+    ("SSL|certificate", "the encrypted connection failed", "Check sslmode and sslrootcert in the URL."),
+    ("service file|definition of service", "the service is not known", "Check ~/.pg_service.conf or PGSERVICEFILE."),
+    ("canceling statement due to statement timeout", "the query took too long",
+     "Raise read_seconds in the agent's file, or make the query quicker."),
+    ("starting up|shutting down|too many clients|remaining connection slots", "it is busy, or not up yet",
+     "Try again in a while."),
+    ("permission denied", "the user may not read all of it", "Ask its owner for: grant select on ... to ..."),
+    ("read-only transaction|data-modifying statement", "the query would write", "It must be one SELECT."),
+    ("server closed the connection|terminating connection|connection not open|SSL SYSCALL|no COPY in progress",
+     "the connection broke", "Try again."),
+)  # fmt: skip
+
+
+def in_words(error: Exception, database: str, place: str) -> TableError:
+    """Return our own error for one of the driver: what is wrong with the server, or with the query."""
+    said = str(error)
+    for sign, what, remedy in _SIGNS:
+        if re.search(sign, said):
+            kind = MissingTableError if what.startswith("there is no") else TableError
+            return kind(f"{place}: {database} cannot be read: {what}. {remedy}")
+    if "Failed to connect" in said:
+        reason = said.partition("failed: ")[2] or said.partition("Failed to connect: ")[2]
+        return TableError(f"{place}: {database} cannot be reached: {_line(reason)}. Correct the URL.")
+    found = re.search(r"ERROR:\s*(.*)", said)
+    reason = found[1] if found else said
+    return TableError(
+        f"{place}: the query failed: {_line(reason)}. It must be one SELECT, and only that. Correct it, or the "
+        "database."
+    )
+
+
+def _line(text: str) -> str:
+    return text.strip().partition("\n")[0].rstrip(".")
+
+
+# A table that is the answer of a PostgreSQL database to one SELECT, in a transaction that can only read.
+#
+# ADBC hands over record batches; libpq finds the password (``PGPASSWORD``, ``~/.pgpass``, service files).
+
+
+CONNECTING = 10
+"""Seconds to wait for a connection, where neither the URL nor the environment sets a limit."""
+
+SORTING = "64MB"
+"""How much memory the server may use to sort the rows."""
+
+Result = TypeVar("Result")
+
+
+class PostgresSource:
+    """The answer to one SELECT, in the order of the ids, compared as bytes where they are text.
+
+    Parameters
+    ----------
+    query : str
+        One SELECT.
+    url : str
+        The database, without a password.
+    id_columns : sequence of str
+        What the rows are ordered by.
+    place : str
+        Where the query stands, for messages.
+    seconds : float
+        How long each of the two questions may take: which columns there are, and their values.
+    limits : ReadingLimits
+        How large the table may be.
+    """
+
+    from_text = False
+
+    def __init__(
+        self, query: str, url: str, id_columns: Sequence[str], place: str, seconds: float, limits: ReadingLimits
+    ) -> None:
+        self._query = query.strip().rstrip(";")
+        self._url = url
+        self._id_columns = id_columns
+        self._place = place
+        self._seconds = seconds
+        self._limits = limits
+
+    def names(self) -> list[str]:
+        """Return the names of the columns that the query answers with."""
+        return refuse_twice([name for name, _ in self._types], self._place)
+
+    def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
+        """Return these columns with the types they have in the database."""
+        types = dict(self._types)
+        listed = [cast_of(name, types[name], name in self._id_columns, self._place) for name in columns]
+        order = ", ".join(order_of(name, types[name]) for name in self._id_columns)
+        frame: pl.DataFrame = self._bounded(
+            self._ask, ", ".join(listed), f"order by {order} limit {self._limits.max_rows + 1}", _as_frame
+        )
+        refuse_infinite_dates(frame, self._place)
+        exact = [name for name in self._id_columns if types[name] == "numeric"]
+        return frame.with_columns(self._whole(frame[name]) for name in exact)
+
+    @cached_property
+    def _types(self) -> list[tuple[str, str]]:
+        found: list[tuple[str, str]] = self._bounded(self._ask, "*", "limit 0", _as_types)
+        return found
+
+    def _whole(self, ids: pl.Series) -> pl.Series:
+        whole = ids.cast(pl.Int64, strict=False)
+        wrong = whole.is_null() & ids.is_not_null()
+        if wrong.any():
+            raise TableError(
+                f"{self._place}: the id {ids.filter(wrong)[0]!r} in column {ids.name!r} is no whole number of 64 bits. "
+                f"Write ids as text in the query: {quoted(ids.name)}::text"
+            )
+        return whole
+
+    def _ask(self, columns: str, rest: str, take: Callable[[Any], Result]) -> Result:
+        with self._connected() as cursor:
+            cursor.execute("set transaction read only")
+            cursor.execute(f"set local statement_timeout = {int(self._seconds * 1000)}")
+            cursor.execute("set local client_encoding = 'UTF8'")
+            cursor.execute(f"set local work_mem = '{SORTING}'")
+            cursor.execute(f'select {columns} from ({self._query}\n) as "query" {rest}')  # noqa: S608 own query
+            return take(cursor)
+
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
+        adbc = _adbc()
+        with adbc.connect(_with_limit(self._url)) as connection, connection.cursor() as cursor:
+            yield cursor
+
+    def _bounded(self, work: Callable[..., Result], *arguments: object) -> Result:
+        try:
+            return within(self._seconds, work, *arguments)
+        except AssistLearnError:
+            raise
+        except TimeoutError:
+            raise TableError(
+                f"{self._place}: {shown(self._url)} did not answer within {self._seconds:g} s. Check whether it runs "
+                "and can be reached from here. For a query that takes long, raise read_seconds in the agent's file."
+            ) from None
+        except Exception as error:
+            if not type(error).__module__.startswith(("adbc", "polars")):
+                raise
+            raise in_words(error, shown(self._url), self._place) from None
+
+
+def _as_frame(cursor: Any) -> pl.DataFrame:
+    return pl.DataFrame(cursor.fetch_arrow())
+
+
+def _as_types(cursor: Any) -> list[tuple[str, str]]:
+    """Return each column and PostgreSQL's name of its type. Every enumeration is called ``enum``."""
+    fields = list(cursor.fetch_record_batch().schema)
+    types = [(field.metadata or {}).get(b"POSTGRESQL:type", b"").decode() for field in fields]
+    others = sorted({kind for kind in types if not is_settled(kind)})
+    if others:
+        cursor.execute(about_types(others))
+        known = {kind: name for kind, name in cursor.fetchall() if name == "enum" or kind.startswith("unnamed")}
+        types = [known.get(kind, kind) for kind in types]
+    return [(field.name, kind) for field, kind in zip(fields, types, strict=True)]
+
+
+def _with_limit(url: str) -> str:
+    """Return the URL with a limit for connecting, where its owner has set none."""
+    parts = urlsplit(url)
+    if "PGCONNECT_TIMEOUT" in os.environ or "connect_timeout" in dict(parse_qsl(parts.query)):
+        return url
+    return f"{url}{'&' if parts.query else '?'}connect_timeout={CONNECTING}"
+
+
+def _adbc() -> Any:
+    try:
+        import adbc_driver_postgresql.dbapi
+        import pyarrow  # noqa: F401 ADBC gives the types of columns through it
+    except ImportError as error:
+        raise MissingExtraError(f"A table in PostgreSQL needs its driver: {install_line('postgres')}") from error
+    return adbc_driver_postgresql.dbapi

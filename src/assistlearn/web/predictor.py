@@ -1,0 +1,322 @@
+"""Predict for many clients at the same time, with one run whose helpers stay open."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from assistlearn.alignment import Ids
+from assistlearn.alignment.ids import Rows
+from assistlearn.errors import AssistLearnError, BusyError, RunError, UnreachableError
+from assistlearn.events import Event, EventLog, JobStarted, Predicted, TroubleMet
+from assistlearn.initiator.alignment import opening_of
+from assistlearn.initiator.folder import FinishedFolder, locked
+from assistlearn.initiator.prediction import AgentVotes, Prediction, asked_agents, load_models, predict, result_of
+from assistlearn.initiator.prediction import without as asked_without
+from assistlearn.initiator.run import OpenRun
+from assistlearn.initiator.training import tell_end
+from assistlearn.initiator.votes import Outcome, looked_up, votes_of_ours, votes_on_each
+from assistlearn.protocol import messages as m
+from assistlearn.reach.opening import with_own_table
+from assistlearn.reach.standing_way import StandingWay
+from assistlearn.reach.standing_ways import StandingWays
+
+# What a prediction service writes to its run's log: predictions, started jobs and trouble, but not every message.
+
+
+KEPT = (Predicted, JobStarted, TroubleMet)
+
+
+class ServiceLog(EventLog):
+    """A run's log that takes only the events of a service.
+
+    Trouble that lasts is written once, not with every request.
+    """
+
+    _last: Event | None = None
+
+    def append(self, event: Event) -> None:
+        """Write an event, if its kind is to be kept."""
+        if not isinstance(event, KEPT) or (isinstance(event, TroubleMet) and event == self._last):
+            return
+        if isinstance(event, TroubleMet):
+            self._last = event
+        super().append(event)
+
+
+# Predict for many clients at the same time, with one run.
+#
+# Requests that wait are joined: all helpers are asked at the same time for votes on the samples of all these requests.
+# Then each request is decided by itself (:mod:`assistlearn.initiator.votes`), while the helpers are asked for
+# the votes of the next requests.
+
+
+logger = logging.getLogger("assistlearn.web")
+
+MOST_JOINT = 10_000
+"""Ids that helpers are asked about at once, at the most, where several requests are joined."""
+
+MOST_WAITING = 1_000
+"""The largest number of requests that may wait. Any more are refused."""
+
+SECONDS_PER_ID = 0.01
+"""Seconds to wait longer for a helper, for every id that it is asked about."""
+
+STARTING = 90.0
+"""Seconds from the start in which every helper should have been reached. Then the service is ready without the others.
+"""
+
+IDLE = 0.5
+"""Seconds without a request after which the ledger is settled: all entries would outlast a power cut."""
+
+
+@dataclass(frozen=True)
+class _Request:
+    ids: Ids
+    rows: Rows
+    answer: Future[Prediction] = field(default_factory=Future)
+
+
+class Predictor:
+    """Answers requests with a finished run, from any thread.
+
+    Parameters
+    ----------
+    run : OpenRun
+        The run. Its transport must be ``ways``.
+    ways : mapping of str to StandingWay
+        The ways to its helpers.
+    most_waiting : int
+        The largest number of requests that may wait.
+    joined : callable, optional
+        Called whenever helpers are asked, with the number of requests that were joined.
+
+    Attributes
+    ----------
+    started : Future of dict
+        Done when the models are loaded, and each helper was reached or could not be. Its result has the agents that
+        are missing, and why.
+    """
+
+    def __init__(
+        self,
+        run: OpenRun,
+        ways: Mapping[str, StandingWay],
+        most_waiting: int = MOST_WAITING,
+        joined: Callable[[int], object] = lambda n_requests: None,
+    ) -> None:
+        self.run = run
+        self.ways = ways
+        self.joined = joined
+        self.voters = asked_agents(run, result_of(run))
+        self._places = {text: row for row, text in enumerate(run.holdings.ids.texts.to_list())}
+        self._most_waiting = most_waiting
+        self._waiting: deque[_Request] = deque()
+        self._change = threading.Condition()
+        self._stopping = False
+        self._settled = True
+        self._deciding = ThreadPoolExecutor(1, "deciding")
+        self._asking = threading.Thread(target=self._work, name="asking", daemon=True)
+        self.started: Future[dict[str, str]] = Future()
+        self._starting = threading.Thread(target=self._start, name="starting", daemon=True)
+        self._began = time.monotonic()
+
+    def start(self) -> None:
+        """Begin to load the models and to answer, and return at once."""
+        self._began = time.monotonic()
+        self._asking.start()
+        self._starting.start()
+
+    @property
+    def ready(self) -> bool:
+        """Whether the models are loaded, and every helper that votes has been reached.
+
+        A helper that is not there within ``STARTING`` seconds is no longer waited for. One that is gone later changes
+        nothing: the others answer, and each answer names it.
+        """
+        if not self.started.done() or self.run.settings.initiator in self.started.result():
+            return False
+        late = time.monotonic() - self._began > STARTING
+        return late or all(self.ways[name].reached for name in self.voters if name in self.ways)
+
+    def submit(self, texts: Sequence[str]) -> Future[Prediction]:
+        """Return a future for the prediction of samples. Their ids must be normalised and all different.
+
+        Raises
+        ------
+        BusyError
+            Too many requests wait already.
+        """
+        rows = np.array([self._places.get(text, -1) for text in texts], dtype=np.int64)
+        request = _Request(Ids.normalised(texts, f"Agent {self.run.settings.initiator!r}"), rows)
+        with self._change:
+            if self._stopping or len(self._waiting) >= self._most_waiting:
+                raise BusyError(f"{len(self._waiting):,} requests wait already. Ask again in a second.")
+            self._waiting.append(request)
+            self._change.notify()
+        return request.answer
+
+    @property
+    def n_waiting(self) -> int:
+        """How many requests wait to be joined."""
+        return len(self._waiting)
+
+    def stop(self) -> None:
+        """Answer what waits, and end."""
+        with self._change:
+            self._stopping = True
+            self._change.notify()
+        if self._asking.is_alive():
+            self._asking.join()
+        self._deciding.shutdown(wait=True)
+        self.run.watch.save()
+
+    def _start(self) -> None:
+        """Load the models while the ways open, then wait until each is open or has failed once."""
+        missing = {}
+        try:
+            load_models(self.run)
+        except Exception as error:  # as in a prediction: it is told, and the others vote
+            missing[self.run.settings.initiator] = str(error)
+        until = self._began + STARTING
+        for name, way in self.ways.items():
+            if why := way.wait(max(until - time.monotonic(), 0.0)):
+                missing[name] = why
+        self.started.set_result(missing)
+
+    def _work(self) -> None:
+        while (batch := self._next()) is not None:
+            if not batch:
+                self._settle()
+                continue
+            self.joined(len(batch))
+            own = [self._own_votes(each) for each in batch]
+            said = self._votes(batch)
+            self._settled = False
+            for place, request in enumerate(batch):
+                votes = {name: outcomes[place] for name, outcomes in said.items()}
+                self._deciding.submit(self._decide, request, votes, own[place])
+        self._settle()
+
+    def _next(self) -> list[_Request] | None:
+        """Return the next requests to join; an empty list when it is time to settle the ledger; None at the end."""
+        with self._change:
+            self._change.wait_for(lambda: self._waiting or self._stopping, None if self._settled else IDLE)
+            batch: list[_Request] = []
+            n_ids = 0
+            while self._waiting and (not batch or n_ids + len(self._waiting[0].ids) <= MOST_JOINT):
+                batch.append(self._waiting.popleft())
+                n_ids += len(batch[-1].ids)
+            return None if self._stopping and not batch else batch
+
+    def _own_votes(self, request: _Request) -> Callable[[], AgentVotes]:
+        """Begin to make the initiator's own votes, and return a function that waits for them.
+
+        An initiator with labels alone has no votes, so nothing is begun.
+        """
+        if self.run.settings.label_only:
+            return partial(votes_of_ours, self.run, request.ids, request.rows)
+        return self._deciding.submit(votes_of_ours, self.run, request.ids, request.rows).result
+
+    def _votes(self, batch: Sequence[_Request]) -> dict[str, list[Outcome]]:
+        """Ask all helpers at the same time, and wait for each as long as its way advises."""
+        asked = [request.ids for request in batch]
+        begun = time.monotonic()
+        under_way: dict[str, Future[list[Outcome]]] = {}
+        said: dict[str, list[Outcome]] = {}
+        for name in self.voters:
+            if name in self.ways:
+                try:
+                    under_way[name] = self.ways[name].submit(partial(votes_on_each, self.run, name, asked))
+                except UnreachableError as error:
+                    said[name] = [error] * len(asked)
+        more = SECONDS_PER_ID * sum(map(len, asked))
+        for name, future in under_way.items():
+            seconds = self.ways[name].waited_for + more
+            said[name] = _outcomes(name, future, len(asked), begun + seconds - time.monotonic(), seconds)
+        return said
+
+    def _decide(self, request: _Request, votes: Mapping[str, Outcome], own: Callable[[], AgentVotes]) -> None:
+        try:
+            request.answer.set_result(predict(self.run, request.ids, request.rows, looked_up(votes, own)))
+        except BaseException as error:  # the client is told
+            request.answer.set_exception(error)
+
+    def _settle(self) -> None:
+        if not self._settled:
+            self._settled = True
+            try:
+                self.run.ledger.settle()
+            except (OSError, AssistLearnError) as error:  # the ledger is whole; the next entry waits for the disk again
+                logger.error("The ledger cannot be settled: %s", error)
+
+
+def _outcomes(name: str, future: Future[list[Outcome]], n: int, left: float, seconds: float) -> list[Outcome]:
+    """Return a helper's votes for each of ``n`` requests, or the error that says why there are none."""
+    try:
+        return future.result(max(left, 0.0))
+    except TimeoutError:
+        return [UnreachableError(f"Agent {name!r} has not answered within {seconds:.1f} seconds.")] * n
+    except AssistLearnError as error:
+        return [error] * n
+    except OSError as error:  # of our own ledger: only what it has recorded is asked
+        return [RunError(f"Agent {name!r} was not asked: {error.filename or 'the ledger'}: {error.strerror}.")] * n
+    except Exception as error:  # a fault of ours: the others' votes still count
+        logger.exception("Asking agent %r", name)
+        return [RunError(f"Agent {name!r} was not heard, by a fault of assistlearn: {type(error).__name__}.")] * n
+
+
+# Open a predictor from a run's folder, with ways to the helpers that stay open.
+
+
+ANSWER = 60.0
+"""Seconds that an agent on this machine has for an answer, before its process is started anew."""
+
+
+def _greet(run: OpenRun, helper: str) -> None:
+    """Tell a helper once more that the run is open and its training has ended, so that the helper reads its models.
+
+    Then the first request does not have to wait for them.
+    """
+    run.agents[helper].ask(opening_of(run), m.Opened)
+    tell_end(run, helper, result_of(run)["n_rounds"])
+
+
+@contextmanager
+def opened_predictor(path: Path, timeout: float = ANSWER, without: Sequence[str] = ()) -> Iterator[Predictor]:
+    """Yield a predictor for a run, whose ways begin to open. At the end, answer waiting requests and close the ways.
+
+    Parameters
+    ----------
+    path : path
+        The run's folder.
+    timeout : float
+        Seconds that an agent on this machine has for an answer.
+    without : sequence of str
+        Helpers that are not asked.
+    """
+    folder = FinishedFolder(path)
+    log = ServiceLog(folder.events)
+    ways = StandingWays(folder.settings(), log, timeout)
+    with locked(path, alone=False):
+        run, _ = with_own_table(folder, ways, training=False, log=log)
+        asked_without(run, without)
+        predictor = Predictor(run, ways)
+        ways.start(partial(_greet, run))
+        try:
+            predictor.start()
+            yield predictor
+        finally:
+            predictor.stop()
+            for name in ways.close():
+                logging.getLogger("assistlearn.web").warning("The way to %r did not close in time.", name)

@@ -1,1 +1,0 @@
-"""The prediction service at the initiator: ``assistlearn serve``."""
