@@ -10,8 +10,9 @@ import pytest
 from rich.console import Console
 
 from assistlearn.agent import run as replica
-from assistlearn.cli.output import CountingBar, complaints, plain
+from assistlearn.cli.output import complaints, plain
 from assistlearn.cli.predict import as_csv
+from assistlearn.cli.progress import CountingBar
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.report import pictures as canvas

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from assistlearn.cli.output import AskingBar, TrainingBar
+from assistlearn.cli.progress import AskingBar, TrainingBar
 from assistlearn.core import Contribution
 from assistlearn.events import Asked, RoundFinished, SamplesDone, TurnFinished
 from assistlearn.plan import Plan

@@ -13,7 +13,7 @@ from rich.console import Console
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier, assistance_gain
-from assistlearn.cli.worth import WorthBar
+from assistlearn.cli.progress import WorthBar
 from assistlearn.evaluation.pilots import Worth
 from assistlearn.events import RunFinished, SamplesOpened, StopReason, TurnFinished
 from assistlearn.initiator.folder import RunFolder

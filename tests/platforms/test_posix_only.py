@@ -32,13 +32,13 @@ NETWORKS = "reach/flare/"
 """Networks of several machines are for Linux."""
 
 NAMED = {
-    ("alignment/cipher.py", "os.sched_getaffinity"): "asked for by hasattr",
-    ("cli/answering_requests.py", "os.getuid"): "asked for by hasattr",
-    ("cli/diagnosis/surroundings.py", "os.sched_getaffinity"): "asked for by hasattr",
-    ("cli/diagnosis/surroundings.py", "os.sysconf"): "its absence is caught",
+    ("alignment/psi.py", "os.sched_getaffinity"): "asked for by hasattr",
+    ("cli/consent.py", "os.getuid"): "asked for by hasattr",
+    ("cli/doctor.py", "os.sched_getaffinity"): "asked for by hasattr",
+    ("cli/doctor.py", "os.sysconf"): "its absence is caught",
     ("storage/posix_locks.py", "fcntl"): "where there is none, windows_locks.py is taken",
-    ("tables/sources/remote_objects.py", "os.pwrite"): "the extra s3, named on the page on the project",
-    ("web/timely_protocol.py", "resource"): "not imported on Windows, which counts sockets apart from files",
+    ("tables/sources/remote.py", "os.pwrite"): "the extra s3, named on the page on the project",
+    ("web/server.py", "resource"): "not imported on Windows, which counts sockets apart from files",
 }
 """Where such a thing is used, and why that does no harm."""
 

@@ -66,8 +66,9 @@ def load_agent(
     path : path or AgentDescription
         The agent's TOML file, or the description that was read from it.
     schema : Schema, optional
-        The schema of the training table, to read rows for prediction: see :func:`~assistlearn.tables.reading.read_table`. The
-        estimator depends on the schema and the file only, so it is the one of training.
+        The schema of the training table, to read rows for prediction: see
+        :func:`~assistlearn.tables.reading.read_table`. The estimator depends on the schema and the file only, so it
+        is the one of training.
 
     Returns
     -------

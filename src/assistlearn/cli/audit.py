@@ -15,7 +15,6 @@ from assistlearn.cli.consent import told_in_words
 from assistlearn.cli.output import Force, Json, agreed, check_picture, plain, say, say_json, say_table
 from assistlearn.errors import RunError, SettingsError
 from assistlearn.evaluation.words import counted, size
-from assistlearn.report.view import WORDS
 
 if TYPE_CHECKING:
     from assistlearn.agent.holdings import Holdings
@@ -88,6 +87,8 @@ def _totals(entries: Sequence[Entry]) -> list[dict[str, Any]]:
         total = sums.setdefault((entry.direction, entry.peer, entry.type), [0, 0])
         total[0] += 1
         total[1] += entry.bytes
+    from assistlearn.report.view import WORDS
+
     places = {type_: place for place, type_ in enumerate(WORDS)}
     return [
         {"direction": d, "peer": p, "type": t, "words": WORDS.get(t, "no message of a run"), "messages": n, "bytes": b}
@@ -434,7 +435,7 @@ def _columns(agent: LoadedAgent) -> list[dict[str, Any]]:
 def _attacks(agent: LoadedAgent, own: Holdings, initiators: dict[str, str], quiet: bool) -> list[dict[str, Any]]:
     """Return what each initiator could guess of this agent's columns from what it was told in all its runs."""
     from assistlearn.agent.releases import attack, transcript_of
-    from assistlearn.cli.output import CountingBar
+    from assistlearn.cli.progress import CountingBar
 
     if not initiators:
         raise SettingsError(f"Agent {own.name!r} has helped in no run that it remembers: there is nothing to attack.")
@@ -597,7 +598,7 @@ def _say_what_would_go(run: str, names: list[str], places: list[Path], json: boo
 def _everywhere(path: Path) -> tuple[dict[str, int], dict[str, str], list[str]]:
     """Ask all agents to forget a run. Its folder is removed only when all have, so that one can try again."""
     from assistlearn.agent.store import runs_with_models_of
-    from assistlearn.cli.output import AskingBar
+    from assistlearn.cli.progress import AskingBar
     from assistlearn.initiator import alignment as forgetting
     from assistlearn.initiator.folder import RunFolder
     from assistlearn.reach.opening import opened_run

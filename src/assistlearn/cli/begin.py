@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.table import Table
 
@@ -17,7 +16,6 @@ from assistlearn.cli.consent import told_in_words
 from assistlearn.cli.output import Json, command, plain, say, say_json, say_table
 from assistlearn.errors import AssistLearnError, Problems, SettingsError, TableError
 from assistlearn.evaluation.words import counted
-from assistlearn.storage import write_bytes
 
 if TYPE_CHECKING:
     from assistlearn.agent.file import AgentDescription
@@ -156,8 +154,11 @@ def write_example(folder: Path) -> list[Path]:
     The clinic knows the diagnosis of most of its patients. The lab and the scanner know other measurements of most of
     these patients, under the same patient numbers, and have them in another order.
     """
+    import numpy as np
     import polars as pl
     from sklearn.datasets import load_breast_cancer
+
+    from assistlearn.storage import write_bytes
 
     paths = [folder / f"{name}.{ending}" for name in PARTS for ending in ("csv", "toml")]
     paths += [folder / "shared.key", folder / "new-patients.csv"]
@@ -358,6 +359,7 @@ def _labels(description: AgentDescription) -> list[dict[str, Any]]:
     rules = description.privacy
     name = description.label if rules is None or rules.label_name is None else rules.label_name
     spent = LabelLedger(description.models, name or "", []).spent()
+
     known = int(np.count_nonzero(np.isinf(spent)))
     largest = float(spent[np.isfinite(spent)].max(initial=0.0))
     return [

@@ -147,7 +147,7 @@ def predicted(
     """Predict, write the file, and return how it went."""
     from assistlearn.alignment import Ids
     from assistlearn.alignment.ids import without_case
-    from assistlearn.cli.output import AskingBar
+    from assistlearn.cli.progress import AskingBar
     from assistlearn.initiator import prediction as predicting
     from assistlearn.initiator.folder import RunFolder
     from assistlearn.initiator.setup import rows_of

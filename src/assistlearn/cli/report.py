@@ -43,7 +43,6 @@ from assistlearn.evaluation.words import (
     shares_in_words,
     size,
 )
-from assistlearn.report.story import changes_in_words
 
 if TYPE_CHECKING:
     from assistlearn.evaluation.result import AgentRow, Between, Confusion, Findings, Headline, SharedIn, ShareRow
@@ -266,6 +265,8 @@ def show_result(folder: RunFolder) -> None:
 def _show_goes_on(folder: RunFolder) -> None:
     """Say what has changed since the run that this one goes on from, if there is one."""
     before = goes_on_of(folder)
+    from assistlearn.report.story import changes_in_words
+
     for words in [] if before is None else changes_in_words(before):
         say(plain(words))
 

@@ -168,7 +168,7 @@ def train_run(folder: RunFolder, quiet: bool, timeout: float, asks_first: bool =
     asks_first : bool, default=False
         Whether helpers are asked for their owners' consent before the run is opened anywhere.
     """
-    from assistlearn.cli.output import TrainingBar
+    from assistlearn.cli.progress import TrainingBar
     from assistlearn.reach.opening import resuming, train
 
     if folder.result() is not None:

@@ -11,62 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from assistlearn.cli.output import (
-    Force,
-    Json,
-    TrainingBar,
-    check_picture,
-    command,
-    new_name,
-    plain,
-    say,
-    say_json,
-    say_table,
-)
+from assistlearn.cli.output import Force, Json, check_picture, command, new_name, plain, say, say_json, say_table
 from assistlearn.errors import InterruptedRunError, SettingsError
 from assistlearn.evaluation.terms import Terms, loss_for
 from assistlearn.evaluation.words import alone_in_words, counted, size
-from assistlearn.events import Event, RunFinished, SamplesOpened
 from assistlearn.reach import A_YEAR, TIMEOUT
 
 if TYPE_CHECKING:
     from assistlearn.evaluation.pilots import Gain, Worth
     from assistlearn.initiator.folder import RunFolder
     from assistlearn.plan import Plan
-
-
-# How far a pilot is: first its training, then the samples that are opened.
-
-
-class WorthBar(TrainingBar):
-    """A bar that counts the turns of training, and then the opened samples, with the gain and its limits."""
-
-    _gain = ""
-
-    def show(self, event: Event) -> None:
-        """Show an event of the pilot."""
-        match event:
-            case SamplesOpened():
-                self._gain = f"gain {event.gain:+.3f}, {event.lower:+.3f} to {event.upper:+.3f}"
-                self.progress.update(self._asking, description="opened samples", note=self._gain)
-                self.progress.update(self._asking, completed=event.n_opened, total=event.n_pool)
-            case RunFinished():
-                self._end_training()
-            case _:
-                super().show(event)
-
-    def _end_training(self) -> None:
-        """Replace the bar of the turns by a bar of the samples."""
-        if self._turns is not None:
-            self.progress.remove_task(self._turns)
-            self._turns = None
-            self._asking = self.progress.add_task("matching samples to open", total=None, note="")
-
-    def _wait(self, agent: str, exchanged: str) -> None:
-        if not self._gain:
-            super()._wait(agent, exchanged)
-            return
-        self.progress.update(self._asking, note=f"{self._gain}; waiting for {plain(agent)}; {exchanged}")
 
 
 # The options of ``assistlearn worth``.
@@ -345,6 +299,7 @@ def _plan(plan: Plan, changed: dict[str, Any]) -> Plan:
 
 def _make(folder: RunFolder, quiet: bool, timeout: float) -> None:
     """Run the pilot, unless it is finished; a bar shows its events."""
+    from assistlearn.cli.progress import WorthBar
     from assistlearn.reach.opening import pilot, resuming
 
     if folder.worth() is not None:

@@ -406,7 +406,7 @@ def _may_hold(text: pl.Series, pattern: str) -> bool:
 # A column of a CSV file is of a kind only if **every** value is, except for marks of missing values (``-``, ``?``). If
 # most values are of a kind and some are not, the column is refused, and the error names the first row that does not
 # fit: see :mod:`assistlearn.tables.kinds`. The kinds are found once, when a table is first read, and kept as a
-# :class:`~assistlearn.tables.schema.Schema`. Later tables are read as the same kinds. Values that do not fit are refused.
+# :class:`~assistlearn.tables.schema.Schema`. Later tables are read as the same kinds, or refused.
 
 
 DAY = 86_400_000_000

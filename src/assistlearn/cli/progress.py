@@ -1,0 +1,264 @@
+"""Show how far a command is: a bar on standard error, if that is a terminal."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TaskID, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from assistlearn.cli.output import complaints, plain
+from assistlearn.evaluation.words import TITLES, size
+from assistlearn.events import (
+    AgentLeft,
+    AloneBegan,
+    Answered,
+    Asked,
+    Event,
+    JobStarted,
+    LabelsTold,
+    RoundFinished,
+    RunFinished,
+    RunGoesOn,
+    SamplesDone,
+    SamplesOpened,
+    TroubleMet,
+    TurnFinished,
+)
+from assistlearn.report.story import changes_in_words
+
+if TYPE_CHECKING:
+    from assistlearn.initiator.settings import RunSettings
+
+
+class _Words(TextColumn):
+    """Words in which names stay as they are: rich makes an emoji of a name such as ``:x:``."""
+
+    def render(self, task: Task) -> Text:
+        return Text.from_markup(self.text_format.format(task=task), style=self.style, emoji=False)
+
+
+class _Bar:
+    """A bar that is gone when the work is done."""
+
+    def __init__(self, quiet: bool, console: Console | None) -> None:
+        console = console or complaints()
+        self._quiet = quiet
+        self.progress = Progress(
+            _Words("{task.description}"),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            _Words("{task.fields[note]}"),
+            console=console,
+            transient=True,
+            disable=quiet or not console.is_terminal,
+        )
+
+    def __enter__(self) -> Self:
+        self.progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.progress.stop()
+
+
+class CountingBar(_Bar):
+    """A bar that counts pieces of work.
+
+    Parameters
+    ----------
+    quiet : bool
+        Show nothing.
+    total : int
+        How many pieces there are.
+    console : Console, optional
+        Where to show it.
+    """
+
+    def __init__(self, quiet: bool, total: int, console: Console | None = None) -> None:
+        super().__init__(quiet, console)
+        self._work = self.progress.add_task("", total=total, note="")
+
+    def count(self, words: str) -> None:
+        """Count one more piece as done, and show these words about it."""
+        self.progress.update(self._work, advance=1, description=plain(words))
+
+
+class AskingBar(_Bar):
+    """A bar that counts samples, for one agent after the other, while they are matched or votes are asked for.
+
+    Parameters
+    ----------
+    quiet : bool
+        Show nothing.
+    console : Console, optional
+        Where to show it.
+    """
+
+    def __init__(self, quiet: bool, console: Console | None = None) -> None:
+        super().__init__(quiet, console)
+        self._asking = self.progress.add_task("starting the agents", total=None, note="")
+        self._bytes = 0
+
+    def show(self, event: Event) -> None:
+        """Show an event of the run."""
+        match event:
+            case SamplesDone():
+                words = f"samples with {plain(event.agent)}"
+                self.progress.update(self._asking, description=words, completed=event.done, total=event.total)
+            case Asked() | Answered():
+                self._bytes += event.bytes
+                if isinstance(event, Asked):
+                    self._wait(event.agent, f"{size(self._bytes)} exchanged")
+            case JobStarted():
+                self.say(f"A job was started with {', '.join(event.sites)}.")
+            case LabelsTold():
+                self.say(_labels(event))
+            case RunGoesOn():
+                for words in changes_in_words(event):
+                    self.say(words)
+            case TroubleMet():
+                self.say(event.words)
+
+    def _wait(self, agent: str, exchanged: str) -> None:
+        """Show which agent must answer, and how many bytes were exchanged so far."""
+        words = f"waiting for {plain(agent)}"
+        self.progress.update(self._asking, description=words, note=exchanged, completed=0, total=None)
+
+    def say(self, words: str) -> None:
+        """Print a line above the bar, or on standard error where there is none."""
+        if not self._quiet:
+            self.progress.console.print(plain(words))
+
+
+class TrainingBar(AskingBar):
+    """A bar that first counts samples and then turns. It shows how good each model is, and how good all are together.
+
+    Parameters
+    ----------
+    settings : RunSettings
+        The settings of the run.
+    quiet : bool
+        Show nothing.
+    console : Console, optional
+        Where to show it.
+    """
+
+    def __init__(self, settings: RunSettings, quiet: bool, console: Console | None = None) -> None:
+        super().__init__(quiet, console)
+        self._metric = settings.plan.metric
+        self._n_rounds = settings.plan.most_rounds
+        self._n_turns = settings.plan.most_rounds * len(settings.turn_takers)
+        self._turns: TaskID | None = None
+        self._together = ""
+        self._said = ""
+        self._waiting = ""
+        self._explained: set[str] = set()
+
+    def show(self, event: Event) -> None:
+        """Show an event of the run."""
+        match event:
+            case RoundFinished(metric=float(measured)) if self._metric != "accuracy":
+                self._together = f"; together {TITLES[self._metric]} {measured:.3f} on the hold-out samples"
+            case RoundFinished(holdout_accuracy=float(accuracy)):
+                self._together = f"; together {accuracy:.1%} on the hold-out samples"
+            case RoundFinished(loss=float(loss)):
+                self._together = f"; loss of the combination {loss:.3f}"
+            case AgentLeft():
+                self.say(f"The run goes on without {event.agent} from turn {event.turn} on. {event.reason}")
+            case RunGoesOn():
+                self._count_again(max(event.again.values(), default=0))
+                super().show(event)
+            case AloneBegan():
+                words = "training alone, to compare"
+                self.progress.update(self._turning(), description=words, note="", completed=0, total=None)
+            case TurnFinished():
+                self._explain(event)
+                words = f"round {event.round} of {self._n_rounds}"
+                self._said = _turn(event) + self._together
+                self.progress.update(self._turning(), advance=1, description=words, note=self._said + self._waiting)
+            case _:
+                super().show(event)
+
+    def _count_again(self, rounds: int) -> None:
+        """Add rounds that are taken again, before the rounds of the plan, to the numbers of rounds and turns."""
+        self._n_turns += rounds * (self._n_turns // self._n_rounds)
+        self._n_rounds += rounds
+
+    def _explain(self, turn: TurnFinished) -> None:
+        """Say why an agent sits out, once for each agent."""
+        if turn.why and turn.agent not in self._explained:
+            self._explained.add(turn.agent)
+            self.say(f"{turn.agent} sits out turn {turn.turn}, and may sit out others. {turn.why}")
+
+    def _turning(self) -> TaskID:
+        """Return the bar of the turns; the first call puts it in the place of the bar of the samples."""
+        if self._turns is None:
+            self.progress.remove_task(self._asking)
+            self._turns = self.progress.add_task("", total=self._n_turns, note="")
+        return self._turns
+
+    def _wait(self, agent: str, exchanged: str) -> None:
+        if self._turns is None:
+            super()._wait(agent, exchanged)
+            return
+        self._waiting = f"; waiting for {plain(agent)}; {exchanged}"
+        self.progress.update(self._turns, note=self._said + self._waiting)
+
+
+class WorthBar(TrainingBar):
+    """A bar that counts the turns of training, and then the opened samples, with the gain and its limits."""
+
+    _gain = ""
+
+    def show(self, event: Event) -> None:
+        """Show an event of the pilot."""
+        match event:
+            case SamplesOpened():
+                self._gain = f"gain {event.gain:+.3f}, {event.lower:+.3f} to {event.upper:+.3f}"
+                self.progress.update(self._asking, description="opened samples", note=self._gain)
+                self.progress.update(self._asking, completed=event.n_opened, total=event.n_pool)
+            case RunFinished():
+                self._end_training()
+            case _:
+                super().show(event)
+
+    def _end_training(self) -> None:
+        """Replace the bar of the turns by a bar of the samples."""
+        if self._turns is not None:
+            self.progress.remove_task(self._turns)
+            self._turns = None
+            self._asking = self.progress.add_task("matching samples to open", total=None, note="")
+
+    def _wait(self, agent: str, exchanged: str) -> None:
+        if not self._gain:
+            super()._wait(agent, exchanged)
+            return
+        self.progress.update(self._asking, note=f"{self._gain}; waiting for {plain(agent)}; {exchanged}")
+
+
+def _labels(event: LabelsTold) -> str:
+    from assistlearn.methods.label_private import caution
+
+    words = (
+        f"Helpers are told labels changed at random, epsilon {event.epsilon:g}. {event.n_drawn:,} of "
+        f"{event.n_samples:,} were drawn now; the others are as in earlier runs."
+    )
+    if event.n_changed:
+        words += f" The labels of {event.n_changed:,} of them have changed since, of which helpers do not hear."
+    if event.n_true:
+        words += (
+            f" Of {event.n_true:,} people helpers know the true label from another run: that protects them no more."
+        )
+    return f"{words} {caution(event.epsilon)}".strip()
+
+
+def _turn(event: TurnFinished) -> str:
+    if event.contribution is None:
+        return f"{plain(event.agent)} sat out"
+    return f"{plain(event.agent)} right on {event.contribution.accuracy:.1%}"
