@@ -21,8 +21,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.core.ignorance import Floats
 from assistlearn.core.people import mean_and_error
+from assistlearn.types import Floats
 from paper.datasets import DataSet, fate
 
 FIRST_SEED = 300

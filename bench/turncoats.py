@@ -30,9 +30,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.core.ignorance import Floats
 from assistlearn.evaluation.constancy import changed
 from assistlearn.session.deciding import Votes
+from assistlearn.types import Floats
 from bench.evidence_page import ROOT, put
 from paper import datasets
 

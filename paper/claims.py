@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import t as student
 from scipy.stats import ttest_rel
 
-from assistlearn.core.ignorance import Floats
+from assistlearn.types import Floats
 from paper.replication import FigureResult
 
 LEVEL = 0.05

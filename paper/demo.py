@@ -26,9 +26,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistanceDisplay, AssistedClassifier
-from assistlearn.core.ignorance import Floats
 from assistlearn.core.people import mean_and_error
 from assistlearn.report.displays import SIZE
+from assistlearn.types import Floats
 
 MODELS = {
     "single": "the left strip alone",

@@ -20,9 +20,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from assistlearn.core.ignorance import Floats
 from assistlearn.core.people import means_and_errors
 from assistlearn.estimators import AssistedClassifier
+from assistlearn.types import Floats
 from paper.datasets import DataSet
 from paper.figures import (
     Curve,

@@ -9,11 +9,11 @@ from typing import Literal, get_args, get_origin
 import msgspec
 import pytest
 
-from assistlearn.agent.toml import Places, from_toml
 from assistlearn.events import Event
 from assistlearn.plan import DEFAULTS_OF_RUNS, SETTINGS, Plan
 from assistlearn.protocol.messages import REPLIES, REQUESTS, VERSION
 from assistlearn.reach.flare.task_file import _TaskKeys, _Training, key_of
+from assistlearn.toml import Places, from_toml
 from bench.way_of_a_reward import follow
 from tests.documentation import pages
 

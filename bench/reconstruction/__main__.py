@@ -15,8 +15,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from assistlearn.core.ignorance import Floats
 from assistlearn.errors import RefusedError
+from assistlearn.types import Floats
 from bench.reconstruction.attacks import ATTACKS, Attack, ordinary
 from bench.reconstruction.estimates import closeness, guesses
 from bench.reconstruction.hostile import helper

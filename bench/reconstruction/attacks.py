@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.agent.holdings import Holdings
-from assistlearn.core.ignorance import Floats
+from assistlearn.types import Floats
 from bench.reconstruction.estimates import guesses
 from bench.reconstruction.hostile import HostileInitiator
 from bench.reconstruction.scenes import Scene

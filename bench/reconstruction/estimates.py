@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from scipy.stats import rankdata
 
-from assistlearn.core.ignorance import Floats
-from assistlearn.core.votes import Codes
+from assistlearn.types import Codes, Floats
 
 COMPONENTS = 3
 SEEDS = 25

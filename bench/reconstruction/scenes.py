@@ -15,8 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.core.ignorance import Floats
-from assistlearn.core.votes import Codes
+from assistlearn.types import Codes, Floats
 
 N = 300
 

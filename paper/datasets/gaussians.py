@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from sklearn.datasets import make_blobs
 
-from assistlearn.core.ignorance import Floats
 from assistlearn.errors import SettingsError
+from assistlearn.types import Floats
 from paper.datasets.dataset import DataSet
 
 N_TRAIN, N_TEST = 1_000, 100_000

@@ -17,9 +17,9 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from assistlearn.core.ignorance import Floats
 from assistlearn.errors import MissingExtraError, SettingsError
 from assistlearn.extras import install_line
+from assistlearn.types import Floats
 from paper.datasets.dataset import Array, DataSet
 from paper.datasets.sources import (
     DATA_VARIABLE,

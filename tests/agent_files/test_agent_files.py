@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistlearn.agent.file import load_description
-from assistlearn.agent.toml import key_lines
 from assistlearn.errors import DescriptionError
 from assistlearn.tables.settings import PreprocessingSettings, TableFile, TableQuery
+from assistlearn.toml import key_lines
 
 FULL = """\
 # the laboratory of the clinic

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from msgspec import Meta
 
-from assistlearn.agent.toml import Count, Text, read_toml_file
 from assistlearn.errors import DescriptionError, SettingsError, WrongKeyError
+from assistlearn.toml import Count, Text, read_toml_file
 
 
 def _check_together(training) -> None:

@@ -15,7 +15,7 @@ from sklearn.preprocessing import scale
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn import AssistedClassifier
-from assistlearn.core.ignorance import Floats
+from assistlearn.types import Floats
 from paper.nano import Agent, exchange, train_ascii, votes_of
 
 TREE, BAYES, LOGISTIC = DecisionTreeClassifier(max_depth=3), GaussianNB(), LogisticRegression(max_iter=500)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from sklearn.tree import DecisionTreeClassifier
 
 from assistlearn.core import Reward, RunState, Verdict
-from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.methods import register
 from assistlearn.methods.hard import Ascii
+from assistlearn.types import Bools, Floats
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from assistlearn.core import Reward, RunState, SoftReward, SoftState, VectorState, Verdict
-from assistlearn.core.ignorance import Bools, Floats, blocks
-from assistlearn.core.votes import Codes, Said, confidences, probabilities
+from assistlearn.core.ignorance import blocks
+from assistlearn.core.votes import confidences, probabilities
 from assistlearn.errors import LearnerError
 from assistlearn.learners import Honesty, Learner, Model, Panel
 from assistlearn.learners.boosting import Bagged, Boosted, Private
@@ -23,6 +23,7 @@ from assistlearn.learners.noisy_labels import fit_to_noisy_labels
 from assistlearn.learners.residuals import ResidualTrees, corrected
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.method import HoldoutAnswer, Method
+from assistlearn.types import Bools, Codes, Floats, Said
 
 # A turn: what an agent is told when its turn begins, and what it says when the turn is over.
 

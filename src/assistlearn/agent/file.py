@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from assistlearn.agent.toml import Count, Places, Text, from_toml, read_toml_file
 from assistlearn.errors import Problems, WrongKeyError, did_you_mean, listed
 from assistlearn.methods import names
 from assistlearn.plan import LARGEST_EPSILON
@@ -29,6 +28,7 @@ from assistlearn.tables.settings import (
     check_table_url,
     is_url,
 )
+from assistlearn.toml import Count, Places, Text, from_toml, read_toml_file
 
 # What an agent's owner allows: who may start runs with it, for what, how much, until when.
 

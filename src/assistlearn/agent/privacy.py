@@ -23,12 +23,12 @@ from assistlearn.agent.told import People, PeopleTold, Release, ToldBook
 from assistlearn.alignment import Ids
 from assistlearn.alignment.ids import Rows
 from assistlearn.core import Reward, SoftReward
-from assistlearn.core.ignorance import Bools, Floats, effective_size
+from assistlearn.core.ignorance import effective_size
 from assistlearn.core.labels import draw
-from assistlearn.core.votes import Codes, Said
 from assistlearn.errors import RefusedError, RunError, SitsOutError
 from assistlearn.methods import method_class, names
 from assistlearn.methods.method import ABSTAINS, HoldoutAnswer, Method
+from assistlearn.types import Bools, Codes, Floats, Said
 
 if TYPE_CHECKING:
     from assistlearn.agent.store import RunStore

@@ -17,7 +17,7 @@ from assistlearn.agent.store import RunStore, run_folder, runs_at
 from assistlearn.agent.task import Task
 from assistlearn.agent.told import PeopleTold, ToldBook
 from assistlearn.alignment.ids import Rows
-from assistlearn.core.ignorance import NEGLIGIBLE, Bools, Floats
+from assistlearn.core.ignorance import NEGLIGIBLE
 from assistlearn.core.quantise import votes_of
 from assistlearn.errors import RunError
 from assistlearn.evaluation.attacks import (
@@ -37,6 +37,7 @@ from assistlearn.protocol.ledger import Entry, counted, entries_of, read
 from assistlearn.protocol.messages import type_of
 from assistlearn.protocol.releases import ReleasedBits, added_up, releases_in, votes
 from assistlearn.protocol.scores import unpack_reward
+from assistlearn.types import Bools, Floats
 
 # What an agent has released in each run, by its own files: in runs that it remembers and in forgotten ones.
 

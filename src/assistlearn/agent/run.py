@@ -20,9 +20,8 @@ from assistlearn.agent.task import MOST_MODELS, Task, aligned_rows
 from assistlearn.alignment import Helper
 from assistlearn.alignment.ids import Rows
 from assistlearn.core import Reward, RunState, SoftReward, Verdict
-from assistlearn.core.ignorance import LARGEST, NEGLIGIBLE, Bools, Floats
+from assistlearn.core.ignorance import LARGEST, NEGLIGIBLE
 from assistlearn.core.people import as_before
-from assistlearn.core.votes import Codes, Said
 from assistlearn.errors import OutOfOrderError, ProtocolError
 from assistlearn.learners import Model
 from assistlearn.learners.model import packages_of
@@ -33,6 +32,7 @@ from assistlearn.protocol.arrays import unpack_bits
 from assistlearn.protocol.codec import Encoded, decode
 from assistlearn.protocol.known_before import KnownBefore, RunSamples
 from assistlearn.protocol.scores import PackedReward, loudness, pack_holdout, pack_reward, unpack_reward
+from assistlearn.types import Bools, Codes, Floats, Said
 
 # A replica: the state of a run as one agent has computed it from what it was told.
 

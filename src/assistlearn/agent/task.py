@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from assistlearn.agent.agent import Answer, TrainingSamples
 from assistlearn.alignment.ids import Rows
 from assistlearn.core import Reward, RunState, ScoreVectors, SoftReward, Verdict, votes
-from assistlearn.core.ignorance import Bools, Floats, effective_size
+from assistlearn.core.ignorance import effective_size
 from assistlearn.core.people import Groups, at
-from assistlearn.core.votes import Codes
 from assistlearn.errors import OutOfOrderError, ProtocolError, RefusedError, SettingsError, SitsOutError
 from assistlearn.learners import Honesty
 from assistlearn.learners.folds import deal
@@ -23,6 +22,7 @@ from assistlearn.methods.method import Method
 from assistlearn.plan import TOLD, Plan
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import MAX_CLASSES, unpack_bits, unpack_codes, unpack_numbers
+from assistlearn.types import Bools, Codes, Floats
 
 # Proof that labels have to do with an agent's columns. An owner can ask that the agent says nothing without it.
 

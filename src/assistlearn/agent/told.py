@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn import storage
-from assistlearn.core.ignorance import Floats
 from assistlearn.errors import RunError
 from assistlearn.storage.file_locks import wait_for
+from assistlearn.types import Floats
 
 People = NDArray[np.uint64]
 

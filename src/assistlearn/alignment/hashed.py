@@ -8,20 +8,11 @@ import numpy as np
 
 from assistlearn.alignment import ids as keyed_hash
 from assistlearn.alignment import wire
-from assistlearn.alignment.ids import (
-    DIGEST_BYTES,
-    Bools,
-    Ids,
-    Rows,
-    codes_from,
-    pack,
-    positions,
-    refuse_repeated,
-    unpack,
-)
+from assistlearn.alignment.ids import DIGEST_BYTES, Ids, Rows, codes_from, pack, positions, refuse_repeated, unpack
 from assistlearn.alignment.roles import MAX_IDS, Helper, Initiator
 from assistlearn.alignment.samples import Minimum
 from assistlearn.errors import AlignmentError
+from assistlearn.types import Bools
 
 
 class HashInitiator(Initiator):

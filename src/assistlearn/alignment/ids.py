@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from assistlearn.errors import AlignmentError, IdsError, SettingsError
+from assistlearn.types import Bools
 
 # One rule that turns ids of any column type into text, so that two tables name the same sample the same way.
 #
@@ -343,7 +344,6 @@ CodedIds: TypeAlias = NDArray[np.uint8]
 Rows: TypeAlias = NDArray[np.int64]
 """For each sample its row in a table, or -1 where the table has none."""
 
-Bools: TypeAlias = NDArray[np.bool_]
 
 FEW = 16
 """Up to this many codes are looked up one after the other; more are joined as tables."""

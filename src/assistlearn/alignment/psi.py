@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from assistlearn.alignment import curve, wire
 from assistlearn.alignment.curve import POINT_BYTES, Done, Piece
-from assistlearn.alignment.ids import Bools, CodedIds, Ids, Rows, codes_from, positions, refuse_repeated
+from assistlearn.alignment.ids import CodedIds, Ids, Rows, codes_from, positions, refuse_repeated
 from assistlearn.alignment.roles import MAX_IDS, Helper, Initiator
 from assistlearn.alignment.samples import Minimum
 from assistlearn.errors import AlignmentError, MissingExtraError, SettingsError
 from assistlearn.extras import install_line
+from assistlearn.types import Bools
 
 # One agent's secret key on the curve, applied to long lists by all cores.
 #

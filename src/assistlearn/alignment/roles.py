@@ -10,9 +10,10 @@ import numpy as np
 
 from assistlearn.alignment import wire
 from assistlearn.alignment.curve import POINT_BYTES
-from assistlearn.alignment.ids import DIGEST_BYTES, Bools, Ids, Rows
+from assistlearn.alignment.ids import DIGEST_BYTES, Ids, Rows
 from assistlearn.alignment.samples import Minimum, confirmation, order_digest
 from assistlearn.errors import AlignmentError, SettingsError
+from assistlearn.types import Bools
 
 # The two roles of an alignment and its six steps, by keyed hashes and by private set intersection alike.
 #

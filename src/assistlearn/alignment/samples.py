@@ -10,8 +10,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from assistlearn.alignment.ids import Bools, Ids, Rows, pack
+from assistlearn.alignment.ids import Ids, Rows, pack
 from assistlearn.errors import OverlapError, SettingsError
+from assistlearn.types import Bools
 
 Overlap: TypeAlias = Literal["abstain", "intersection"]
 """``abstain``: the run has all of the initiator's samples, and a helper abstains on those it does not hold.

@@ -272,9 +272,9 @@ def _new_pilot(
 
         about = asked(terms(Plan.metric))
         return reach_processes.create_run(folder, name, files, _plan(Plan(), changed), **about)
-    from assistlearn.agent.toml import read_toml
     from assistlearn.reach.flare import reach_flare
     from assistlearn.reach.flare.task_file import load_task
+    from assistlearn.toml import read_toml
 
     if {"learner", "label"} & read_toml(files[0], "task")[1].keys():
         raise SettingsError(

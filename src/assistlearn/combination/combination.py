@@ -14,8 +14,8 @@ from assistlearn.combination.evidence import Evidence
 from assistlearn.combination.linear import Linear, fit_linear, fit_weighted_sum, prior, whole
 from assistlearn.combination.trees import OwnTrees, TreeCombination, fit_boosted
 from assistlearn.core import votes
-from assistlearn.core.ignorance import Floats
 from assistlearn.errors import SettingsError
+from assistlearn.types import Floats
 
 # The initiator's own columns as numbers, for trees that look at them beside the agents' scores.
 

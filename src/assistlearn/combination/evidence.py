@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.core.ignorance import Floats
 from assistlearn.core.people import Groups, deal_groups, mean_and_error
-from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
+from assistlearn.types import Codes, Floats
 
 # Evidence: the agents' honest scores and the true classes, from which the initiator learns a combination.
 

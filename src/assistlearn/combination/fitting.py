@@ -49,10 +49,9 @@ from assistlearn.combination.trees import (
     losses_after,
     why_not_boosted,
 )
-from assistlearn.core.ignorance import Floats
 from assistlearn.core.people import Groups, at
-from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
+from assistlearn.types import Codes, Floats
 
 # Make the models of a combination, once it is known which way to combine is the best.
 

@@ -14,8 +14,7 @@ from scipy.optimize import minimize
 
 from assistlearn.combination.evidence import N_FOLDS, Evidence, Tried
 from assistlearn.core import votes
-from assistlearn.core.ignorance import Floats
-from assistlearn.core.votes import Codes
+from assistlearn.types import Codes, Floats
 
 # A multinomial logistic model with an offset, fitted by L-BFGS.
 #

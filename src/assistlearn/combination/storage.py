@@ -15,10 +15,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from assistlearn.combination.combination import Combination
 from assistlearn.combination.linear import Linear
 from assistlearn.combination.trees import OwnTrees, TreeCombination
-from assistlearn.core.ignorance import Floats
 from assistlearn.errors import UntrustedFileError
 from assistlearn.learners.model import loads_trusted
 from assistlearn.learners.residuals import ResidualTrees
+from assistlearn.types import Floats
 
 FORMAT = 1
 """The number of the format. It is raised with every change of the structures below."""

@@ -17,10 +17,9 @@ from sklearn.tree import DecisionTreeRegressor
 from assistlearn.combination.evidence import N_FOLDS, Evidence, Tried
 from assistlearn.combination.linear import Linear, decision_of, fit_weighted_sum, outputs
 from assistlearn.core import votes
-from assistlearn.core.ignorance import Floats
-from assistlearn.core.votes import Codes
 from assistlearn.learners.residuals import newton_steps
 from assistlearn.learners.weighting import coarsened
+from assistlearn.types import Codes, Floats
 
 # A boosted combination: small trees over the agents' scores and the initiator's own columns.
 #

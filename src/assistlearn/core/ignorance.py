@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+
+from assistlearn.types import Bools, Floats
 
 # Long arrays are worked on block by block, so that temporary arrays stay small.
 
@@ -32,10 +32,6 @@ def blocks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
 # The ignorance :math:`w` of the samples is a distribution (non-negative, sums to one). The program computes with its
 # logarithm, up to an additive constant, so that thousands of rounds neither overflow nor underflow. An update adds to
 # the samples that were wrong and changes nothing else. The constant disappears in :func:`ignorance_of`.
-
-
-Floats: TypeAlias = NDArray[np.float64]
-Bools: TypeAlias = NDArray[np.bool_]
 
 
 def start(n_samples: int, sample_weight: Floats | None = None) -> Floats:

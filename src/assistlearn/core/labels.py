@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.core.ignorance import Bools, Floats
-from assistlearn.core.votes import Codes
+from assistlearn.types import Bools, Codes, Floats
 
 # From labels to class codes.
 

@@ -8,7 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from assistlearn.core.ignorance import Floats, blocks
+from assistlearn.core.ignorance import blocks
+from assistlearn.types import Floats
 
 # Losses of the soft methods. They decide a sample's ignorance and the best model weight.
 #

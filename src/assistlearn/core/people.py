@@ -8,10 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.labels import classes_and_codes
 from assistlearn.core.quantise import ScoreVectors, SoftReward, largest_level
-from assistlearn.core.votes import Codes
+from assistlearn.types import Bools, Codes, Floats
 
 # Groups: which rows belong to the same person.
 #

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.types import Bools, Floats
 
 Levels: TypeAlias = NDArray[np.signedinteger[Any]]
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.core import ignorance as weight
-from assistlearn.core.ignorance import Bools, Floats, add_where_wrong, blocks, ignorance_of, start, sum_where
+from assistlearn.core.ignorance import add_where_wrong, blocks, ignorance_of, start, sum_where
 from assistlearn.core.loss import LOSSES, VECTOR_LOSSES, best_vector_weight, best_weight
 from assistlearn.core.quantise import ScoreVectors, SoftReward, right
-from assistlearn.core.votes import Codes
+from assistlearn.types import Bools, Codes, Floats
 
 # A contribution: the record of one kept model.
 

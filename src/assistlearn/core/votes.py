@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, TypeAlias, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.core.ignorance import Floats
+from assistlearn.types import Codes, Floats, Said
 
 # Votes: from the models' answers to one score per class.
 #
 # A model that answers class :math:`k` votes with the paper's label code, 1 at :math:`k` and :math:`-1/(K-1)`
 # elsewhere, times its model weight. Votes of one sample sum to zero over the classes.
-
-
-Codes: TypeAlias = NDArray[np.integer[Any]]
 
 
 def add_vote(scores: Floats, codes: Codes, model_weight: float) -> None:
@@ -135,9 +132,6 @@ def vote_shares(scores: Floats, n_agents: int) -> Floats:
 # With more classes no single number says what the vote will be. The other agents are told all of :math:`h`, as
 # heights: how far the log-probability of each class lies above that of the smallest probability, :data:`LEAST`.
 
-
-Said: TypeAlias = Codes | Floats
-"""What a model answers: class codes, or class probabilities of shape (n, K)."""
 
 LEAST = 0.01
 """The smallest probability that counts: a smaller one is raised to it, because no model can be quite sure."""

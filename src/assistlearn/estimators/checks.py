@@ -15,10 +15,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _num_samples, assert_all_finite, column_or_1d
 
-from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.labels import without_scale
 from assistlearn.core.people import Groups, groups_of
-from assistlearn.core.votes import Codes
 from assistlearn.errors import AssistLearnWarning, SettingsError, listed
 from assistlearn.estimators.columns import AllColumns, Positions, positions_of
 from assistlearn.evaluation.constancy import changed
@@ -26,6 +24,7 @@ from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.label_private import caution
 from assistlearn.session.deciding import Votes
 from assistlearn.tables.labels import notes_on_classes
+from assistlearn.types import Bools, Codes, Floats
 
 # Checks of an estimator's parameters, before any work begins.
 

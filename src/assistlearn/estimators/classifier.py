@@ -21,10 +21,8 @@ from assistlearn.agent.agent import Agent, TrainingSamples
 from assistlearn.combination import Combination
 from assistlearn.combination.combination import OwnColumns
 from assistlearn.core import Contribution, RunState
-from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.labels import classes_and_codes, draw
 from assistlearn.core.people import Groups
-from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 from assistlearn.estimators.checks import (
     ALWAYS_RIGHT,
@@ -63,6 +61,7 @@ from assistlearn.plan import SETTINGS, Plan
 from assistlearn.session import Session
 from assistlearn.session.holdout import doubt_of
 from assistlearn.session.participant import LocalParticipant
+from assistlearn.types import Bools, Codes, Floats
 
 logger = logging.getLogger("assistlearn")
 

@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
-from assistlearn.core.ignorance import Floats
 from assistlearn.errors import SettingsError
 from assistlearn.estimators.checks import check_agents, check_labels, has_labels_alone, who_is_who
 from assistlearn.estimators.classifier import AssistedClassifier
@@ -20,6 +19,7 @@ from assistlearn.evaluation.metrics import losses
 from assistlearn.evaluation.pilots import Weighing, Worth, drawn
 from assistlearn.evaluation.terms import SampleLoss, Terms, loss_for
 from assistlearn.learners.weighting import MAX_SEED, take_rows
+from assistlearn.types import Floats
 
 
 def assistance_gain(

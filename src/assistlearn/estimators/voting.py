@@ -15,8 +15,6 @@ from assistlearn.agent.agent import Agent, KeptModel
 from assistlearn.combination import Combination
 from assistlearn.combination.combination import OwnColumns
 from assistlearn.core import Contribution, votes
-from assistlearn.core.ignorance import Bools, Floats
-from assistlearn.core.votes import Codes, Said
 from assistlearn.errors import SettingsError
 from assistlearn.estimators.checks import check_agents, check_sample_weight, has_labels_alone, warn_of_changed_votes
 from assistlearn.estimators.columns import Positions, Prepared, rows_held, take_columns
@@ -35,6 +33,7 @@ from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.method import Method
 from assistlearn.plan import Plan
 from assistlearn.session.deciding import Deciding, Decision, Votes
+from assistlearn.types import Bools, Codes, Floats, Said
 
 # What a fitted estimator has learned from the events of its session.
 

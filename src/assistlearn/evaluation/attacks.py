@@ -17,11 +17,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from assistlearn.core import Reward, ScoreVectors, SoftReward
-from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.labels import chances, kept_share
 from assistlearn.core.people import means_and_errors
 from assistlearn.core.state import in_order
-from assistlearn.core.votes import Codes
+from assistlearn.types import Bools, Codes, Floats
 
 # How many bits a column holds about a sample: the empirical entropy of its values.
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from assistlearn.core.ignorance import Bools, Floats
-from assistlearn.core.votes import Codes, winners
+from assistlearn.core.votes import winners
+from assistlearn.types import Bools, Codes, Floats
 
 # Correct how sure the likeliest class is, if there are more than two classes.
 #

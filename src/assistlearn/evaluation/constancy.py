@@ -20,7 +20,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from assistlearn.core.ignorance import Bools, Floats
+from assistlearn.types import Bools, Floats
 
 RATE = 0.01
 """The rate of false alarms that is aimed at, over all helpers: where all are honest, and new people are like those of

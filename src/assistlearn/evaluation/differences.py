@@ -9,10 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.people import Groups, at, effective_size, mean_and_error, of_persons, rarest_classes
-from assistlearn.core.votes import Codes
 from assistlearn.evaluation.metrics import METRICS, Answers, Metric, answers_of
+from assistlearn.types import Bools, Codes, Floats
 
 # Compare the metrics of two sets of answers on many draws of the same samples, with replacement and class by class.
 

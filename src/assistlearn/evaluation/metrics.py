@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.core.ignorance import Floats
-from assistlearn.core.votes import Codes, winners
+from assistlearn.core.votes import winners
 from assistlearn.evaluation.terms import CLIP, SampleLoss
+from assistlearn.types import Codes, Floats
 
 # Metrics that say how good answers are. scikit-learn computes them from class codes and class probabilities.
 #

@@ -11,11 +11,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.core.ignorance import Floats
 from assistlearn.core.people import Groups, in_order, mean_and_error
-from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 from assistlearn.evaluation.terms import LOSS_WORDS, Terms, greatest
+from assistlearn.types import Codes, Floats
 
 # An interval for a mean, found by betting. It stays valid however often you look.
 #

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from assistlearn.core.ignorance import Floats
 from assistlearn.core.people import Groups
-from assistlearn.core.votes import Codes, winners
+from assistlearn.core.votes import winners
 from assistlearn.evaluation.calibration import Reliability, reliability
 from assistlearn.evaluation.differences import Difference, differences
 from assistlearn.evaluation.metrics import METRICS, confusion, measure, recalls
 from assistlearn.evaluation.shares import GainShares
+from assistlearn.types import Codes, Floats
 
 # The report of a result on samples that nothing was fitted to: with help and alone, side by side.
 

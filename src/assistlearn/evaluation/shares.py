@@ -9,12 +9,12 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.people import Groups, mean_and_error, means_and_errors
-from assistlearn.core.votes import Codes, winners
+from assistlearn.core.votes import winners
 from assistlearn.errors import SettingsError
 from assistlearn.evaluation.calibration import SUREST, UNCHANGED, ScoreCalibration, lowering
 from assistlearn.evaluation.differences import LEAST
+from assistlearn.types import Bools, Codes, Floats
 
 # Shapley values of every sample: what each player adds to the value of a set, averaged over all orders of joining.
 #

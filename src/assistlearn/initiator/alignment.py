@@ -8,7 +8,6 @@ import numpy as np
 
 from assistlearn.alignment import HashInitiator, Ids, Initiator, Minimum, PsiInitiator, samples_of_run
 from assistlearn.alignment.ids import Rows
-from assistlearn.core.ignorance import Bools
 from assistlearn.core.people import at
 from assistlearn.errors import (
     AssistLearnError,
@@ -26,6 +25,7 @@ from assistlearn.initiator.run import OpenRun
 from assistlearn.initiator.setup import check_holdout
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import shown
+from assistlearn.types import Bools
 
 # Opening a run at all agents, or at none: helpers whose owners have not said yes are asked for their consent.
 

@@ -15,8 +15,6 @@ from assistlearn import storage
 from assistlearn.agent.store import RunStore, run_folder
 from assistlearn.alignment import Ids
 from assistlearn.alignment.ids import CodedIds, Rows
-from assistlearn.core.ignorance import Bools
-from assistlearn.core.votes import Codes
 from assistlearn.errors import RunError, SettingsError, UnreachableError
 from assistlearn.events import RunGoesOn
 from assistlearn.initiator.folder import RunFolder
@@ -30,6 +28,7 @@ from assistlearn.protocol.arrays import pack_bits, unpack_bits, unpack_codes
 from assistlearn.protocol.codec import decode
 from assistlearn.protocol.known_before import KnownBefore, RunSamples
 from assistlearn.storage.files import FileDigests
+from assistlearn.types import Bools, Codes
 
 # A turn of an earlier run that is taken again, as the initiator knows it.
 

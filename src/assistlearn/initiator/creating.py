@@ -19,7 +19,6 @@ from assistlearn.agent.store import RunStore, run_folder, runs_at
 from assistlearn.alignment.ids import Rows
 from assistlearn.alignment.psi import require_library
 from assistlearn.core.people import at
-from assistlearn.core.votes import Codes
 from assistlearn.errors import AssistLearnWarning, RefusedError, RunError, SettingsError
 from assistlearn.events import LabelsTold
 from assistlearn.initiator.continuing import OwnSide, check_can_go_on, roles_of, take_over
@@ -35,6 +34,7 @@ from assistlearn.protocol.codec import decode
 from assistlearn.protocol.ledger import entries_of_type
 from assistlearn.storage import private_folder
 from assistlearn.tables.labels import notes_on_labels
+from assistlearn.types import Codes
 
 # The labels that helpers are told in a run, and what the ledger of told labels knows of that.
 #

@@ -16,8 +16,6 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from assistlearn import storage
-from assistlearn.core.ignorance import Bools, Floats
-from assistlearn.core.votes import Codes
 from assistlearn.errors import RunError
 from assistlearn.events import Answered, Asked, EventLog, Predicted, RunFinished, SamplesSettled, TurnFinished, read
 from assistlearn.initiator.settings import RunSettings, located, with_beside
@@ -29,6 +27,7 @@ from assistlearn.storage import appending
 from assistlearn.storage.file_locks import take, taken_alone
 from assistlearn.storage.files import NAME as DIGESTS
 from assistlearn.storage.files import REMEDY, FileDigests, digest_of, remove_tree
+from assistlearn.types import Bools, Codes, Floats
 
 # The lock of a run's folder: a command that trains or forgets has the folder alone; commands that predict share it.
 #

@@ -35,12 +35,11 @@ import polars as pl
 
 from assistlearn.alignment import Ids
 from assistlearn.alignment.ids import digests
-from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.labels import likely, picked
-from assistlearn.core.votes import Codes
 from assistlearn.errors import DiskError, RefusedError, RunError
 from assistlearn.initiator.keys import KEY_FILE, LABEL_LEDGER, own_key
 from assistlearn.storage import private_folder
+from assistlearn.types import Bools, Codes, Floats
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS about (key BLOB);

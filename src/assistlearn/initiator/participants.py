@@ -10,8 +10,7 @@ import numpy as np
 
 from assistlearn.agent.agent import Answer, Turn
 from assistlearn.core import Contribution, Reward, RunState, SoftReward, Verdict
-from assistlearn.core.ignorance import LARGEST, Bools
-from assistlearn.core.votes import Codes
+from assistlearn.core.ignorance import LARGEST
 from assistlearn.errors import AgentGoneError, DoubtedError, ProtocolError, RefusedError, RunError, UnreachableError
 from assistlearn.initiator.continuing import TurnAgain
 from assistlearn.initiator.folder import RunFolder
@@ -24,6 +23,7 @@ from assistlearn.protocol.codec import decode
 from assistlearn.protocol.scores import PackedReward, loudness, unpack_holdout, unpack_reward
 from assistlearn.session.holdout import Doubt, doubt_of
 from assistlearn.storage.files import REMEDY, digest_of
+from assistlearn.types import Bools, Codes
 
 # The initiator's check of an answer to a turn: it computes itself what a helper can have said.
 

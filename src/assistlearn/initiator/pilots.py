@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assistlearn.alignment.ids import Rows
-from assistlearn.core.ignorance import Floats
 from assistlearn.core.people import at
-from assistlearn.core.votes import Codes, winners
+from assistlearn.core.votes import winners
 from assistlearn.evaluation.metrics import losses
 from assistlearn.evaluation.pilots import Weighing, drawn
 from assistlearn.evaluation.terms import Terms
@@ -25,6 +24,7 @@ from assistlearn.protocol import MemoryTransport
 from assistlearn.protocol.ledger import entries_of
 from assistlearn.storage import private_folder
 from assistlearn.storage.files import remove_tree
+from assistlearn.types import Codes, Floats
 
 # The initiator alone: the same settings, the same samples and its own columns, without a message to anybody.
 

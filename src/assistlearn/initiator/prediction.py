@@ -15,7 +15,6 @@ from assistlearn.alignment import Ids, Minimum
 from assistlearn.alignment.ids import Rows
 from assistlearn.combination import Combination, from_bytes
 from assistlearn.core import SoftReward, votes
-from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.quantise import votes_of
 from assistlearn.errors import AssistLearnError, ProtocolError, RunError, SettingsError, StartedAnewError
 from assistlearn.evaluation.calibration import ScoreCalibration
@@ -31,6 +30,7 @@ from assistlearn.protocol.codec import decode
 from assistlearn.protocol.scores import unpack_votes
 from assistlearn.session.deciding import Deciding, Votes
 from assistlearn.storage.files import REMEDY
+from assistlearn.types import Bools, Floats
 
 # What the initiator knows about an agent's votes before it sees them: on which samples, and how loud they can be.
 

@@ -23,9 +23,7 @@ from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids
 from assistlearn.alignment.ids import Rows
 from assistlearn.combination.combination import OwnColumns
-from assistlearn.core.ignorance import Floats
 from assistlearn.core.people import Groups
-from assistlearn.core.votes import Codes
 from assistlearn.errors import (
     FailedThereError,
     ProtocolError,
@@ -44,6 +42,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import check_words, shown
 from assistlearn.protocol.ledger import Direction, entries_of
 from assistlearn.protocol.messages import Message, Problem, TurnTaken, type_of
+from assistlearn.types import Codes, Floats
 
 # The way to the initiator's own agent, in this process, with the same time limit as for any other agent.
 

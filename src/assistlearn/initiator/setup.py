@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from assistlearn.alignment import Ids, normalise
 from assistlearn.combination.evidence import N_FOLDS
 from assistlearn.core import RunState
-from assistlearn.core.ignorance import Floats
 from assistlearn.core.labels import balanced, class_shares, weighted_by_class
 from assistlearn.core.people import Groups, at
-from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 from assistlearn.learners.folds import deal
 from assistlearn.learners.weighting import MAX_SEED
@@ -28,6 +26,7 @@ from assistlearn.session.holdout import HoldoutVotes, split
 from assistlearn.session.judging import ByHoldout, ByOutOfFold, Calibrating, Evaluating
 from assistlearn.tables.labels import classes_in
 from assistlearn.tables.table import Table
+from assistlearn.types import Codes, Floats
 
 # The initiator's table in a run: its classes, its labels as codes, its weights, and the rows of ids.
 

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from assistlearn.agent.agent import Agent, TrainingSamples
 from assistlearn.alignment.ids import Rows
 from assistlearn.combination import to_bytes
-from assistlearn.core.ignorance import Floats
 from assistlearn.core.labels import without_scale
 from assistlearn.core.people import Groups, at
-from assistlearn.core.votes import Codes
 from assistlearn.errors import RefusedError, RunError, UnreachableError
 from assistlearn.events import (
     AgentLeft,
@@ -52,6 +50,7 @@ from assistlearn.protocol.arrays import pack_bits, pack_codes, pack_numbers
 from assistlearn.session import HoldOut, Session
 from assistlearn.session.holdout import HoldoutVotes
 from assistlearn.session.participant import LocalParticipant
+from assistlearn.types import Codes, Floats
 
 # The initiator alone, as a baseline: the same learner, columns, samples and rules, and as many models.
 #

@@ -10,11 +10,11 @@ import numpy as np
 
 from assistlearn.alignment import Ids, Minimum
 from assistlearn.alignment.ids import Rows
-from assistlearn.core.ignorance import Bools
 from assistlearn.errors import AssistLearnError, RefusedError, RunError, StartedAnewError
 from assistlearn.initiator.alignment import STARTS_ANEW, Matching
 from assistlearn.initiator.prediction import AgentVotes, Asking, ask_matched, order_of_asking, own_votes, votes_from
 from assistlearn.initiator.run import OpenRun
+from assistlearn.types import Bools
 
 # Helpers' votes on samples. The samples are matched once, and the votes are asked for in parts.
 

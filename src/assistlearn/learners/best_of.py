@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from assistlearn.core.ignorance import Floats
-from assistlearn.core.votes import Codes, Said, clipped
+from assistlearn.core.votes import clipped
 from assistlearn.errors import SettingsError, UntrustedFileError
 from assistlearn.learners.folds import Honesty
 from assistlearn.learners.learner import Learner
 from assistlearn.learners.model import Model
 from assistlearn.plan import Plan
+from assistlearn.types import Codes, Floats, Said
 
 
 class BestOf(ClassifierMixin, BaseEstimator):

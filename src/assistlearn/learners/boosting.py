@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from assistlearn.core import RunState
-from assistlearn.core.ignorance import Floats
-from assistlearn.core.votes import Codes, Said, add_answers, probabilities
+from assistlearn.core.votes import add_answers, probabilities
 from assistlearn.errors import UntrustedFileError
 from assistlearn.learners.model import Model
 from assistlearn.learners.weighting import TurnSeeds
 from assistlearn.methods.method import Method
+from assistlearn.types import Codes, Floats, Said
 
 # A boosted model: several models that an agent made in one turn, and that vote as one.
 

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
-from assistlearn.core.ignorance import Floats
 from assistlearn.core.people import Groups, deal_groups
-from assistlearn.core.votes import Codes, Said, score_of_truth
+from assistlearn.core.votes import score_of_truth
 from assistlearn.learners.boosting import CLASSIFIERS, Gains, Private, Way
 from assistlearn.learners.model import Model
 from assistlearn.learners.weighting import FORESTS, take_rows
 from assistlearn.plan import Plan, RewardKind
+from assistlearn.types import Codes, Floats, Said
 
 # Honest rewards: what a model answers for samples that it has not seen.
 #

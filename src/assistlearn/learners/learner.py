@@ -12,8 +12,6 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeRegressor
 
-from assistlearn.core.ignorance import Floats
-from assistlearn.core.votes import Codes, Said
 from assistlearn.errors import LearnerError, LearnerTypeError
 from assistlearn.learners.boosting import CLASSIFIERS, Bagged, Private, Way, bag, together
 from assistlearn.learners.folds import (
@@ -31,6 +29,7 @@ from assistlearn.learners.model import Model, without_gaps
 from assistlearn.learners.residuals import RESIDUALS, Leaves, has_residuals, twin
 from assistlearn.learners.weighting import TREES, as_trees_see_it, coarsened, fit_weighted, seed_all
 from assistlearn.plan import RewardKind
+from assistlearn.types import Codes, Floats, Said
 
 
 @runtime_checkable

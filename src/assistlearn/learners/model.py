@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assistlearn.core.ignorance import Floats
-from assistlearn.core.votes import Codes, Said
 from assistlearn.errors import LearnerError, UntrustedFileError
+from assistlearn.types import Codes, Floats, Said
 
 # A model: what an agent's learner fitted in one turn, and how it answers.
 

@@ -29,13 +29,13 @@ from typing import cast
 
 import numpy as np
 
-from assistlearn.core.ignorance import Floats
 from assistlearn.core.labels import chances, kept_share
-from assistlearn.core.votes import LEAST, Codes, Said
+from assistlearn.core.votes import LEAST
 from assistlearn.learners.boosting import Private
 from assistlearn.learners.learner import Learner
 from assistlearn.learners.model import Model
 from assistlearn.methods.method import Method
+from assistlearn.types import Codes, Floats, Said
 
 PASSES = 4
 """How often models are fitted where there are more than two classes."""

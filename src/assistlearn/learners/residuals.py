@@ -12,12 +12,12 @@ from scipy.special import log_softmax, softmax
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from assistlearn.core import RunState, SoftState, VectorState
-from assistlearn.core.ignorance import Bools, Floats
-from assistlearn.core.votes import Codes, add_answers, probabilities
+from assistlearn.core.votes import add_answers, probabilities
 from assistlearn.errors import UntrustedFileError
 from assistlearn.learners.boosting import Private, Way
 from assistlearn.learners.model import Model
 from assistlearn.learners.weighting import TurnSeeds
+from assistlearn.types import Bools, Codes, Floats
 
 # Residual trees: regression trees that an agent made in one turn, and that vote as one.
 #

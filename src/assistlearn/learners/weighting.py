@@ -14,9 +14,8 @@ from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from sklearn.utils.validation import has_fit_parameter
 
-from assistlearn.core.ignorance import Floats
-from assistlearn.core.votes import Codes
 from assistlearn.learners.model import without_gaps
+from assistlearn.types import Codes, Floats
 
 # How a learner uses the ignorance: as sample weights if its ``fit`` takes them, and by resampling otherwise.
 

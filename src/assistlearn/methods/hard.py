@@ -9,10 +9,9 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from assistlearn.core import Reward, RunState, SoftReward, State, Verdict, votes
-from assistlearn.core.ignorance import Bools, Floats
-from assistlearn.core.votes import Codes, Said
 from assistlearn.errors import ProtocolError
 from assistlearn.methods.method import ABSTAINS, HoldoutAnswer, Method, spread
+from assistlearn.types import Bools, Codes, Floats, Said
 
 # The paper's methods: a model is rewarded where it is right, one bit per sample.
 

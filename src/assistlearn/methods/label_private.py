@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from assistlearn.core import Reward
-from assistlearn.core.ignorance import Bools
 from assistlearn.core.labels import kept_share
 from assistlearn.core.quantise import quantise_all_spoken
-from assistlearn.core.votes import Codes, Said, score_of_truth
+from assistlearn.core.votes import score_of_truth
 from assistlearn.methods.method import PAPER
 from assistlearn.methods.soft import Soft
+from assistlearn.types import Bools, Codes, Said
 
 BITS = 4
 """The bits of a score where the plan leaves them open."""

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.core import Reward, RunState, SoftReward, Verdict, votes
-from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.quantise import quantise_votes, votes_of
-from assistlearn.core.votes import Codes, Said
 from assistlearn.errors import ProtocolError, SettingsError
+from assistlearn.types import Bools, Codes, Floats, Said
 
 # What a method decides: the first state, the reward and the weight of a model, and how votes become an answer.
 

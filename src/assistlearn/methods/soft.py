@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assistlearn.core import Reward, RunState, ScoreVectors, SoftReward, SoftState, VectorState
-from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.quantise import FINEST_BITS, quantise, quantise_vectors, quantise_votes, votes_of
 from assistlearn.core.state import in_order, truth_first
-from assistlearn.core.votes import LEAST, Codes, Said, confidences, heights, probabilities, score_of_truth
+from assistlearn.core.votes import LEAST, confidences, heights, probabilities, score_of_truth
 from assistlearn.errors import ProtocolError
 from assistlearn.methods.method import HoldoutAnswer, Method, spread
+from assistlearn.types import Bools, Codes, Floats, Said
 
 BITS_OF_TWO, BITS_OF_MORE = 8, 4
 """The bits of a score where the plan leaves them open: with two classes (one score per sample), and with more (K)."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn.errors import ProtocolError
+from assistlearn.types import Bools, Floats
 
 # Entropy coding with probabilities that both sides learn on the way: no table of counts travels.
 #
@@ -21,7 +22,6 @@ from assistlearn.errors import ProtocolError
 
 
 Symbols: TypeAlias = NDArray[np.int32]
-Floats: TypeAlias = NDArray[np.float64]
 
 FIRST = 8
 """How many symbols each of the first blocks has."""
@@ -118,7 +118,6 @@ def bytes_to_words(data: bytes) -> NDArray[np.uint32]:
 # refused before anything is allocated, so that a message that only claims to be large cannot use up memory.
 
 
-Bools: TypeAlias = NDArray[np.bool_]
 Coding = Literal["raw", "range"]
 
 

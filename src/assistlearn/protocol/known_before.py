@@ -9,13 +9,12 @@ import msgspec
 import numpy as np
 
 from assistlearn.core import Reward, SoftReward, Verdict
-from assistlearn.core.ignorance import Bools
 from assistlearn.core.people import Places, completed, places_before
-from assistlearn.core.votes import Codes
 from assistlearn.errors import ProtocolError
 from assistlearn.methods.method import ABSTAINS, HoldoutAnswer, Method
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.scores import pack_holdout, pack_reward, unpack_holdout, unpack_reward
+from assistlearn.types import Bools, Codes
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from assistlearn.core import Reward, ScoreVectors, SoftReward
 from assistlearn.core.quantise import DTYPES, largest_level
 from assistlearn.core.state import in_order, truth_first
-from assistlearn.core.votes import LEAST, Codes
+from assistlearn.core.votes import LEAST
 from assistlearn.errors import ProtocolError
 from assistlearn.methods.method import ABSTAINS, HoldoutAnswer
 from assistlearn.protocol.arrays import (
@@ -22,7 +22,6 @@ from assistlearn.protocol.arrays import (
     Bits,
     ClassCodes,
     Coder,
-    Floats,
     Reader,
     Symbols,
     Writer,
@@ -34,6 +33,7 @@ from assistlearn.protocol.arrays import (
     unpack_bits,
     unpack_codes,
 )
+from assistlearn.types import Codes, Floats
 
 # How likely each level of a score is, given what both sides know: the shares that score vectors are coded with.
 #

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from assistlearn.core.ignorance import Floats
 from assistlearn.errors import SettingsError
 from assistlearn.estimators import AssistedClassifier, assistance_gain
 from assistlearn.evaluation.pilots import Gain, Worth
 from assistlearn.evaluation.shares import HALF_INTERVAL, Estimate, GainShares
 from assistlearn.evaluation.terms import LOSS_WORDS
+from assistlearn.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,12 +12,11 @@ import numpy as np
 from assistlearn import combination
 from assistlearn.combination import Combination
 from assistlearn.core import Reward
-from assistlearn.core.ignorance import Floats
 from assistlearn.core.people import Groups
-from assistlearn.core.votes import Codes
 from assistlearn.evaluation.constancy import kept
 from assistlearn.methods.method import Method
 from assistlearn.session.holdout import HoldOut
+from assistlearn.types import Codes, Floats
 
 # How the initiator learns to combine the agents' scores after every round, and whether another round is worth it.
 

@@ -15,10 +15,9 @@ import numpy as np
 from assistlearn.combination import Combination
 from assistlearn.combination.linear import Linear
 from assistlearn.core import votes
-from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.labels import silent
-from assistlearn.core.votes import Codes
 from assistlearn.methods.method import Method
+from assistlearn.types import Bools, Codes, Floats
 
 
 class Calibrates(Protocol):

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 from assistlearn.agent.agent import Answer
 from assistlearn.combination import Combination
 from assistlearn.core import votes
-from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.people import Groups, mean_and_error, rarest_classes
-from assistlearn.core.votes import Codes
 from assistlearn.evaluation.calibration import ScoreCalibration, cross_fitted
 from assistlearn.evaluation.metrics import METRICS, answers_of
 from assistlearn.methods.method import HoldoutAnswer, Method
 from assistlearn.plan import Plan
 from assistlearn.session.deciding import Deciding, Decision, Votes
+from assistlearn.types import Bools, Codes, Floats
 
 # The agents' votes on the hold-out samples, and the decision that follows from them.
 

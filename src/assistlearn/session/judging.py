@@ -9,15 +9,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from assistlearn.combination import Combination
-from assistlearn.core.ignorance import Bools, Floats
 from assistlearn.core.labels import silent
-from assistlearn.core.votes import Codes
 from assistlearn.evaluation.calibration import HOLDOUT, OUT_OF_FOLD, ScoreCalibration, fit_calibration
 from assistlearn.evaluation.result import Decided, Report, compare
 from assistlearn.evaluation.shares import Estimate, GainShares, shares_of_decisions, shares_of_sum
 from assistlearn.methods.method import Method
 from assistlearn.session.combining import Told
 from assistlearn.session.holdout import HoldOut, HoldoutVotes, calibrated
+from assistlearn.types import Bools, Codes, Floats
 
 # What the probabilities of a run are calibrated on: its decision on samples that no model has seen.
 

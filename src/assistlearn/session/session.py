@@ -12,7 +12,6 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from assistlearn.agent.agent import Answer, Turn
 from assistlearn.core import Contribution, RunState
-from assistlearn.core.ignorance import Floats
 from assistlearn.core.quantise import right
 from assistlearn.errors import AgentGoneError, DoubtedError
 from assistlearn.evaluation.result import Report
@@ -34,6 +33,7 @@ from assistlearn.session.combining import Combining, Told, VotesInTraining
 from assistlearn.session.holdout import Heard, HoldOut
 from assistlearn.session.judging import Calibrating, Evaluating, HonestScores
 from assistlearn.session.participant import Participant
+from assistlearn.types import Floats
 
 # One round: turn after turn. A turn goes to one agent, or to the best of several that try.
 

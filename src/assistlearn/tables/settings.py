@@ -14,8 +14,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 import msgspec
 from msgspec import Meta
 
-from assistlearn.agent.toml import Count
 from assistlearn.errors import TableError, WrongKeyError
+from assistlearn.toml import Count
 
 # Check URLs of tables and databases: they must be of a known kind, and must not hold a secret.
 

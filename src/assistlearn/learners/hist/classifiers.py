@@ -24,13 +24,13 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from assistlearn.core.ignorance import Floats, blocks
+from assistlearn.core.ignorance import blocks
 from assistlearn.core.labels import classes_and_codes
-from assistlearn.core.votes import Codes
 from assistlearn.errors import SettingsError
 from assistlearn.learners.hist.binned import BinnedTable, Categories, find_categories, has_categories, to_numbers
 from assistlearn.learners.hist.models import PREDICTED_ROWS, Frozen, Margins, checked, freeze, load_xgboost, thaw
 from assistlearn.learners.weighting import MAX_SEED, take_rows
+from assistlearn.types import Codes, Floats
 
 # A setting's smallest and largest value, and whether it is a whole number.
 _RANGES = {

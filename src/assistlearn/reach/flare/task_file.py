@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta
 
-from assistlearn.agent.toml import Text, read_toml_file
 from assistlearn.errors import DescriptionError, WrongKeyError, did_you_mean
 from assistlearn.plan import DEFAULTS_OF_RUNS, SETTINGS, Plan
 from assistlearn.reach.flare.provisioning.kit import ADMIN
+from assistlearn.toml import Text, read_toml_file
 
 TABLE = "training"
 """The table of the task file that has most settings."""
