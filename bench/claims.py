@@ -1,7 +1,7 @@
 """What the default claims of itself, and what it costs, on the tables of ``bench.accuracy``.
 
     python -m bench.claims --out NEW.csv [--seeds 2] [--first 0]
-    python -m bench.claims --compare OLD.csv NEW.csv [--page]
+    python -m bench.claims --compare OLD.csv NEW.csv [--page]  # writes the summary, and all pairs into bench/claims.md
 
 For every problem, learner and split a row: the log loss that the run claims (of its learned combination, on samples
 that it has not seen), that on the test samples, both with their standard errors, the accuracy, the rounds and the
@@ -147,15 +147,22 @@ def summary(found: list[Compared]) -> list[str]:
     """Return what all of them say together."""
     far = [f"{each.problem}, {each.learner} ({each.farthest:.1f})" for each in found if each.farthest > 3.0]
     worse = [f"{each.problem}, {each.learner}" for each in found if each.change_errors > 2.0]
+    lower = sum(each.change_errors < -2.0 for each in found)
+    games = [each for each in found if each.problem == "tic-tac-toe"]
     gap, old_gap = (np.array([getattr(each, name) for each in found]) for name in ("gap", "old_gap"))
     better = np.array([each.accuracy - each.old_accuracy for each in found])
     return [
-        f"{len(found)} pairs of table and learner",
+        f"{len(found)} pairs of table and learner, {sum(each.splits for each in found)} runs",
         f"test loss above the claimed one, mean: {gap.mean():+.4f}, before {old_gap.mean():+.4f}",
-        f"runs beyond three standard errors of their claim: {', '.join(far) or 'none'}",
-        f"test loss higher than before by more than two standard errors: {', '.join(worse) or 'none'}",
+        f"runs beyond three standard errors of their claim: {'; '.join(far) or 'none'}",
+        f"test loss lower than before by more than two standard errors: {lower} pairs; higher: "
+        f"{'; '.join(worse) or 'none'}",
         f"accuracy against before, mean: {better.mean():+.4f} ± {better.std(ddof=1) / math.sqrt(len(better)):.4f}",
         f"bytes, mean of ratios to before: {np.mean([each.bytes_ratio for each in found]):.3f}",
+        *(
+            f"accuracy of {each.problem}, {each.learner}: {each.accuracy:.3f}, before {each.old_accuracy:.3f}"
+            for each in games
+        ),
     ]
 
 
@@ -207,7 +214,10 @@ def main() -> None:
         print(table(found), *summary(found), sep="\n")
         if asked.page:
             listed = "\n".join(wrapped(f"- {line}", "  ") for line in summary(found))
-            put(PAGE, "bench/claims.py", f"{listed}\n\n{table(found)}", "python -m bench.claims")
+            seeds = {seed for rows in _rows(asked.compare[1]).values() for seed in rows}
+            command = f"python -m bench.claims --first {min(seeds)} --seeds {len(seeds)}"
+            put(PAGE, "bench/claims.py", listed, command)
+            put(PAGE, "bench/claims.py, pairs", table(found), command)
         return
     done = _rows(asked.out) if asked.out and asked.out.exists() else {}
     jobs = [
