@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistlearn.tables import table as module
-from assistlearn.tables.table import by_column
+from assistlearn.tables.table import in_threads
 
 
 @given(st.lists(st.integers(), max_size=30))
 def test_it_is_a_map(numbers):
-    assert list(by_column(lambda n: n * n, numbers)) == [n * n for n in numbers]
+    assert list(in_threads(lambda n: n * n, numbers)) == [n * n for n in numbers]
 
 
 def test_the_error_is_that_of_the_first_column_whichever_thread_is_quicker():
@@ -28,7 +28,7 @@ def test_the_error_is_that_of_the_first_column_whichever_thread_is_quicker():
         raise ValueError("other")
 
     with pytest.raises(ValueError, match="first"):
-        list(by_column(work, range(8)))
+        list(in_threads(work, range(8)))
 
 
 def test_no_more_columns_are_taken_than_threads_can_work_on(monkeypatch):
@@ -40,5 +40,5 @@ def test_no_more_columns_are_taken_than_threads_can_work_on(monkeypatch):
             taken.append(n)
             yield n
 
-    ahead = [len(taken) - done - 1 for done, _ in enumerate(by_column(abs, columns()))]
+    ahead = [len(taken) - done - 1 for done, _ in enumerate(in_threads(abs, columns()))]
     assert max(ahead) == 2

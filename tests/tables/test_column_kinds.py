@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from assistlearn.agent.file import parse_description
 from assistlearn.errors import ColumnsError, TableError
-from assistlearn.tables.kinds import column_of, convert
+from assistlearn.tables.kinds import cleaned, column_of, convert
 from assistlearn.tables.reading import read_table
 from assistlearn.tables.schema import Column, Kind
 
@@ -21,7 +21,7 @@ from assistlearn.tables.schema import Column, Kind
 def read(values: list[str | None], **how: bool) -> tuple[Kind, list[object]]:
     series = pl.Series("x", values, dtype=pl.String)
     column = column_of(series, how.get("as_category", False), from_text=True, source="lab.csv")
-    return column.kind, convert(series, column, "lab.csv").to_list()
+    return column.kind, convert(cleaned(series), column, "lab.csv").to_list()
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_codes_stay_text_with_their_leading_zeros():
 def test_a_typed_column_keeps_its_meaning(values, kind, becomes):
     column = column_of(values.alias("x"), False, from_text=False, source="lab.parquet")
     assert column.kind == kind
-    assert convert(values.alias("x"), column, "lab.parquet").to_list() == becomes
+    assert convert(cleaned(values.alias("x")), column, "lab.parquet").to_list() == becomes
 
 
 @pytest.mark.parametrize("values", [[[1, 2]], [{"a": 1}], [b"a"], [dt.time(1)]])
@@ -153,13 +153,13 @@ def test_a_value_that_no_longer_fits_is_named_with_its_row(tmp_path):
 )
 def test_a_column_that_has_changed_its_kind_is_refused(kind, now):
     with pytest.raises(TableError, match=r"lab\.parquet: column 'x' held .*1 of 1 rows do not fit \(first: row 1, "):
-        convert(now, Column("x", kind), "lab.parquet")
+        convert(cleaned(now), Column("x", kind), "lab.parquet")
 
 
 def test_codes_are_the_same_whether_stored_as_text_integers_or_floats():
     column = Column("zip", Kind.CATEGORY)
     stored = [["80331", "1067"], [80331, 1067], [80331.0, 1067.0]]
-    assert len({tuple(convert(pl.Series(codes), column, "").to_list()) for codes in stored}) == 1
+    assert len({tuple(convert(cleaned(pl.Series(codes)), column, "").to_list()) for codes in stored}) == 1
 
 
 def test_kinds_agree_between_csv_and_parquet(tmp_path: Path):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assistlearn.initiator.folder import RunFolder
     from assistlearn.initiator.prediction import Prediction
     from assistlearn.tables.settings import ReadingLimits
-    from assistlearn.tables.sources.source import Source
+    from assistlearn.tables.sources import Source
 
 
 # Read the file with the ids to predict, in the same way as agents' tables. Errors name the place in the file.

@@ -27,13 +27,13 @@ MOST = 4
 """The most threads. More of them would only wait for memory."""
 
 
-def by_column(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
     """Yield the result of each item, in order.
 
     Work begins on later items before their results are asked for, but only on as many as there are threads. Errors are
     raised in the order of the items: the first error is the one that a plain loop would raise.
 
-    >>> list(by_column(abs, [-1, 2, -3]))
+    >>> list(in_threads(abs, [-1, 2, -3]))
     [1, 2, 3]
     """
     n_threads = min(MOST, os.cpu_count() or 1)
@@ -134,7 +134,7 @@ def fingerprint(columns: Iterable[pl.Series]) -> str:
     64
     """
     digest = hashlib.sha256()
-    for parts in by_column(lambda column: [*_parts(column)], columns):
+    for parts in in_threads(lambda column: [*_parts(column)], columns):
         for pieces in parts:
             digest.update(sum(map(len, pieces)).to_bytes(8, "little"))
             for piece in pieces:
