@@ -98,7 +98,7 @@ def test_parquet_that_changes_while_it_is_read_is_refused(s3, bucket, read, monk
 
 def test_text_that_changes_between_two_pieces_is_refused(s3, bucket, read, monkeypatch):
     servers.put(bucket, "lab", {"changing.csv": b"id,x\na,1\nb,2\n"})
-    monkeypatch.setattr(remote_objects, "PIECE", 5)
+    monkeypatch.setattr(remote_objects, "OBJECT_PIECE", 5)
     assert len(read("s3://lab/changing.csv")) == 2
     honest = remote_objects.RemoteObjects.look
 
