@@ -247,7 +247,7 @@ def _paths(values: Mapping[str, Any], above: KeyPath = ()) -> Iterator[KeyPath]:
             yield from _paths(value, (*above, key))
 
 
-_SAID = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<path>.*)`)?", re.DOTALL)
+_ERROR = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<path>.*)`)?", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
 
@@ -265,9 +265,9 @@ def explained(
     error: msgspec.ValidationError, values: Mapping[str, Any], kind: type[msgspec.Struct], places: Places
 ) -> WrongValue:
     """Return what a file's owner should know about values that are not of this type."""
-    said = _SAID.fullmatch(str(error))
-    assert said is not None
-    what, path = said["what"], said["path"]
+    parts = _ERROR.fullmatch(str(error))
+    assert parts is not None
+    what, path = parts["what"], parts["path"]
     at = tuple(path.partition("[")[0].split(".")) if path else ()  # an error shows a list as a whole
     wrong = reduce(lambda around, key: _fields(around)[key], at, inspect.type_info(kind))
     if isinstance(error.__cause__, WrongKeyError):
@@ -311,8 +311,8 @@ def _about_value(value: Any, kind: inspect.Type, at: KeyPath) -> str:
 
 def _wanted(kind: inspect.Type, at: KeyPath) -> str:
     match kind:
-        case inspect.Metadata(type=inner, extra_json_schema=said):
-            return (said or {}).get("description") or _wanted(inner, at)
+        case inspect.Metadata(type=inner, extra_json_schema=extra):
+            return (extra or {}).get("description") or _wanted(inner, at)
         case inspect.UnionType():
             return ", or ".join(_wanted(each, at) for each in _alternatives(kind))
         case inspect.IntType():

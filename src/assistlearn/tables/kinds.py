@@ -409,13 +409,13 @@ class DateForm:
     @property
     def pattern(self) -> str:
         """The regular expression that finds such dates, also days that no month has."""
-        said = re.fullmatch(DATE_FORM, self.text)
-        assert said is not None
-        parts = [_DIGITS[said[place]] for place in ("first", "second", "third")]
-        if not said["sign"]:
+        form = re.fullmatch(DATE_FORM, self.text)
+        assert form is not None
+        parts = [_DIGITS[form[place]] for place in ("first", "second", "third")]
+        if not form["sign"]:
             parts = [part.replace("{1,2}", "{2}") for part in parts]
         seconds = {"": "", ":mm": r"[ T](?P<t>\d{1,2}:\d{2})", ":mm:ss": r"[ T](?P<t>\d{1,2}:\d{2}:\d{2})"}[self._time]
-        return f"^{re.escape(said['sign']).join(parts)}{seconds}$"
+        return f"^{re.escape(form['sign']).join(parts)}{seconds}$"
 
     def read(self, text: pl.Series) -> pl.Series:
         """Return dates, or moments if the form has a time; null for what is not written so, or is no day."""
@@ -542,8 +542,8 @@ def line_for(unread: Sequence[Unread], named: str | Mapping[str, str] = "") -> s
     """
     before = {} if isinstance(named, str) else named
     forms = {column: (form,) for column, form in before.items()} | {each.column: each.forms for each in unread}
-    said = [f"{_key(column)} = {' or '.join(map(json.dumps, every))}" for column, every in forms.items()]
-    return f"dates = {{ {', '.join(said)} }}"
+    entries = [f"{_key(column)} = {' or '.join(map(json.dumps, every))}" for column, every in forms.items()]
+    return f"dates = {{ {', '.join(entries)} }}"
 
 
 def _key(column: str) -> str:

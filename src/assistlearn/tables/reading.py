@@ -73,11 +73,12 @@ def read_table(description: TableDescription, *, schema: Schema | None = None) -
         if features and schema is None:
             with problems.gathered():
                 notation.check(features, str(description.table))
+        # a date or a number in the owner's notation must not become another one while it is read
         as_text += features if notation.decimal == "," else notation.dated(features)
         if notation.decimal == "," and weight is not None:
             as_text.append(weight)
         there = [name for name in (*description.id, *features, *others) if name in names]
-        if not there:
+        if not there:  # then something is wrong, and there is nothing to read that could be wrong, too
             problems.settle()
         frame = source.read(there, [name for name in as_text if name in names])
     _check_size(frame, description)
@@ -273,7 +274,7 @@ class _Reading:
         return values if values is None or self._taken is None else values.filter(self._taken)
 
     def _ids(self) -> pl.Series | None:
-        if len(self._ids_read) < len(self._description.id):  # a column is missing, which was said
+        if len(self._ids_read) < len(self._description.id):  # a column is missing, and among the problems
             return None
         parts = [self._part_of_ids(part) for part in self._ids_read]
         ids = parts[0] if len(parts) == 1 else join_ids(parts, self._name).rename(BETWEEN.join(self._description.id))

@@ -186,15 +186,15 @@ class PreprocessingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=T
 
 def _check_form(form: str, what: str, named: bool) -> None:
     """Refuse what is no form of dates. Days without signs between their parts are dates in named columns only."""
-    said = re.fullmatch(DATE_FORM, form)
-    if said is None:
+    parts = re.fullmatch(DATE_FORM, form)
+    if parts is None:
         short = " Years need four digits, yyyy: 45 may be 1945 or 2045." if re.search(r"(?<!y)yy(?!y)", form) else ""
         raise WrongKeyError(
             "dates",
             f"preprocessing.{what} = {form!r} is not known. Choose 'days' or 'refuse'; or say how dates are written, "
             f"as in 'dd.mm.yyyy', 'mm/dd/yyyy' or 'yyyy-mm-dd hh:mm'.{short}",
         )
-    if not said["sign"] and not named:
+    if not parts["sign"] and not named:
         raise WrongKeyError(
             "dates",
             f"preprocessing.{what} = {form!r} has no sign between its parts, and other numbers would be taken for "
@@ -240,7 +240,7 @@ _WHERE = {
     "postgres": "PGPASSWORD in the environment, or the file ~/.pgpass",
 }
 
-_SAYS_SECRET = re.compile(
+_SECRET_VALUE = re.compile(
     r"(?P<key>\b\w*(?:pass|pwd|secret|token|credential|api_?key)\w*\s*=\s*)(?:'[^']*'?|\"[^\"]*\"?|[^\s'\";&]+)"
     r"|(?P<user>://[^\s:/@]*:)[^\s@]*(?=@)",
     re.IGNORECASE,
@@ -324,7 +324,7 @@ def without_secrets(text: str) -> str:
     >>> without_secrets("postgres://me:hush@h/d")
     'postgres://me:...@h/d'
     """
-    return _SAYS_SECRET.sub(lambda found: (found["key"] or found["user"]) + "...", text)
+    return _SECRET_VALUE.sub(lambda found: (found["key"] or found["user"]) + "...", text)
 
 
 def is_own_host(host: str) -> bool:

@@ -90,8 +90,8 @@ class Table:
         """Return which rows have a value in any feature; None where all have, or where there are no features."""
         if not self.features.width:
             return None
-        said = self.features.select(pl.any_horizontal(pl.all().is_not_null())).to_series().to_numpy()
-        return None if said.all() else said
+        known = self.features.select(pl.any_horizontal(pl.all().is_not_null())).to_series().to_numpy()
+        return None if known.all() else known
 
 
 def fingerprint(columns: Iterable[pl.Series]) -> str:

@@ -149,9 +149,9 @@ def _named_errors(table: CsvFile) -> Iterator[None]:
         if "more fields" in str(error):
             header = pl.scan_csv(table.path, separator=table.separator, n_rows=0, glob=False).collect_schema()
             refuse_ragged(table, len(header), only_short=False)
-        said = str(error).strip().partition("\n")[0].replace(str(table.path), str(table))
+        message = str(error).strip().partition("\n")[0].replace(str(table.path), str(table))
         raise TableError(
-            f"{table} cannot be read: {said}. It must be UTF-8 text with a header, and every row must have as many "
+            f"{table} cannot be read: {message}. It must be UTF-8 text with a header, and every row must have as many "
             "values as the header, with the separator that the key 'separator' names between them."
         ) from error
 

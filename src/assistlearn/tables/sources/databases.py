@@ -179,8 +179,8 @@ class DuckdbSource:
                 f"it names itself in quotes ({', '.join(ENDINGS)}), and nothing else."
             ) from None
         except duckdb.Error as error:
-            said = without_secrets(str(error))
-            raise TableError(f"{self._place}: the query failed: {said} Correct it, or the database.") from None
+            message = without_secrets(str(error))
+            raise TableError(f"{self._place}: the query failed: {message} Correct it, or the database.") from None
 
     def _one_select(self, statements: Sequence[Any], duckdb: Any) -> str:
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
@@ -447,16 +447,16 @@ _SIGNS: tuple[tuple[str, str, str], ...] = (
 
 def in_words(error: Exception, database: str, place: str) -> TableError:
     """Return our own error for one of the driver: what is wrong with the server, or with the query."""
-    said = str(error)
+    message = str(error)
     for sign, what, remedy in _SIGNS:
-        if re.search(sign, said):
+        if re.search(sign, message):
             kind = MissingTableError if what.startswith("there is no") else TableError
             return kind(f"{place}: {database} cannot be read: {what}. {remedy}")
-    if "Failed to connect" in said:
-        reason = said.partition("failed: ")[2] or said.partition("Failed to connect: ")[2]
+    if "Failed to connect" in message:
+        reason = message.partition("failed: ")[2] or message.partition("Failed to connect: ")[2]
         return TableError(f"{place}: {database} cannot be reached: {_line(reason)}. Correct the URL.")
-    found = re.search(r"ERROR:\s*(.*)", said)
-    reason = found[1] if found else said
+    found = re.search(r"ERROR:\s*(.*)", message)
+    reason = found[1] if found else message
     return TableError(
         f"{place}: the query failed: {_line(reason)}. It must be one SELECT, and only that. Correct it, or the "
         "database."

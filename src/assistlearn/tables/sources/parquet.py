@@ -145,9 +145,9 @@ class ParquetSource:
             known = self._trouble(error)
             if known is not None:
                 raise known from None
-            said = str(error).strip().partition("\n")[0]
+            message = str(error).strip().partition("\n")[0]
             where = self._name if file is None else file.name
-            raise TableError(f"{where} cannot be read: {said}. It must be a whole Parquet file.") from error
+            raise TableError(f"{where} cannot be read: {message}. It must be a whole Parquet file.") from error
 
 
 def _refuse_other_columns(file: ParquetFile, found: pl.Schema, first: ParquetFile, columns: pl.Schema) -> None:
@@ -163,9 +163,9 @@ def _refuse_other_columns(file: ParquetFile, found: pl.Schema, first: ParquetFil
                 f"{remedy}"
             )
     if list(file.partition) != list(first.partition):
-        said = [", ".join(f"{name}=" for name in each.partition) or "nothing" for each in (file, first)]
+        named = [", ".join(f"{name}=" for name in each.partition) or "nothing" for each in (file, first)]
         raise TableError(
-            f"{file.name}: the names of its folders say {said[0]}, and those of {first.name} {said[1]}. {remedy}"
+            f"{file.name}: the names of its folders say {named[0]}, and those of {first.name} {named[1]}. {remedy}"
         )
 
 
@@ -216,7 +216,7 @@ def partition_of(path: str) -> dict[str, str | None]:
     {'year': '2020', 'town': 'Köln'}
     """
     pairs = [part.partition("=") for part in path.split("/")[:-1]]
-    return {unquote(name): None if said == NOTHING else unquote(said) for name, sign, said in pairs if sign and name}
+    return {unquote(name): None if value == NOTHING else unquote(value) for name, sign, value in pairs if sign and name}
 
 
 # What a Parquet file says of itself is read before an engine reads it: rows, columns, nesting, and what it unpacks to.
@@ -253,13 +253,13 @@ def read_footer(file: BinaryIO) -> Footer:
         if length > LARGEST_FOOTER:
             raise FooterError(f"its footer has {length:,} bytes")
         file.seek(size - 8 - length)
-        said = _Thrift(bytes(file.read(length))).struct()
-        _check_depth(said[2])
-        groups = said.get(4, [])
+        fields = _Thrift(bytes(file.read(length))).struct()
+        _check_depth(fields[2])
+        groups = fields.get(4, [])
         chunks: dict[str, list[dict[int, Any]]] = {}
         for column in (chunk[3] for group in groups for chunk in group[1]):
             chunks.setdefault(column[3][0].decode(), []).append(column)
-        return Footer(max(said[3], sum(max(group[3], 0) for group in groups)), chunks)
+        return Footer(max(fields[3], sum(max(group[3], 0) for group in groups)), chunks)
 
 
 def unpacked(file: BinaryIO | None, footer: Footer, columns: Iterable[str]) -> tuple[int, int]:
@@ -333,10 +333,10 @@ def _head(file: BinaryIO, place: int) -> tuple[dict[int, Any], int]:
 
 def _of_page(head: dict[int, Any]) -> tuple[int, int]:
     """Return how many bytes a page unpacks to, and how many values it has."""
-    said = head.get(5) or head.get(8) or {}
-    if said.get(2 if 5 in head else 4) == DELTA_BYTE_ARRAY:
+    data = head.get(5) or head.get(8) or {}
+    if data.get(2 if 5 in head else 4) == DELTA_BYTE_ARRAY:
         raise FooterError("it has texts in the encoding DELTA_BYTE_ARRAY, whose size nobody can know before")
-    return max(int(head[2]), 0), max(int(said.get(1, 0)), 0)
+    return max(int(head[2]), 0), max(int(data.get(1, 0)), 0)
 
 
 def _from_dictionary(heads: Iterable[dict[int, Any]], n_values: int) -> Iterator[int]:

@@ -398,12 +398,12 @@ def named_errors(table: TableUrl, place: str) -> Iterator[None]:
 
 def trouble_with(error: BaseException, table: TableUrl, place: str) -> TableError | None:
     """Return our own error for this one; None where it is not about a server."""
-    said = f"{type(error).__name__}: {error} {getattr(error, 'reason', '')!r}"
-    if isinstance(error, FileNotFoundError) and "NoSuchBucket" not in said:
-        said += " NoSuchKey"
-    found = next(((what, remedy) for sign, what, remedy in _SIGNS if re.search(sign, said)), None)
-    status = _STATUS.search(said)
-    if found is None and status is None and not _is_remote(error, said):
+    message = f"{type(error).__name__}: {error} {getattr(error, 'reason', '')!r}"
+    if isinstance(error, FileNotFoundError) and "NoSuchBucket" not in message:
+        message += " NoSuchKey"
+    found = next(((what, remedy) for sign, what, remedy in _SIGNS if re.search(sign, message)), None)
+    status = _STATUS.search(message)
+    if found is None and status is None and not _is_remote(error, message):
         return None
     failed = f"the server failed, with status {status[1]}" if status else "the server does not speak as expected"
     what, remedy = found or (failed, "server")
@@ -416,7 +416,7 @@ def trouble_with(error: BaseException, table: TableUrl, place: str) -> TableErro
     return kind(f"{place}: the table {table} cannot be read: {what}. {advice}")
 
 
-def _is_remote(error: BaseException, said: str) -> bool:
-    about_files = "parquet" in said.lower() and "object-store" not in said
+def _is_remote(error: BaseException, message: str) -> bool:
+    about_files = "parquet" in message.lower() and "object-store" not in message
     own = isinstance(error, OSError | HTTPException) or type(error).__module__.startswith(("obstore", "botocore"))
-    return ("object-store error" in said or own) and not about_files
+    return ("object-store error" in message or own) and not about_files
