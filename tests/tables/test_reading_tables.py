@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from assistlearn.agent.file import load_description
 from assistlearn.errors import ColumnsError, IdsError, MissingTableError, TableError
 from assistlearn.tables.reading import read_table
-from assistlearn.tables.sources.csv import SAMPLED_ROWS, CsvFile, CsvSource
+from assistlearn.tables.settings import ReadingLimits
+from assistlearn.tables.sources.csv import SAMPLED_ROWS, CsvSource
 
 CSV = "id,age,town,y\n007,41,Ulm,sick\n008,,Bern,well\n009,37.5,Ulm,well\n"
 
@@ -404,7 +405,7 @@ def test_words_for_missing_values_may_be_looked_for_later(tmp_path_factory, rows
     path.write_text("id,a,b,z\n" + "".join(f"{','.join(row)},end\n" for row in rows))
 
     def read_file():
-        source = CsvSource(CsvFile(path, ",", "t.csv"), words)
+        source = CsvSource(path, ",", "t.csv", ReadingLimits(), words)
         return source.names(), source.read(["id", "a", "b"], ["id"])
 
     names, quick = read_file()

@@ -51,7 +51,7 @@ def ids_in(file: Path, folder: RunFolder) -> pl.Series:
 
 
 def _source(file: Path, names: Sequence[str], limits: ReadingLimits) -> Source:
-    from assistlearn.tables.sources.csv import CsvFile, CsvSource
+    from assistlearn.tables.sources.csv import CsvSource
     from assistlearn.tables.sources.parquet import ParquetFile, ParquetSource
 
     if file.is_dir():
@@ -60,7 +60,7 @@ def _source(file: Path, names: Sequence[str], limits: ReadingLimits) -> Source:
         raise TableError(f"{file}: there is no such file.")
     if file.suffix.lower() == ".parquet":
         return ParquetSource([ParquetFile(str(file), str(file))], str(file), limits)
-    return CsvSource(CsvFile(file, _separator(file, names), str(file)), limits=limits)
+    return CsvSource(file, _separator(file, names), str(file), limits)
 
 
 def _separator(file: Path, names: Sequence[str]) -> str:

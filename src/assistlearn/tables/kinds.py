@@ -380,62 +380,58 @@ class Notation:
             return _decimals(values, source, from_text, known is Kind.NUMBER)
         return values
 
-    def _form_of(self, values: pl.Series, known: Kind | None) -> DateForm | None:
+    def _form_of(self, values: pl.Series, known: Kind | None) -> str | None:
         """Return the form in which this column is to be read; None if it holds no dates in text."""
         if known not in (None, Kind.DATE) or values.dtype.is_temporal():
             return None
         if isinstance(self.dates, str):
-            form = DateForm(self.dates) if self.dates and values.dtype == pl.String else None
-            return form if form and (known is Kind.DATE or _most(values, form.pattern)) else None
-        return next((DateForm(form) for each, form in self.dates.items() if columns_called(each, [values.name])), None)
+            if not self.dates or values.dtype != pl.String:
+                return None
+            return self.dates if known is Kind.DATE or _most(values, _date_pattern(self.dates)) else None
+        return next((form for each, form in self.dates.items() if columns_called(each, [values.name])), None)
 
 
-@dataclass(frozen=True)
-class DateForm:
-    """How dates are written, such as ``dd.mm.yyyy``; a time of day may follow, ``hh:mm`` or ``hh:mm:ss``.
+def _date_pattern(form: str) -> str:
+    """Return the regular expression that finds dates of a form such as ``dd.mm.yyyy``, also days that no month has."""
+    match = re.fullmatch(DATE_FORM, form)
+    assert match is not None
+    parts = [_DIGITS[match[place]] for place in ("first", "second", "third")]
+    if not match["sign"]:
+        parts = [part.replace("{1,2}", "{2}") for part in parts]
+    seconds = {"": "", ":mm": r"[ T](?P<t>\d{1,2}:\d{2})", ":mm:ss": r"[ T](?P<t>\d{1,2}:\d{2}:\d{2})"}[_time_of(form)]
+    return f"^{re.escape(match['sign']).join(parts)}{seconds}$"
 
-    >>> DateForm("dd.mm.yyyy").read(pl.Series(["9.2.2020", "31.02.2020", "2020-02-09"])).to_list()
+
+def _time_of(form: str) -> str:
+    return form.partition(" hh")[2]
+
+
+def _read_dates(text: pl.Series, form: str) -> pl.Series:
+    """Return dates, or moments if the form has a time; null for what is not written so, or is no day.
+
+    >>> _read_dates(pl.Series(["9.2.2020", "31.02.2020", "2020-02-09"]), "dd.mm.yyyy").to_list()
     [datetime.date(2020, 2, 9), None, None]
-    >>> DateForm("mm/dd/yyyy hh:mm").read(pl.Series(["02/09/2020 7:30"])).to_list()
+    >>> _read_dates(pl.Series(["02/09/2020 7:30"]), "mm/dd/yyyy hh:mm").to_list()
     [datetime.datetime(2020, 2, 9, 7, 30)]
     """
-
-    text: str
-
-    @property
-    def _time(self) -> str:
-        return self.text.partition(" hh")[2]
-
-    @property
-    def pattern(self) -> str:
-        """The regular expression that finds such dates, also days that no month has."""
-        form = re.fullmatch(DATE_FORM, self.text)
-        assert form is not None
-        parts = [_DIGITS[form[place]] for place in ("first", "second", "third")]
-        if not form["sign"]:
-            parts = [part.replace("{1,2}", "{2}") for part in parts]
-        seconds = {"": "", ":mm": r"[ T](?P<t>\d{1,2}:\d{2})", ":mm:ss": r"[ T](?P<t>\d{1,2}:\d{2}:\d{2})"}[self._time]
-        return f"^{re.escape(form['sign']).join(parts)}{seconds}$"
-
-    def read(self, text: pl.Series) -> pl.Series:
-        """Return dates, or moments if the form has a time; null for what is not written so, or is no day."""
-        like = text.set(~text.str.contains(self.pattern).fill_null(False), None)
-        if not self._time:
-            return like.str.replace(self.pattern, "${y}-${m}-${d}").str.to_date("%Y-%m-%d", strict=False)
-        iso = like.str.replace(self.pattern, "${y}-${m}-${d} ${t}")
-        code = "%Y-%m-%d %H" + self._time.replace("mm", "%M").replace("ss", "%S")
-        return iso.str.to_datetime(code, time_unit="us", strict=False)
+    pattern, time = _date_pattern(form), _time_of(form)
+    like = text.set(~_like(text, pattern), None)
+    if not time:
+        return like.str.replace(pattern, "${y}-${m}-${d}").str.to_date("%Y-%m-%d", strict=False)
+    iso = like.str.replace(pattern, "${y}-${m}-${d} ${t}")
+    code = "%Y-%m-%d %H" + time.replace("mm", "%M").replace("ss", "%S")
+    return iso.str.to_datetime(code, time_unit="us", strict=False)
 
 
-def _dates(values: pl.Series, form: DateForm, source: str) -> pl.Series:
+def _dates(values: pl.Series, form: str, source: str) -> pl.Series:
     if not (values.dtype == pl.String or values.dtype.is_integer()):
         raise ColumnsError(
             f"{source}: column {values.name!r} is of type {values.dtype}, and dates says that it is written as "
-            f"{form.text}. Take it out there."
+            f"{form}. Take it out there."
         )
     text = without_marks(values.cast(pl.String))
-    read = form.read(text)
-    _refuse_row(text, read.is_null() & text.is_not_null(), f"is no date of the form {form.text}", "dates", source)
+    read = _read_dates(text, form)
+    _refuse_row(text, read.is_null() & text.is_not_null(), f"is no date of the form {form}", "dates", source)
     return read
 
 
@@ -508,12 +504,12 @@ def unread_dates(columns: Mapping[str, pl.Series]) -> list[Unread]:
     for name, text in columns.items():
         if text.dtype != pl.String or not _may_hold(text, r"^\d{1,4}[./-]\d{1,2}[./-]\d{2,4}"):
             continue
-        likely = [DateForm(form) for form in _CANDIDATES if _most(text, DateForm(form).pattern)]
+        likely = [form for form in _CANDIDATES if _most(text, _date_pattern(form))]
         if not likely and not _most(text, _SHORT_YEAR):
             continue
-        pattern = likely[0].pattern if likely else _SHORT_YEAR
+        pattern = _date_pattern(likely[0]) if likely else _SHORT_YEAR
         like = text.filter(_like(text, pattern))
-        fitting = tuple(form.text for form in likely if not form.read(like).has_nulls())
+        fitting = tuple(form for form in likely if not _read_dates(like, form).has_nulls())
         found.append(Unread(name, like[0], fitting))
     return found
 

@@ -28,7 +28,7 @@ from assistlearn.tables.schema import (
 )
 from assistlearn.tables.settings import WEB, TableDescription, TableFile, TableQuery, TableUrl, scheme_of
 from assistlearn.tables.sources import Source
-from assistlearn.tables.sources.csv import CsvFile, CsvSource
+from assistlearn.tables.sources.csv import CsvSource
 from assistlearn.tables.sources.databases import DuckdbSource, PostgresSource, SqliteSource, is_sqlite
 from assistlearn.tables.sources.parquet import ParquetFile, ParquetSource, files_of_folder
 from assistlearn.tables.sources.remote import ObjectParquetSource, object_file, web_file
@@ -145,7 +145,7 @@ def _of_file(table: TableFile, description: TableDescription) -> Source:
 def _in_file(path: Path, separator: str, name: str, description: TableDescription) -> Source:
     if path.suffix.lower() == ".parquet":
         return ParquetSource([ParquetFile(str(path), name)], name, description.reading)
-    return CsvSource(CsvFile(path, separator, name), description.preprocessing.missing_values, description.reading)
+    return CsvSource(path, separator, name, description.reading, description.preprocessing.missing_values)
 
 
 def _require_file(path: Path, description: TableDescription, key: str) -> None:

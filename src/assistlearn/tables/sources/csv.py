@@ -15,7 +15,6 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
@@ -37,44 +36,39 @@ LONG_NAME = 1_000
 _BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-@dataclass(frozen=True)
-class CsvFile:
-    """A CSV file on this machine; packed by gzip, if its path ends in ``.gz``.
+class CsvSource:
+    """A CSV file in UTF-8 with a header; packed by gzip, if its path ends in ``.gz``.
 
     ``name`` is what messages call it: its path, or the URL that it was copied from.
     """
 
-    path: Path
-    separator: str
-    name: str
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class CsvSource:
-    """A CSV file, plain or compressed with gzip, in UTF-8, with a header."""
-
     from_text = True
 
-    def __init__(self, table: CsvFile, missing_values: Sequence[str] = (), limits: ReadingLimits | None = None) -> None:
-        self._table = table
-        self._limits = limits or ReadingLimits()
+    def __init__(
+        self, path: Path, separator: str, name: str, limits: ReadingLimits, missing_values: Sequence[str] = ()
+    ) -> None:
+        self.path = path
+        self.separator = separator
+        self._name = name
+        self._limits = limits
         self._missing_values = list(missing_values)
+
+    def __str__(self) -> str:
+        return self._name
 
     def names(self) -> list[str]:
         """Refuse a file that is too large."""
-        refuse_large(self._table, self._limits)
+        refuse_large(self, self._limits)
         return list(self._sampled)
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns, as numbers where possible and as text elsewhere."""
         numbers = [name for name in columns if name not in text and self._sampled[name].is_numeric()]
         last = list(self._sampled)[-1]
-        with _named_errors(self._table):
+        with _named_errors(self):
             frame = self._collect([*columns, *({last} - {*columns})], numbers)
         if frame[last].has_nulls():  # the engine fills short rows with nulls
-            refuse_ragged(self._table, len(self._sampled), only_short=True)
+            refuse_ragged(self, len(self._sampled), only_short=True)
         return frame.select(columns)
 
     def _collect(self, columns: Sequence[str], numbers: Sequence[str]) -> pl.DataFrame:
@@ -101,17 +95,17 @@ class CsvSource:
 
     @cached_property
     def _sampled(self) -> pl.Schema:
-        with _named_errors(self._table):
+        with _named_errors(self):
             schema = self._scan(None, self._missing_values).collect_schema()
         if not all(name.isprintable() for name in schema):
-            refuse_encoding(self._table)
-        _check_header(list(schema), self._table)
+            refuse_encoding(self)
+        _check_header(list(schema), self)
         return schema
 
     def _scan(self, types: dict[str, Any] | None, missing_values: list[str]) -> pl.LazyFrame:
         return pl.scan_csv(
-            self._table.path,
-            separator=self._table.separator,
+            self.path,
+            separator=self.separator,
             schema_overrides=types,
             null_values=missing_values,
             infer_schema_length=SAMPLED_ROWS if types is None else 0,
@@ -137,7 +131,7 @@ def _is_number(word: str) -> bool:
 
 
 @contextmanager
-def _named_errors(table: CsvFile) -> Iterator[None]:
+def _named_errors(table: CsvSource) -> Iterator[None]:
     """Turn the errors of Polars into errors that name the file."""
     try:
         yield
@@ -156,7 +150,7 @@ def _named_errors(table: CsvFile) -> Iterator[None]:
         ) from error
 
 
-def _check_header(names: list[str], table: CsvFile) -> None:
+def _check_header(names: list[str], table: CsvSource) -> None:
     if "" in names:
         raise TableError(
             f"{table}: column {names.index('') + 1} has no name in the header. Give it one; if it is pandas' index, "
@@ -175,7 +169,7 @@ def _check_header(names: list[str], table: CsvFile) -> None:
                 )
 
 
-def refuse_large(table: CsvFile, limits: ReadingLimits) -> None:
+def refuse_large(table: CsvSource, limits: ReadingLimits) -> None:
     """Raise ``TableError`` if a file has more rows, columns or bytes than its owner allows; it is unpacked in pieces.
 
     A line is at most as long as all its values together. How long each value is, is looked at after reading.
@@ -198,7 +192,7 @@ def refuse_large(table: CsvFile, limits: ReadingLimits) -> None:
             limits.check_memory(name, n_bytes, (n_lines - 1) * n_columns)
 
 
-def refuse_encoding(table: CsvFile) -> None:
+def refuse_encoding(table: CsvSource) -> None:
     """Raise ``TableError`` if a file is not UTF-8, with the line and the probable encoding; or if lines end in CR."""
     with _opened(table) as file:
         start = file.read(4)
@@ -222,7 +216,7 @@ def refuse_encoding(table: CsvFile) -> None:
             raise TableError(f"{table} ends its lines as old Macintoshes did (CR). Save it with line feeds (LF).")
 
 
-def refuse_ragged(table: CsvFile, n_columns: int, *, only_short: bool) -> None:
+def refuse_ragged(table: CsvSource, n_columns: int, *, only_short: bool) -> None:
     """Raise ``TableError`` if a row has more or fewer values than the header.
 
     If Polars has found no long row, separators are counted line by line, which is fast, and values are read one by one
@@ -241,7 +235,7 @@ def refuse_ragged(table: CsvFile, n_columns: int, *, only_short: bool) -> None:
             raise TableError(f"{table}, line {reader.line_num}: {error}. Write the table again as CSV.") from None
 
 
-def _refuse_first(reader: Any, table: CsvFile, n_columns: int) -> None:
+def _refuse_first(reader: Any, table: CsvSource, n_columns: int) -> None:
     next(reader, None)
     for row, values in enumerate(reader, start=1):
         if values and len(values) != n_columns:
@@ -253,7 +247,7 @@ def _refuse_first(reader: Any, table: CsvFile, n_columns: int) -> None:
 
 
 @contextmanager
-def _unpacked(table: CsvFile) -> Iterator[IO[bytes] | gzip.GzipFile]:
+def _unpacked(table: CsvSource) -> Iterator[IO[bytes] | gzip.GzipFile]:
     """Open a file; where it cannot be unpacked, say so."""
     try:
         with _opened(table) as file:
@@ -263,7 +257,7 @@ def _unpacked(table: CsvFile) -> Iterator[IO[bytes] | gzip.GzipFile]:
 
 
 @contextmanager
-def _opened(table: CsvFile) -> Iterator[IO[bytes] | gzip.GzipFile]:
+def _opened(table: CsvSource) -> Iterator[IO[bytes] | gzip.GzipFile]:
     with table.path.open("rb") as file:
         if table.path.suffix.lower() == ".gz":
             with gzip.open(file) as unpacked:

@@ -83,7 +83,7 @@ def ending_of(table: TableUrl) -> str:
 
 
 def _fetch(url: str, file: Path, silence: float, limits: ReadingLimits, local_server: bool, place: str) -> None:
-    guards = () if local_server else (_Http, _Https)
+    guards = () if local_server else (_Guarded,)
     opener = urllib.request.build_opener(_Redirects, *guards)
     try:
         answered = opener.open(_request(url), timeout=silence)
@@ -148,16 +148,12 @@ class _SafeConnection(HTTPSConnection, _Connection):
     """The same, encrypted afterwards."""
 
 
-class _Http(urllib.request.HTTPHandler):
-    """Opens ``http://``, but not at this machine's own addresses."""
+class _Guarded(urllib.request.HTTPSHandler, urllib.request.HTTPHandler):
+    """Opens ``http://`` and ``https://``, but not at this machine's own addresses."""
 
     def http_open(self, req: urllib.request.Request) -> Any:
         _refuse_own(req)
         return self.do_open(HTTPConnection if req.has_proxy() else _Connection, req)
-
-
-class _Https(urllib.request.HTTPSHandler):
-    """Opens ``https://``, but not at this machine's own addresses."""
 
     def https_open(self, req: urllib.request.Request) -> Any:
         _refuse_own(req)
