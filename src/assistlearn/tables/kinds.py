@@ -398,12 +398,8 @@ def _date_pattern(form: str) -> str:
     parts = [_DIGITS[match[place]] for place in ("first", "second", "third")]
     if not match["sign"]:
         parts = [part.replace("{1,2}", "{2}") for part in parts]
-    seconds = {"": "", ":mm": r"[ T](?P<t>\d{1,2}:\d{2})", ":mm:ss": r"[ T](?P<t>\d{1,2}:\d{2}:\d{2})"}[_time_of(form)]
-    return f"^{re.escape(match['sign']).join(parts)}{seconds}$"
-
-
-def _time_of(form: str) -> str:
-    return form.partition(" hh")[2]
+    time = r"[ T](?P<t>\d{1,2}" + r":\d{2}" * form.count(":") + ")" if ":" in form else ""
+    return f"^{re.escape(match['sign']).join(parts)}{time}$"
 
 
 def _read_dates(text: pl.Series, form: str) -> pl.Series:
@@ -414,7 +410,7 @@ def _read_dates(text: pl.Series, form: str) -> pl.Series:
     >>> _read_dates(pl.Series(["02/09/2020 7:30"]), "mm/dd/yyyy hh:mm").to_list()
     [datetime.datetime(2020, 2, 9, 7, 30)]
     """
-    pattern, time = _date_pattern(form), _time_of(form)
+    pattern, time = _date_pattern(form), form.partition(" hh")[2]
     like = text.set(~_like(text, pattern), None)
     if not time:
         return like.str.replace(pattern, "${y}-${m}-${d}").str.to_date("%Y-%m-%d", strict=False)
@@ -436,6 +432,7 @@ def _dates(values: pl.Series, form: str, source: str) -> pl.Series:
 
 
 def _decimals(text: pl.Series, source: str, from_text: bool, is_number: bool) -> pl.Series:
+    # 1.500 alone may be one and a half: points set thousands apart only where there are several, or a comma follows
     like = _like(text, _COMMA) | _like(text, _GROUPED)
     pointed = _like(text, _POINT)
     known = without_marks(text)
