@@ -138,10 +138,6 @@ def normalise(values: Any, owner: str = "This table") -> pl.Series:
     ['3', '-4']
     >>> normalise([" p-1", 17, "0017"]).to_list()
     ['p-1', '17', '0017']
-    >>> normalise([1, 2.5])
-    Traceback (most recent call last):
-        ...
-    assistlearn.errors.IdsError: This table: row 2 has id 2.5, which is not a whole number. ...
     """
     series = _as_series(values, owner)
     if series is None:

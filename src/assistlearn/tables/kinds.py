@@ -222,15 +222,7 @@ def without_marks(text: pl.Series) -> pl.Series:
 
 
 def refuse_misfits(text: pl.Series, wrong: pl.Series, noun: str, source: str) -> None:
-    """Raise ``TableError`` if most values of a column are of a kind, and some are ``wrong``; missing ones are null.
-
-    >>> refuse_misfits(pl.Series("x17", ["oops", "1", "2.5"]), pl.Series([True, False, False]), "number", "lab.csv")
-    Traceback (most recent call last):
-        ...
-    assistlearn.errors.TableError: lab.csv: column 'x17': 1 of 3 values is not a number ('oops', row 1). Correct it,
-    leave it empty or list it under preprocessing.missing_values. If these are codes and not amounts, name the column
-    under preprocessing.as_category.
-    """
+    """Raise ``TableError`` if most values of a column are of a kind, and some are ``wrong``; missing ones are null."""
     n_known, n_wrong = len(text) - text.null_count(), int(wrong.sum())
     if 2 * n_wrong >= n_known:
         return
@@ -245,15 +237,7 @@ def refuse_misfits(text: pl.Series, wrong: pl.Series, noun: str, source: str) ->
 
 
 def refuse_notations(text: pl.Series, source: str) -> None:
-    """Raise ``TableError`` if most values of a column are numbers with commas, units or signs for thousands.
-
-    >>> refuse_notations(pl.Series("height", ["1,82", "1,75"]), "lab.csv")
-    Traceback (most recent call last):
-        ...
-    assistlearn.errors.TableError: lab.csv: column 'height' looks like numbers with commas ('1,82', row 1). If the comma
-    is a decimal sign, add under [preprocessing]: decimal = ",". Else write plain numbers such as 1234.5. If
-    these are codes and not amounts, name the column under preprocessing.as_category.
-    """
+    """Raise ``TableError`` if most values of a column are numbers with commas, units or signs for thousands."""
     n_known = len(text) - text.null_count()
     few = few_values(text)
     for notation, pattern in _NOTATIONS.items():

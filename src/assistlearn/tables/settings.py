@@ -140,40 +140,21 @@ class ReadingLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PreprocessingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How columns are prepared for the learner.
+    """The table ``[preprocessing]`` of an agent's file: how columns are prepared for the learner.
 
-    Attributes
-    ----------
-    enabled : bool
-        False: the learner gets the columns unprepared, and must handle text and missing values itself.
-    categories : {"auto", "one-hot", "ordinal"}
-        How text becomes numbers.
-    max_categories : int
-        The most categories of one column. If it has more values, the rarest ones share a category.
-    as_category : tuple of str
-        Columns, by name or pattern, whose numbers are codes and not amounts.
-    missing : {"auto", "impute", "keep"}
-        Whether missing numbers are filled with the median, and marked, or left to the learner.
-    missing_values : tuple of str
-        Words that mean a missing value in a CSV file. An empty cell always means one.
-    scale : {"auto", "standard", "none"}
-        Whether numbers are brought to mean zero and variance one.
-    dates : {"days", "refuse"}, str or mapping from str to str
-        Whether dates become days since 1970, or are an error. Or how they are written, if not as ``2020-02-29``: one
-        form for all columns, such as ``"dd.mm.yyyy"``, or a form for each column, by name or pattern.
-    decimal : {".", ","}
-        What stands before the fraction of a number in text.
+    Columns are named, or matched by a pattern. ``dates`` may say how dates are written, if not as ``2020-02-29``: one
+    form for all columns, such as ``"dd.mm.yyyy"``, or a form for each column.
     """
 
-    enabled: bool = True
+    enabled: bool = True  # else the learner must handle text and missing values itself
     categories: Literal["auto", "one-hot", "ordinal"] = "auto"
-    max_categories: Annotated[int, Meta(ge=2)] = 20
-    as_category: tuple[str, ...] = ()
+    max_categories: Annotated[int, Meta(ge=2)] = 20  # of one column; the rarest of more values share one
+    as_category: tuple[str, ...] = ()  # columns whose numbers are codes and not amounts
     missing: Literal["auto", "impute", "keep"] = "auto"
-    missing_values: tuple[str, ...] = ("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
+    missing_values: tuple[str, ...] = ("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")  # in text, besides empty cells
     scale: Literal["auto", "standard", "none"] = "auto"
-    dates: str | Mapping[str, str] = "days"
-    decimal: Literal[".", ","] = "."
+    dates: str | Mapping[str, str] = "days"  # days since 1970; or "refuse"
+    decimal: Literal[".", ","] = "."  # what stands before the fraction of a number in text
 
     def __post_init__(self) -> None:
         if isinstance(self.dates, str):

@@ -260,7 +260,9 @@ class PostgresSource:
         listed = [cast_of(name, types[name], name in self._id_columns, self._place) for name in columns]
         order = ", ".join(order_of(name, types[name]) for name in self._id_columns)
         rest = f"order by {order} limit {self._limits.max_rows + 1}"
-        frame: pl.DataFrame = self._bounded(self._ask, ", ".join(listed), rest, _as_frame)
+        frame: pl.DataFrame = self._bounded(
+            self._ask, ", ".join(listed), rest, lambda cursor: pl.DataFrame(cursor.fetch_arrow())
+        )
         refuse_infinite_dates(frame, self._place)
         exact = [name for name in self._id_columns if types[name] == "numeric"]
         return frame.with_columns(self._whole(frame[name]) for name in exact)
@@ -303,10 +305,6 @@ class PostgresSource:
             if not type(error).__module__.startswith(("adbc", "polars")):
                 raise
             raise in_words(error, shown(self._url), self._place) from None
-
-
-def _as_frame(cursor: Any) -> pl.DataFrame:
-    return pl.DataFrame(cursor.fetch_arrow())
 
 
 def _as_types(cursor: Any) -> list[tuple[str, str]]:

@@ -197,7 +197,7 @@ class ObjectParquetSource:
         self._seconds = seconds
         self._limits = limits
         self._objects = RemoteObjects(table)
-        self._seen = self._bounded(self._look)
+        self._seen = self._bounded(self._objects.look)
         self._parquet = self._source()
 
     def names(self) -> list[str]:
@@ -212,14 +212,6 @@ class ObjectParquetSource:
             raise
         self._refuse_changed()
         return frame
-
-    def _look(self) -> list[RemoteObject]:
-        found = {each.key: each for each in self._objects.look()}
-        if not self._objects.key.endswith("/") and self._objects.key:
-            return list(found.values())
-        n = len(self._objects.key)
-        below = {key[n:]: each for key, each in found.items()}
-        return [below[key] for key in table_files(below)]
 
     def _source(self) -> ParquetSource:
         if not self._seen:
@@ -236,7 +228,7 @@ class ObjectParquetSource:
         return ParquetSource(files, str(self._table), self._limits, engine_options(), trouble, self._objects.opened)
 
     def _refuse_changed(self) -> None:
-        if self._bounded(self._look) != self._seen:
+        if self._bounded(self._objects.look) != self._seen:
             raise TableError(
                 f"{self._place}: the table {self._table} was changed while it was read. Try again. Write tables under "
                 "a new name, so that nobody reads half of one."
@@ -273,12 +265,12 @@ class RemoteObjects:
         yield cast(BinaryIO, open_reader(self._store, url.partition("://")[2].partition("/")[2]))
 
     def look(self) -> list[RemoteObject]:
-        """Return the objects that there are now."""
-        if not self.key or self.key.endswith("/"):
-            metas = [meta for batch in self._store.list(self.key or None) for meta in batch]
-        else:
-            metas = [self._store.head(self.key)]
-        return [RemoteObject(meta["path"], meta["size"], meta["e_tag"] or "") for meta in metas]
+        """Return the objects that there are now; below a prefix, the Parquet files of a table."""
+        if self.key and not self.key.endswith("/"):
+            return [_object(self._store.head(self.key))]
+        found = [_object(meta) for batch in self._store.list(self.key or None) for meta in batch]
+        below = {each.key[len(self.key) :]: each for each in found}
+        return [below[key] for key in table_files(below)]
 
     def fetch(self, file: Path, limits: ReadingLimits) -> None:
         """Write the object into a file, piece by piece, all of one version."""
@@ -314,6 +306,10 @@ class RemoteObjects:
         retries: Any = {"max_retries": RETRIES, "retry_timeout": timedelta(seconds=ANSWERING)}
         more = _profile() if self._scheme == "s3" else {}
         return from_url(f"{self._scheme}://{self._bucket}", client_options=client, retry_config=retries, **more)
+
+
+def _object(meta: Any) -> RemoteObject:
+    return RemoteObject(meta["path"], meta["size"], meta["e_tag"] or "")
 
 
 def engine_options() -> dict[str, Any]:
