@@ -105,12 +105,6 @@ def test_a_column_that_is_there_already_is_not_what_was_meant(tmp_path):
         load_agent(path, schema=schema)
 
 
-def test_two_columns_that_swapped_their_names_are_read_by_them(tmp_path):
-    trained, later = read_again(tmp_path, TRAINED.rename({"age": "visits", "visits": "age"}), "csv")
-    assert later.table.features["age"].to_list() == [3.0, 1.0, 2.0, None]
-    assert later.table.features.schema == trained.table.features.schema
-
-
 RETYPED = {
     "numbers, now text": ("age", ["41", "young", "old", None], "numbers", "2 of 4", "2, 'young'"),
     "numbers, now booleans": ("age", [None, True, False, True], "numbers", "3 of 4", "2, '?[Tt]rue"),
@@ -168,14 +162,6 @@ def test_numbers_have_the_bits_of_training(tmp_path):
 def test_a_number_too_large_for_the_bits_of_training_is_refused(tmp_path):
     with pytest.raises(TableError, match=r"column 'visits' held numbers of 32 bits .*first: row 2, 1e\+300"):
         read_again(tmp_path, TRAINED.with_columns(visits=pl.Series([None, 1e300, 2.0, 1.0])), "parquet")
-
-
-def test_a_query_is_read_by_name_too(tmp_path):
-    trained = load_agent(write(tmp_path, TRAINED, "parquet"))
-    path = tmp_path / "asked.toml"
-    lines = 'name = "lab"\nid = "id"\nlearner = "sklearn.tree.DecisionTreeClassifier"\n'
-    path.write_text(lines + "query = \"select town, * exclude (town, age), age from 'lab.parquet'\"\n")
-    assert load_agent(path, schema=trained.table.schema).table.features.equals(trained.table.features)
 
 
 def test_what_the_file_says_about_features_now_does_not_change_what_the_models_were_trained_with(tmp_path):
