@@ -31,7 +31,7 @@ from assistlearn.tables.sources import Source
 from assistlearn.tables.sources.csv import CsvSource
 from assistlearn.tables.sources.databases import DuckdbSource, PostgresSource, SqliteSource, is_sqlite
 from assistlearn.tables.sources.parquet import ParquetFile, ParquetSource, files_of_folder
-from assistlearn.tables.sources.remote import ObjectParquetSource, object_file, web_file
+from assistlearn.tables.sources.remote import ObjectParquetSource, remote_file
 from assistlearn.tables.table import Table, fingerprint, in_threads
 
 _PIECE = 100_000
@@ -120,12 +120,9 @@ def _of_query(table: TableQuery, description: TableDescription) -> Source:
 def _of_url(table: TableUrl, description: TableDescription, stack: ExitStack) -> Source:
     place, seconds = description.places("table"), description.read_seconds
     path = table.url.partition("?")[0].lower()
-    if scheme_of(table.url) in WEB:
-        file = stack.enter_context(web_file(table, place, seconds, description.reading, description.local_server))
-    elif path.endswith((".parquet", "/")):
+    if scheme_of(table.url) not in WEB and path.endswith((".parquet", "/")):
         return ObjectParquetSource(table, place, seconds, description.reading)
-    else:
-        file = stack.enter_context(object_file(table, place, seconds, description.reading))
+    file = stack.enter_context(remote_file(table, place, seconds, description.reading, description.local_server))
     return _in_file(file, table.separator, str(table), description)
 
 

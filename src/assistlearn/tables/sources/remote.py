@@ -27,6 +27,7 @@ from assistlearn.errors import AssistLearnError, MissingExtraError, MissingTable
 from assistlearn.extras import install_line
 from assistlearn.protocol.transport import within
 from assistlearn.tables.settings import (
+    WEB,
     ReadingLimits,
     TableUrl,
     credentials_go_to,
@@ -56,12 +57,17 @@ free; smaller ones would stay with the process while the table is read."""
 
 
 @contextmanager
-def web_file(table: TableUrl, place: str, seconds: float, limits: ReadingLimits, local_server: bool) -> Iterator[Path]:
-    """Copy a table from a web server into a temporary file, which is removed after the table has been read."""
+def remote_file(
+    table: TableUrl, place: str, seconds: float, limits: ReadingLimits, local_server: bool
+) -> Iterator[Path]:
+    """Copy a table from a web server or a store into a temporary file, which is removed after it has been read."""
     with TemporaryDirectory(prefix="assistlearn-") as folder:
         file = Path(folder, "table" + ending_of(table))
         with named_errors(table, place):
-            within(seconds, _fetch, table.url, file, min(SILENCE, seconds), limits, local_server, place)
+            if scheme_of(table.url) in WEB:
+                within(seconds, _fetch, table.url, file, min(SILENCE, seconds), limits, local_server, place)
+            else:
+                within(seconds, RemoteObjects(table).fetch, file, limits)
         refuse_page(file, table, place)
         yield file
 
@@ -173,17 +179,6 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 # Objects in a store such as S3. Credentials come from the environment; every request has a time limit, and is tried
 # again twice at the most.
-
-
-@contextmanager
-def object_file(table: TableUrl, place: str, seconds: float, limits: ReadingLimits) -> Iterator[Path]:
-    """Copy an object into a temporary file, which is removed after the table has been read."""
-    with TemporaryDirectory(prefix="assistlearn-") as folder:
-        file = Path(folder, "table" + ending_of(table))
-        with named_errors(table, place):
-            within(seconds, RemoteObjects(table).fetch, file, limits)
-        refuse_page(file, table, place)
-        yield file
 
 
 class ObjectParquetSource:
