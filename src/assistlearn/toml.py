@@ -1,4 +1,10 @@
-"""Read a TOML file into a type of our own, with errors that name the file, the line, the value and the remedy."""
+"""Read a TOML file into a type of our own, with errors that name the file, the line, the value and the remedy.
+
+The type is a frozen ``msgspec.Struct`` that forbids unknown fields: its fields are the file's keys, with their types,
+limits and defaults. ``Meta(description=...)`` of a field says in words what its value must be, ``Meta(examples=[...])``
+what a line with it looks like. A check of several keys together belongs in ``__post_init__`` and raises
+:class:`~assistlearn.errors.WrongKeyError`.
+"""
 
 from __future__ import annotations
 
@@ -17,29 +23,160 @@ from msgspec import Meta, inspect
 
 from assistlearn.errors import DescriptionError, Problems, WrongKeyError, did_you_mean, listed
 
-# Where a key stands in an agent's file, so that an error can name the line.
-
+T = TypeVar("T", bound=msgspec.Struct)
 
 KeyPath: TypeAlias = tuple[str, ...]
+
+Text = Annotated[str, Meta(pattern=r"\S", description="a text in quotes, not an empty one")]
+Count = Annotated[int, Meta(ge=1)]
+
+LARGEST = 1_000_000
+"""Bytes of a file at the most."""
+
+DEEPEST = 20
+"""How deep tables and lists may be."""
 
 MOST_LOOKED_AT = 2_000_000
 """How many characters are looked at to find lines: a list over many lines is looked at again with each of them."""
 
+TRIES = 2
+"""How often a key is changed to find further errors: its wrong value is taken out, and an example is put in."""
 
-@dataclass(frozen=True)
-class Places:
-    r"""The lines of the keys of one file.
+BACKSLASH = "write paths with /, as in table = \"tables/lab.csv\", or in single quotes: table = 'tables\\lab.csv'."
+
+
+def read_toml_file(file: Path, kind: type[T], what: str) -> tuple[T, Places]:
+    """Read and check a TOML file. Return its values, and where each key stands.
 
     Parameters
     ----------
     file : path
-        As the user gave it.
-    lines : mapping from key path to int
-        Lines count from 1.
+        Where it is. A value of type ``Path`` in it is relative to its folder.
+    kind : Struct type
+        The type to read it into.
+    what : str
+        What the file is, for error messages: ``"agent's file"``.
+    """
+    text, values = read_toml(file, what)
+    places = Places(file, key_lines(text))
+    return from_toml(values, kind, places), places
+
+
+def from_toml(values: Mapping[str, Any], kind: type[T], places: Places) -> T:
+    """Return the values of a TOML file as an object of this type.
+
+    >>> class Lab(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    ...     name: Text
+    ...     beds: Count = 1
+    >>> from_toml({"name": "lab"}, Lab, Places(Path("lab.toml")))
+    Lab(name='lab', beds=1)
+    >>> from_toml({"nmae": "lab"}, Lab, Places(Path("lab.toml"), key_lines('nmae = "lab"')))
+    Traceback (most recent call last):
+        ...
+    assistlearn.errors.DescriptionError: lab.toml, line 1: there is no key 'nmae'. Did you mean 'name'? The keys here
+    are 'name', 'beds'.
+    """
+    problems, found, left = Problems(), list[WrongValue](), deepcopy(dict(values))
+    while True:
+        try:
+            made = msgspec.convert(left, kind, dec_hook=partial(_path, places.file.parent))
+            break
+        except msgspec.ValidationError as error:
+            wrong = explained(error, left, kind, places)
+        # what several keys say together is only looked at where none of them was changed here
+        if wrong.at not in [each.at for each in found] and (
+            wrong.what != "together" or all(one.what == "unknown" for one in found)
+        ):
+            for each in wrong.errors:
+                problems.add(each)
+        found.append(wrong)
+        if not _mended(left, wrong, found):
+            break
+    problems.settle()
+    return made
+
+
+def _mended(values: dict[str, Any], wrong: WrongValue, found: Sequence[WrongValue]) -> bool:
+    """Take a wrong value out, or put an example in where a key is missing, to find what else is wrong.
+
+    Return whether that could be done.
+    """
+    if not wrong.at:
+        return False
+    *tables, key = wrong.at
+    around: Any = reduce(lambda table, name: table[name], tables, values)
+    if not isinstance(around, dict):  # a list of tables, whose errors do not say in which of them they are
+        return False
+    if wrong.what == "missing" and wrong.example is not None:
+        around[key] = wrong.example
+    elif wrong.what in ("unknown", "value") and key in around:
+        del around[key]
+    else:
+        return False
+    return [each.at for each in found].count(wrong.at) <= TRIES
+
+
+def read_toml(file: Path, what: str) -> tuple[str, dict[str, Any]]:
+    """Return a TOML file's text and values."""
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise DescriptionError(
+                f"The {what} {file} has more than {LARGEST:,} bytes. It should be a short text: correct it."
+            )
+        text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        values = tomllib.loads(text)
+        _check_depth(values, file)
+        return text, values
+    except DescriptionError:
+        raise
+    except FileNotFoundError:
+        raise DescriptionError(f"There is no {what} {file}. Check the path, or write one.") from None
+    except tomllib.TOMLDecodeError as error:
+        escape = "\\" in str(error) or "hex value" in str(error)
+        remedy = BACKSLASH if escape else 'texts need quotes, as in name = "lab".'
+        raise DescriptionError(f"{file} is not valid TOML: {error}. Correct it; {remedy}") from None
+    except (OSError, UnicodeDecodeError) as error:  # the second is a ValueError, too
+        raise DescriptionError(f"The {what} {file} cannot be read: {error}. It must be UTF-8 text.") from None
+    except ValueError:  # Python reads no whole number of more digits
+        raise DescriptionError(f"{file} has a number with more digits than can be read. Correct it.") from None
+    except RecursionError:
+        raise _too_deep(file) from None
+
+
+def _check_depth(values: dict[str, Any], file: Path) -> None:
+    """Refuse tables and lists that are deeper than any key needs: what reads them goes into each by a call."""
+    level: list[Any] = [values]
+    for _ in range(DEEPEST + 1):
+        level = [
+            inner
+            for around in level
+            for inner in (around.values() if isinstance(around, dict) else around)
+            if isinstance(inner, dict | list)
+        ]
+    if level:
+        raise _too_deep(file)
+
+
+def _too_deep(file: Path) -> DescriptionError:
+    return DescriptionError(f"{file} has tables or lists that are more than {DEEPEST} deep. Correct it.")
+
+
+def _path(folder: Path, kind: type, value: object) -> Path:
+    """Return a path relative to the file's folder. msgspec itself converts every other type that a key can have."""
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{value!r} is not a path. Write one as a text in quotes.")
+    return folder / Path(value).expanduser()
+
+
+@dataclass(frozen=True)
+class Places:
+    r"""The lines of the keys of one file, counted from 1.
 
     Examples
     --------
-    >>> places = Places.of(Path("lab.toml"), 'name = "lab"\n\n[learner]\nkind = "a.B"\n')
+    >>> places = Places(Path("lab.toml"), key_lines('name = "lab"\n\n[learner]\nkind = "a.B"\n'))
     >>> places("learner", "kind")
     'lab.toml, line 4'
     >>> places("table")
@@ -48,11 +185,6 @@ class Places:
 
     file: Path
     lines: Mapping[KeyPath, int] = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def of(cls, file: Path, text: str) -> Places:
-        """Return the places of the keys in a valid TOML text."""
-        return cls(file, key_lines(text))
 
     def __call__(self, *keys: str) -> str:
         """Return the file and the line of a key, or of the nearest key around it that has a line."""
@@ -115,31 +247,16 @@ def _paths(values: Mapping[str, Any], above: KeyPath = ()) -> Iterator[KeyPath]:
             yield from _paths(value, (*above, key))
 
 
-# What is wrong with a TOML file, in words: from msgspec's error to one with file, line, value and remedy.
-
-
-_SAID = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<path>.*)`)?", re.DOTALL)
+_ERROR = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<path>.*)`)?", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
 
 
 class WrongValue(NamedTuple):
-    """What is wrong with one key of a file.
-
-    Attributes
-    ----------
-    at : tuple of str
-        The key, after the tables around it.
-    what : {"unknown", "missing", "value", "together"}
-        The key is unknown, is missing, has a wrong value, or does not fit another key.
-    errors : tuple of DescriptionError
-        For the owner of the file; of keys that do not fit together, there may be several.
-    example : object
-        A value that a missing key may have, if one is known.
-    """
+    """What is wrong with one key of a file, in words for its owner; ``example`` is what a missing key may be."""
 
     at: KeyPath
-    what: Literal["unknown", "missing", "value", "together"]
+    what: Literal["unknown", "missing", "value", "together"]  # together: it does not fit another key
     errors: tuple[DescriptionError, ...]
     example: Any = None
 
@@ -147,10 +264,10 @@ class WrongValue(NamedTuple):
 def explained(
     error: msgspec.ValidationError, values: Mapping[str, Any], kind: type[msgspec.Struct], places: Places
 ) -> WrongValue:
-    """Return what is wrong in a file whose values are not of this type, in words for its owner."""
-    said = _SAID.fullmatch(str(error))
-    assert said is not None
-    what, path = said["what"], said["path"]
+    """Return what a file's owner should know about values that are not of this type."""
+    parts = _ERROR.fullmatch(str(error))
+    assert parts is not None
+    what, path = parts["what"], parts["path"]
     at = tuple(path.partition("[")[0].split(".")) if path else ()  # an error shows a list as a whole
     wrong = reduce(lambda around, key: _fields(around)[key], at, inspect.type_info(kind))
     if isinstance(error.__cause__, WrongKeyError):
@@ -179,7 +296,6 @@ def _about_unknown(key: str, known: list[str], at: KeyPath) -> str:
 
 
 def _example(kind: inspect.Type) -> Any:
-    """Return a value that a key may have; None if its type names none."""
     examples = (kind.extra_json_schema or {}).get("examples") if isinstance(kind, inspect.Metadata) else None
     return examples[0] if examples else None
 
@@ -194,10 +310,9 @@ def _about_value(value: Any, kind: inspect.Type, at: KeyPath) -> str:
 
 
 def _wanted(kind: inspect.Type, at: KeyPath) -> str:
-    """Return in words what a value of this type must be."""
     match kind:
-        case inspect.Metadata(type=inner, extra_json_schema=said):
-            return (said or {}).get("description") or _wanted(inner, at)
+        case inspect.Metadata(type=inner, extra_json_schema=extra):
+            return (extra or {}).get("description") or _wanted(inner, at)
         case inspect.UnionType():
             return ", or ".join(_wanted(each, at) for each in _alternatives(kind))
         case inspect.IntType():
@@ -236,172 +351,5 @@ def _alternatives(kind: inspect.Type) -> list[inspect.Type]:
 
 
 def _fields(kind: inspect.Type) -> dict[str, inspect.Type]:
-    """Return the keys of a table and their types."""
     tables = [each for each in _alternatives(kind) if isinstance(each, inspect.StructType)]
     return {field.encode_name: field.type for table in tables for field in table.fields}
-
-
-# Read a TOML file into a type of our own, with errors that name the file, the line, the value and the remedy.
-#
-# The type is a frozen ``msgspec.Struct`` that forbids unknown fields: its fields are the file's keys, with their
-# types, limits and defaults. A list is a ``tuple[str, ...]``, a table another such type; ``msgspec.defstruct`` makes
-# one at run time. ``Meta(description=...)`` of a field says in words what its value must be, ``Meta(examples=[...])``
-# what a line with it looks like. A check of several keys together belongs in ``__post_init__`` and raises
-# :class:`~assistlearn.errors.WrongKeyError`.
-
-
-T = TypeVar("T", bound=msgspec.Struct)
-
-Text = Annotated[str, Meta(pattern=r"\S", description="a text in quotes, not an empty one")]
-Count = Annotated[int, Meta(ge=1)]
-
-LARGEST = 1_000_000
-"""Bytes of a file at the most."""
-
-DEEPEST = 20
-"""How deep tables and lists may be."""
-
-BACKSLASH = "write paths with /, as in table = \"tables/lab.csv\", or in single quotes: table = 'tables\\lab.csv'."
-
-
-def read_toml_file(file: Path, kind: type[T], what: str) -> tuple[T, Places]:
-    """Read and check a TOML file.
-
-    Parameters
-    ----------
-    file : path
-        Where it is. A value of type ``Path`` in it is relative to its folder.
-    kind : Struct type
-        The type to read it into.
-    what : str
-        What the file is, for error messages: ``"agent's file"``.
-
-    Returns
-    -------
-    values : of type ``kind``
-        What the file says.
-    places : Places
-        Where each key stands, for later error messages.
-
-    Raises
-    ------
-    DescriptionError
-        It names the file, the line, and what to do.
-    """
-    text, values = read_toml(file, what)
-    places = Places.of(file, text)
-    return from_toml(values, kind, places), places
-
-
-def from_toml(values: Mapping[str, Any], kind: type[T], places: Places) -> T:
-    """Return the values of a TOML file as an object of this type.
-
-    >>> class Lab(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    ...     name: Text
-    ...     beds: Count = 1
-    >>> from_toml({"name": "lab"}, Lab, Places(Path("lab.toml")))
-    Lab(name='lab', beds=1)
-    >>> from_toml({"nmae": "lab"}, Lab, Places.of(Path("lab.toml"), 'nmae = "lab"'))
-    Traceback (most recent call last):
-        ...
-    assistlearn.errors.DescriptionError: lab.toml, line 1: there is no key 'nmae'. Did you mean 'name'? The keys here
-    are 'name', 'beds'.
-    """
-    problems, found, left = Problems(), list[WrongValue](), deepcopy(dict(values))
-    while True:
-        try:
-            made = msgspec.convert(left, kind, dec_hook=partial(_path, places.file.parent))
-            break
-        except msgspec.ValidationError as error:
-            wrong = explained(error, left, kind, places)
-        # what several keys say together is only looked at where none of them was changed here
-        if wrong.at not in [each.at for each in found] and (wrong.what != "together" or _only_unknown(found)):
-            for each in wrong.errors:
-                problems.add(each)
-        found.append(wrong)
-        if not _mended(left, wrong, found):
-            break
-    problems.settle()
-    return made
-
-
-def _only_unknown(found: Sequence[WrongValue]) -> bool:
-    return all(each.what == "unknown" for each in found)
-
-
-def _mended(values: dict[str, Any], wrong: WrongValue, found: Sequence[WrongValue]) -> bool:
-    """Take a wrong value out, or put an example in where a key is missing, to find what else is wrong.
-
-    Return whether that could be done.
-    """
-    if not wrong.at:
-        return False
-    *tables, key = wrong.at
-    around: Any = reduce(lambda table, name: table[name], tables, values)
-    if not isinstance(around, dict):  # a list of tables, whose errors do not say in which of them they are
-        return False
-    if wrong.what == "missing" and wrong.example is not None:
-        around[key] = wrong.example
-    elif wrong.what in ("unknown", "value") and key in around:
-        del around[key]
-    else:
-        return False
-    return [each.at for each in found].count(wrong.at) <= TRIES
-
-
-TRIES = 2
-"""How often a key is changed: its wrong value is taken out, and an example is put in if the key must be there."""
-
-
-def read_toml(file: Path, what: str) -> tuple[str, dict[str, Any]]:
-    """Return a TOML file's text and values."""
-    try:
-        with file.open("rb") as opened:
-            content = opened.read(LARGEST + 1)
-        if len(content) > LARGEST:
-            raise DescriptionError(
-                f"The {what} {file} has more than {LARGEST:,} bytes. It should be a short text: correct it."
-            )
-        text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-        values = tomllib.loads(text)
-        _check_depth(values, file)
-        return text, values
-    except DescriptionError:
-        raise
-    except FileNotFoundError:
-        raise DescriptionError(f"There is no {what} {file}. Check the path, or write one.") from None
-    except tomllib.TOMLDecodeError as error:
-        escape = "\\" in str(error) or "hex value" in str(error)
-        remedy = BACKSLASH if escape else 'texts need quotes, as in name = "lab".'
-        raise DescriptionError(f"{file} is not valid TOML: {error}. Correct it; {remedy}") from None
-    except (OSError, UnicodeDecodeError) as error:  # the second is a ValueError, too
-        raise DescriptionError(f"The {what} {file} cannot be read: {error}. It must be UTF-8 text.") from None
-    except ValueError:  # Python reads no whole number of more digits
-        raise DescriptionError(f"{file} has a number with more digits than can be read. Correct it.") from None
-    except RecursionError:
-        raise _too_deep(file) from None
-
-
-def _check_depth(values: dict[str, Any], file: Path) -> None:
-    """Refuse tables and lists that are deeper than any key needs: what reads them goes into each by a call."""
-    level: list[Any] = [values]
-    for _ in range(DEEPEST + 1):
-        level = [
-            inner
-            for around in level
-            for inner in (around.values() if isinstance(around, dict) else around)
-            if isinstance(inner, dict | list)
-        ]
-    if level:
-        raise _too_deep(file)
-
-
-def _too_deep(file: Path) -> DescriptionError:
-    return DescriptionError(f"{file} has tables or lists that are more than {DEEPEST} deep. Correct it.")
-
-
-def _path(folder: Path, kind: type, value: object) -> Path:
-    """Return a path relative to the file's folder. msgspec itself converts every other type that a key can have."""
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{value!r} is not a path. Write one as a text in quotes.")
-    return folder / Path(value).expanduser()

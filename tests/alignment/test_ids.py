@@ -1,5 +1,8 @@
+"""Ids: one rule for all, ids of several columns, digests under a secret, and which codes match."""
+
 import datetime
 import decimal
+import hashlib
 import unicodedata
 
 import numpy as np
@@ -9,9 +12,19 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from assistlearn.alignment import Ids, normalise, normalise_one
-from assistlearn.alignment.ids import BLANKS
-from assistlearn.errors import IdsError
+from assistlearn.alignment import Ids, join_ids, normalise, normalise_one, split_ids
+from assistlearn.alignment.ids import (
+    BLANKS,
+    codes_from,
+    digests,
+    key_check,
+    key_from,
+    pack,
+    positions,
+    refuse_repeated,
+    unpack,
+)
+from assistlearn.errors import AlignmentError, IdsError
 
 texts = st.text(st.characters(codec="utf-8"), max_size=12)
 wholes = st.integers(-(2**53), 2**53)
@@ -198,3 +211,106 @@ def test_many_rows_of_one_id_are_not_all_listed():
 
 def test_ids_do_not_show_in_a_repr():
     assert "p-17" not in repr(Ids(["p-17"]))
+
+
+PART = st.text(st.sampled_from("ab|\\/,"), min_size=1, max_size=4)
+ROWS = st.lists(st.tuples(PART, PART, PART), min_size=1, max_size=20)
+
+
+@given(ROWS)
+def test_the_parts_come_back_as_they_were(rows):
+    columns = [pl.Series(name, values) for name, values in zip("xyz", zip(*rows, strict=True), strict=True)]
+    assert [part.to_list() for part in split_ids(join_ids(columns), "xyz")] == [part.to_list() for part in columns]
+
+
+@given(ROWS)
+def test_different_people_have_different_ids(rows):
+    columns = [pl.Series(values) for values in zip(*rows, strict=True)]
+    assert join_ids(columns).n_unique() == len(set(rows))
+
+
+def test_parts_are_written_by_the_one_rule():
+    csv = join_ids([pl.Series(["FR ", "DE"]), pl.Series(["17.0", "007"]), pl.Series(["2024-02-29", "2000-01-01"])])
+    typed = pl.DataFrame({"date": ["2024-02-29", "2000-01-01"]}).select(pl.col("date").str.to_date())["date"]
+    parquet = join_ids([pl.Series(["FR", "DE"]), pl.Series([17.0, 7.0]), typed])
+    assert csv.to_list() == ["FR|17|2024-02-29", "DE|007|2000-01-01"]
+    assert parquet.to_list() == ["FR|17|2024-02-29", "DE|7|2000-01-01"]
+
+
+SECRET = b"sixteen bytes or more"
+TOKEN = bytes(range(16))
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1), min_size=1, max_size=10))
+def test_a_digest_is_keyed_blake2b_of_the_normalised_text(values):
+    values = [f"p{value}p" for value in dict.fromkeys(values)]
+    texts = Ids([value for value in values if values.count(value) == 1]).texts.to_list()
+    key = key_from(SECRET, TOKEN)
+    expected = [hashlib.blake2b(text.encode(), key=key, digest_size=16, person=b"id").digest() for text in texts]
+    assert [row.tobytes() for row in digests(Ids(texts), key)] == expected
+
+
+def test_digests_depend_on_the_secret_and_on_the_alignment():
+    ids = Ids(["p-17"])
+    keys = [key_from(SECRET, TOKEN), key_from(SECRET + b"!", TOKEN), key_from(SECRET, bytes(16))]
+    assert len({digests(ids, key).tobytes() for key in keys}) == 3
+    assert len({key_check(key) for key in keys}) == 3
+
+
+def test_the_check_of_a_secret_is_not_the_digest_of_an_id():
+    key = key_from(SECRET, TOKEN)
+    state = hashlib.blake2b(key=key, digest_size=16, person=b"id").digest()  # as if an id were the empty text
+    assert key_check(key) != state
+
+
+def test_a_secret_may_be_longer_than_a_key_of_blake2b():
+    assert key_from(bytes(1000), TOKEN) != key_from(bytes(1001), TOKEN)
+
+
+widths = st.sampled_from([1, 7, 8, 16, 33])
+
+
+@given(widths, st.data())
+def test_positions_are_those_that_list_index_finds(width, data):
+    codes = st.lists(st.binary(min_size=width, max_size=width), unique=True, min_size=1, max_size=20)
+    pool = data.draw(codes)
+    wanted = data.draw(st.lists(st.sampled_from(pool), unique=True))
+    among = data.draw(st.lists(st.sampled_from(pool), unique=True))
+    found = positions(codes_from(b"".join(wanted), width, "codes"), codes_from(b"".join(among), width, "codes"))
+    assert found.tolist() == [among.index(code) if code in among else -1 for code in wanted]
+
+
+def test_codes_that_differ_in_their_last_byte_alone_are_different():
+    for width in (16, 33):
+        codes = codes_from(bytes(width) + bytes(width - 1) + b"\x01", width, "codes")
+        refuse_repeated(codes, "codes")
+        assert positions(codes, codes[::-1]).tolist() == [1, 0]
+
+
+@given(st.lists(st.binary(min_size=4, max_size=4), min_size=1, max_size=20))
+def test_repeated_codes_are_refused_exactly_when_there_are_some(codes):
+    joined = codes_from(b"".join(codes), 4, "codes")
+    if len(set(codes)) == len(codes):
+        refuse_repeated(joined, "codes")
+    else:
+        with pytest.raises(AlignmentError, match=rf"{len(codes) - len(set(codes))} of {len(codes)} codes are repeated"):
+            refuse_repeated(joined, "codes")
+
+
+def test_bytes_that_are_no_whole_number_of_codes_are_refused():
+    with pytest.raises(AlignmentError, match=r"digests have 17 bytes in all, which is not a multiple of 16"):
+        codes_from(bytes(17), 16, "digests")
+
+
+@given(st.lists(st.booleans(), max_size=40))
+def test_flags_survive_packing(flags):
+    packed = pack(np.array(flags, dtype=bool))
+    assert len(packed) == -(-len(flags) // 8)
+    assert unpack(packed, len(flags), "flags").tolist() == flags
+
+
+def test_bits_of_the_wrong_number_are_refused():
+    with pytest.raises(AlignmentError, match=r"flags have 2 bytes; 8 samples need 1"):
+        unpack(bytes(2), 8, "flags")
+    with pytest.raises(AlignmentError, match=r"more than 3 samples"):
+        unpack(b"\xff", 3, "flags")

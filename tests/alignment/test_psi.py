@@ -135,17 +135,21 @@ def test_an_order_with_impossible_places_is_refused(places, message):
         helper.agree(wire.encode(bad))
 
 
-@pytest.mark.usefixtures("small_pieces")
-def test_a_worker_that_is_killed_gives_an_error_not_a_hang(monkeypatch):
-    started = []
-    popen = subprocess.Popen
+@pytest.fixture
+def started(monkeypatch):
+    """Return the list of processes that are started."""
+    processes, popen = [], subprocess.Popen
 
     def remember(*args, **kwargs):
-        started.append(popen(*args, **kwargs))
-        return started[-1]
+        processes.append(popen(*args, **kwargs))
+        return processes[-1]
 
     monkeypatch.setattr(cipher.subprocess, "Popen", remember)
+    return processes
 
+
+@pytest.mark.usefixtures("small_pieces")
+def test_a_worker_that_is_killed_gives_an_error_not_a_hang(started):
     def kill_one(done, total):
         if done == 16:
             os.kill(started[0].pid, signal.SIGKILL)
@@ -157,16 +161,7 @@ def test_a_worker_that_is_killed_gives_an_error_not_a_hang(monkeypatch):
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_an_interrupted_step_leaves_no_process(monkeypatch):
-    started = []
-    popen = subprocess.Popen
-
-    def remember(*args, **kwargs):
-        started.append(popen(*args, **kwargs))
-        return started[-1]
-
-    monkeypatch.setattr(cipher.subprocess, "Popen", remember)
-
+def test_an_interrupted_step_leaves_no_process(started):
     def interrupt(done, total):
         raise KeyboardInterrupt
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistlearn.alignment import ids as keyed_hash
 from assistlearn.alignment import wire
+from assistlearn.alignment.ids import key_check, key_from
 from assistlearn.errors import AlignmentError
 from tests.alignment.agents import SECRET, by_hash, by_psi
 
@@ -20,7 +20,7 @@ KINDS = [wire.HashRequest, wire.HashAnswer, wire.PsiRequest, wire.PsiAnswer, wir
 kinds = pytest.mark.parametrize("kind", KINDS)
 ways = pytest.mark.parametrize("way", [by_hash, by_psi])
 
-# Bytes of version 1 as they were first written. They stay readable: a change here needs another version.
+# A change of these bytes needs another version.
 VERSION_1 = {
     wire.HashRequest(TOKEN, b"same", b"digests"): (
         "414c474e0184a474797065ab4861736852657175657374a5746f6b656ec410000102030405060708090a0b0c0d0e0f"
@@ -166,7 +166,7 @@ def test_a_step_with_spoiled_bytes_works_or_raises_an_alignment_error(way, step,
     take(right)  # whatever came before, the right bytes are taken
 
 
-SAME_SECRET = keyed_hash.key_check(keyed_hash.key_from(SECRET, TOKEN))
+SAME_SECRET = key_check(key_from(SECRET, TOKEN))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from assistlearn.agent.file import load_description
 from assistlearn.errors import AssistLearnError, DescriptionError, TableError
 from assistlearn.tables.reading import read_table
 from assistlearn.tables.settings import ReadingLimits, TableUrl, is_own_host
-from assistlearn.tables.sources import remote as web_file
+from assistlearn.tables.sources import remote
 from bench.sources import servers
 from tests.agent_files.conftest import write_agent
 from tests.attacks.attack import attack
@@ -114,20 +114,20 @@ def test_names_and_redirects_that_lead_home_are_refused(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "*")
     with servers.web(Path(), _Leading) as url:
         port = url.rpartition(":")[2]
-        monkeypatch.setattr(web_file, "getaddrinfo", lambda host, port: [(2, 1, 6, "", ("127.0.0.1", 0))])
+        monkeypatch.setattr(remote, "getaddrinfo", lambda host, port: [(2, 1, 6, "", ("127.0.0.1", 0))])
         assert "leads" in _refused(f"http://data.lab.example:{port}/a.csv")
-        monkeypatch.setattr(web_file, "getaddrinfo", lambda host, port: [(2, 1, 6, "", ("192.0.2.1", 0))])
-        monkeypatch.setattr(web_file, "is_own_host", lambda host: False)
+        monkeypatch.setattr(remote, "getaddrinfo", lambda host, port: [(2, 1, 6, "", ("192.0.2.1", 0))])
+        monkeypatch.setattr(remote, "is_own_host", lambda host: False)
         assert "leads to 127.0.0.1" in _refused(f"{url}/a.csv")  # the name has changed its address meanwhile
         assert _Leading.asked == []
-        monkeypatch.setattr(web_file, "is_own_address", lambda address: address == "127.2.2.2")
-        monkeypatch.setattr(web_file, "is_own_host", lambda host: host == "127.2.2.2")
+        monkeypatch.setattr(remote, "is_own_address", lambda address: address == "127.2.2.2")
+        monkeypatch.setattr(remote, "is_own_host", lambda host: host == "127.2.2.2")
         assert "redirect leads" in _refused(f"{url}/a.csv")
         assert len(_Leading.asked) == 1
 
 
 def _refused(url: str) -> str:
-    opened = web_file.web_file(TableUrl(url), "lab.toml", 10.0, ReadingLimits(), local_server=False)
+    opened = remote.remote_file(TableUrl(url), "lab.toml", 10.0, ReadingLimits(), local_server=False)
     with pytest.raises(TableError, match=r"lab\.toml: .*local_server = true") as caught, opened:
         pass
     return str(caught.value)

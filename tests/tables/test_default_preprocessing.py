@@ -253,9 +253,8 @@ def test_features_that_a_bare_learner_cannot_take_are_refused(columns, learner, 
 
 
 def test_a_bare_tree_may_have_gaps():
-    check_features(
-        messy()[0].select("age", "dose"), NUMBERS, DecisionTreeClassifier(), PreprocessingSettings(enabled=False)
-    )
+    numbers = messy()[0].select("age", "dose")
+    check_features(numbers, NUMBERS, DecisionTreeClassifier(), PreprocessingSettings(enabled=False))
 
 
 def test_a_learner_of_codes_alone_is_told_to_bring_its_own_encoder():

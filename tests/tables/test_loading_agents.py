@@ -115,11 +115,6 @@ def test_a_models_folder_that_cannot_be_written_is_refused(write_agent):
             load_agent(description)
 
 
-def test_a_description_can_be_loaded_in_place_of_its_file(write_agent):
-    path = write_agent("id,x\na,1\n")
-    assert load_agent(load_description(path)).table.fingerprint == load_agent(path).table.fingerprint
-
-
 def test_loading_writes_nothing(write_agent, tmp_path):
     path = write_agent("id,x\na,1\n")
     before = sorted(tmp_path.iterdir())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -18,8 +18,10 @@ from assistlearn.methods import names
 from assistlearn.plan import LARGEST_EPSILON
 from assistlearn.tables.settings import (
     ENDINGS,
+    FeatureChoice,
     PreprocessingSettings,
     ReadingLimits,
+    TableDescription,
     TableFile,
     TableQuery,
     TableUrl,
@@ -249,22 +251,6 @@ program ends, so ``__post_init__`` refuses empty texts instead."""
 LearnerName = Annotated[Name, Meta(examples=["sklearn.tree.DecisionTreeClassifier"])]
 
 
-class FeatureChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which columns are features: names, or patterns with ``*``, ``?`` and ``[...]``.
-
-    Attributes
-    ----------
-    include : tuple of str or None
-        None: all columns but the ids, the label, the weight and the person. Empty: no column, for an initiator with
-        labels alone.
-    exclude : tuple of str
-        Columns to remove from those included.
-    """
-
-    include: tuple[str, ...] | None = None
-    exclude: tuple[str, ...] = ()
-
-
 class LearnerDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which learner an agent uses.
 
@@ -440,7 +426,7 @@ def _refuse_empty(key: str, value: object) -> None:
 
 
 @dataclass(frozen=True)
-class AgentDescription:
+class AgentDescription(TableDescription):
     """What an agent's file says; nothing has been opened, imported or created yet.
 
     Attributes
@@ -449,27 +435,9 @@ class AgentDescription:
         The file itself. Relative paths in it are relative to its folder.
     name : str
         What the others call the agent.
-    table : TableFile, TableUrl or TableQuery
-        Where its table is.
-    id : tuple of str
-        The column with the ids; several, where an id has several parts.
-    id_case : {"exact", "ignore"}
-        Whether ids that differ only by case are different ids, or the same.
-    duplicates : {"refuse", "first", "last"}
-        Whether rows that repeat an id are an error, or the first or the last of them is taken.
-    label : str or None
-        The column with the labels: the initiator's file names one, a helper's does not.
-    weight : str or None
-        The column with the weights of the samples, in an initiator's file; None where all count the same.
-    person : str or None
-        The column that says which rows are about the same person; None where each row is about somebody else.
-    features : FeatureChoice
-        Which columns are features.
     learners : tuple of LearnerDescription
         Its learner; where there are several, the best of them on its own samples. None at an initiator that has labels
         alone and takes no turns.
-    preprocessing : PreprocessingSettings
-        How its columns are prepared.
     models : Path
         The folder for its models and runs.
     secret : Path or None
@@ -480,37 +448,16 @@ class AgentDescription:
         What the owner lets others be told about each person. None: the file says nothing about it.
     moved_columns : {"refuse", "accept"}
         Whether the agent votes although columns of its table have moved far since training.
-    read_seconds : float
-        How long a server may take to hand over the table.
-    local_server : bool
-        Whether that server may be this machine, or one of its provider.
-    reading : ReadingLimits
-        How large the table may be.
-    places : Places
-        Where each key stands, for error messages.
     """
 
     file: Path
     name: str
-    table: TableFile | TableUrl | TableQuery
-    id: tuple[str, ...]
-    id_case: Literal["exact", "ignore"]
-    duplicates: Literal["refuse", "first", "last"]
-    label: str | None
-    weight: str | None
-    person: str | None
-    features: FeatureChoice
     learners: tuple[LearnerDescription, ...]
-    preprocessing: PreprocessingSettings
     models: Path
     secret: Path | None
     allow: Allowance | None
     privacy: PrivacyRules | None
     moved_columns: Literal["refuse", "accept"]
-    read_seconds: float
-    local_server: bool
-    reading: ReadingLimits
-    places: Places = field(repr=False, compare=False)
 
     @property
     def is_initiator(self) -> bool:
@@ -520,7 +467,7 @@ class AgentDescription:
     @property
     def is_label_only(self) -> bool:
         """Whether it has labels but no learner: it takes no turns."""
-        return not self.learners
+        return not self.has_learner
 
 
 def load_description(path: str | PathLike[str]) -> AgentDescription:
@@ -568,6 +515,7 @@ def _described(keys: AgentKeys, places: Places) -> AgentDescription:
         weight=keys.weight,
         person=keys.person,
         features=keys.features,
+        has_learner=bool(keys.learner),
         learners=_learners(keys.learner),
         preprocessing=keys.preprocessing,
         models=keys.models or places.file.parent / f"{keys.name}-models",

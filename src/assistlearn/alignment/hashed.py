@@ -6,9 +6,20 @@ import secrets
 
 import numpy as np
 
-from assistlearn.alignment import ids as keyed_hash
 from assistlearn.alignment import wire
-from assistlearn.alignment.ids import DIGEST_BYTES, Ids, Rows, codes_from, pack, positions, refuse_repeated, unpack
+from assistlearn.alignment.ids import (
+    DIGEST_BYTES,
+    Ids,
+    Rows,
+    codes_from,
+    digests,
+    key_check,
+    key_from,
+    pack,
+    positions,
+    refuse_repeated,
+    unpack,
+)
 from assistlearn.alignment.roles import MAX_IDS, Helper, Initiator
 from assistlearn.alignment.samples import Minimum
 from assistlearn.errors import AlignmentError
@@ -16,21 +27,8 @@ from assistlearn.types import Bools
 
 
 class HashInitiator(Initiator):
-    """Sends the digests of its ids and learns which of them the helper holds.
+    """Sends the digests of its ids and learns which of them the helper holds; the secret has at least 16 bytes.
 
-    Parameters
-    ----------
-    ids : Ids
-        Its ids, in the run's order.
-    secret : bytes
-        Shared with the helper; at least 16 bytes.
-    helper : str, default="helper"
-        The helper's name, for error messages.
-    minimum : Minimum, optional
-        How many samples the helper must hold.
-
-    Examples
-    --------
     >>> secret = b"known to both of them"
     >>> clinic = HashInitiator(Ids([17, 18, 19]), secret, "lab", Minimum(samples=2))
     >>> lab = HashHelper(Ids(["19", "20", "17"]), secret, Minimum(samples=2))
@@ -45,12 +43,12 @@ class HashInitiator(Initiator):
     def __init__(self, ids: Ids, secret: bytes, helper: str = "helper", minimum: Minimum | None = None) -> None:
         super().__init__(ids, helper, minimum, max_ids=len(ids))
         self._secret = secret
-        keyed_hash.key_from(secret, bytes(wire.TOKEN_BYTES))  # a bad secret is found here, not in the middle of a run
+        key_from(secret, bytes(wire.TOKEN_BYTES))  # a bad secret is found here, not in the middle of a run
 
     def _request(self, token: bytes) -> wire.AlignmentMessage:
-        key = keyed_hash.key_from(self._secret, token)
-        codes = keyed_hash.digests(self.ids, key)
-        return wire.HashRequest(token, keyed_hash.key_check(key), codes.tobytes())
+        key = key_from(self._secret, token)
+        codes = digests(self.ids, key)
+        return wire.HashRequest(token, key_check(key), codes.tobytes())
 
     def _read_answer(self, answer: bytes, token: bytes) -> Rows:
         message = wire.decode(answer, wire.HashAnswer, len(self.ids), token)
@@ -62,35 +60,22 @@ class HashInitiator(Initiator):
 
 
 class HashHelper(Helper):
-    """Compares the initiator's digests with its own, and says which samples it holds.
-
-    Parameters
-    ----------
-    ids : Ids
-        Its ids, in its table's order.
-    secret : bytes
-        Shared with the initiator; at least 16 bytes.
-    minimum : Minimum, optional
-        How many of the run's samples it must hold to take part.
-    max_ids : int
-        The most ids that it accepts from the initiator.
-    """
+    """Compares the initiator's digests with its own, and says which samples it holds."""
 
     def __init__(self, ids: Ids, secret: bytes, minimum: Minimum | None = None, max_ids: int = MAX_IDS) -> None:
         super().__init__(ids, minimum, max_ids)
         self._secret = secret
-        keyed_hash.key_from(secret, bytes(wire.TOKEN_BYTES))
+        key_from(secret, bytes(wire.TOKEN_BYTES))
         self._found: Rows = np.empty(0, dtype=np.int64)
 
     @property
     def n_found(self) -> int:
-        """How many of the requested ids the helper holds."""
         return int(np.count_nonzero(self._found >= 0))
 
     def _answer(self, request: bytes) -> wire.AlignmentMessage:
         message = wire.decode(request, wire.HashRequest, DIGEST_BYTES * self._max_ids)
-        key = keyed_hash.key_from(self._secret, message.token)
-        if not secrets.compare_digest(message.same_secret, keyed_hash.key_check(key)):
+        key = key_from(self._secret, message.token)
+        if not secrets.compare_digest(message.same_secret, key_check(key)):
             raise AlignmentError(
                 f"{self.ids.owner}: the initiator uses another shared secret. Both agents need the same bytes. Compare "
                 "the two; one of them may have a line end too many."
@@ -99,7 +84,7 @@ class HashHelper(Helper):
         if len(theirs) == 0:
             raise AlignmentError("HashRequest: it has no digests.")
         refuse_repeated(theirs, "digests")
-        self._found = positions(theirs, keyed_hash.digests(self.ids, key))
+        self._found = positions(theirs, digests(self.ids, key))
         return wire.HashAnswer(message.token, pack(self._found >= 0))
 
     def _rows_of(self, samples: bytes) -> Rows:

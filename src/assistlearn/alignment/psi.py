@@ -1,4 +1,15 @@
-"""Private set intersection: no agent learns an id that only the other one holds."""
+"""Private set intersection: no agent learns an id that only the other one holds.
+
+Both agents turn ids into points of an elliptic curve and apply a secret key of their own, made for this one alignment.
+The keys commute: an id has the same point under both keys, in either order. So points under both keys can be compared,
+although no agent ever has the other's key:
+
+1. The initiator sends its ids under its key ``a``, sorted by their bytes, which hides their order.
+2. The helper applies its key ``b`` to them, and sends them back beside its own ids under ``b``, sorted likewise.
+3. The initiator applies ``a`` to the helper's points. It now has both lists under both keys, and sees the equal ones.
+4. It sends the helper, for each sample of the run, the position of its point in the helper's own sorted list, or -1.
+   The helper maps positions to rows.
+"""
 
 from __future__ import annotations
 
@@ -24,29 +35,133 @@ from assistlearn.errors import AlignmentError, MissingExtraError, SettingsError
 from assistlearn.extras import install_line
 from assistlearn.types import Bools
 
-# One agent's secret key on the curve, applied to long lists by all cores.
-#
-# A list is cut into pieces by position, not by content: every element is treated alone and under the same key. So the
-# pieces can go to as many processes as there are cores, and their number and sizes say nothing about the ids.
-
-
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with how many elements of a step are done, and how many there are."""
 
 PIECE = 2_000
 """Elements in a piece: a fifth of a second of work. A list that is not longer is worked on in this process."""
 
+NOTHING: Rows = np.empty(0, dtype=np.int64)
+
+
+class PsiInitiator(Initiator):
+    """Learns which of its ids the helper holds, and lets the helper know the samples of the run.
+
+    ``progress`` is called as ``progress(done, total)`` during steps 1 and 3.
+
+    >>> clinic = PsiInitiator(Ids([17, 18, 19]), "lab", Minimum(samples=2))
+    >>> lab = PsiHelper(Ids(["19", "20", "17"]), Minimum(samples=2))
+    >>> held = clinic.finish(lab.answer(clinic.start()))
+    >>> held
+    array([ True, False,  True])
+    >>> clinic.confirm(lab.agree(clinic.settle(held)))
+    >>> lab.rows
+    array([2, 0])
+    """
+
+    def __init__(
+        self,
+        ids: Ids,
+        helper: str = "helper",
+        minimum: Minimum | None = None,
+        max_ids: int = MAX_IDS,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        super().__init__(ids, helper, minimum, max_ids)
+        self._n_jobs = n_jobs
+        self._progress = progress
+        self._cipher = Cipher(n_jobs)
+        self._sorting = NOTHING
+
+    def _request(self, token: bytes) -> wire.AlignmentMessage:
+        cipher = Cipher(self._n_jobs)  # a key is for one alignment
+        points, sorting = _sort(cipher.points(self.ids, self._progress))
+        self._cipher, self._sorting = cipher, sorting
+        return wire.PsiRequest(token, points.tobytes())
+
+    def _read_answer(self, answer: bytes, token: bytes) -> Rows:
+        n_ids = len(self.ids)
+        message = wire.decode(answer, wire.PsiAnswer, POINT_BYTES * (n_ids + self._max_ids), token)
+        both = codes_from(message.both, POINT_BYTES, "points under both keys")
+        if len(both) != n_ids:
+            raise AlignmentError(f"PsiAnswer: {len(both):,} points came back for {n_ids:,}.")
+        refuse_repeated(both, "points under both keys")
+        theirs = _read_sorted(message.own, "helper's points", self._max_ids)
+        places = np.empty(n_ids, dtype=np.int64)
+        places[self._sorting] = positions(both, self._cipher.again(theirs, self._progress))
+        return places
+
+    def _samples(self, places: Rows, kept: Bools) -> bytes:
+        return places[kept].astype("<i4").tobytes()
+
+
+class PsiHelper(Helper):
+    """Applies its key to the initiator's points and to its own ids; learns which of its rows the run has."""
+
+    def __init__(
+        self,
+        ids: Ids,
+        minimum: Minimum | None = None,
+        max_ids: int = MAX_IDS,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(ids, minimum, max_ids)
+        self._n_jobs = n_jobs
+        self._next = Cipher(n_jobs)
+        self._sorting = NOTHING
+        self._n_asked = 0
+
+    def _answer(self, request: bytes) -> wire.AlignmentMessage:
+        message = wire.decode(request, wire.PsiRequest, POINT_BYTES * self._max_ids)
+        theirs = _read_sorted(message.points, "initiator's points", self._max_ids)
+        both = self._next.again(theirs)  # first, because it fails if they are no points
+        own, self._sorting = _sort(self._next.points(self.ids))
+        self._next, self._n_asked = Cipher(self._n_jobs), len(theirs)  # a key is for one alignment
+        return wire.PsiAnswer(message.token, own.tobytes(), both.tobytes())
+
+    def _rows_of(self, samples: bytes) -> Rows:
+        if len(samples) % 4 or len(samples) > 4 * self._n_asked:
+            raise AlignmentError(
+                f"SampleOrder: {len(samples):,} bytes cannot be places of at most {self._n_asked:,} samples."
+            )
+        places = np.frombuffer(samples, dtype="<i4").astype(np.int64)
+        shared = places[places >= 0]
+        if len(places) and not (places.min() >= -1 and places.max() < len(self.ids)):
+            raise AlignmentError(f"SampleOrder: a place is not one of this agent's {len(self.ids):,} samples.")
+        if len(np.unique(shared)) < len(shared):
+            raise AlignmentError("SampleOrder: two samples of the run have the same place.")
+        rows = np.full(len(places), -1, dtype=np.int64)
+        rows[places >= 0] = self._sorting[shared]
+        return rows
+
+
+def _sort(points: CodedIds) -> tuple[CodedIds, Rows]:
+    """Return the points sorted by their bytes, and the row that each came from."""
+    rows = np.argsort(_comparable(points), kind="stable")
+    return points[rows], rows.astype(np.int64)
+
+
+def _read_sorted(data: bytes, what: str, max_ids: int) -> CodedIds:
+    points = codes_from(data, POINT_BYTES, what)
+    if not 0 < len(points) <= max_ids:
+        raise AlignmentError(f"There are {len(points):,} {what}; from 1 to {max_ids:,} are accepted.")
+    in_order = _comparable(points)
+    if not (in_order[:-1] < in_order[1:]).all():
+        raise AlignmentError(f"The {what} are not sorted, or one is repeated.")
+    return points
+
+
+def _comparable(points: CodedIds) -> NDArray[np.bytes_]:
+    return np.ascontiguousarray(points).view(f"S{POINT_BYTES}").reshape(-1)
+
 
 class Cipher:
-    """A fresh secret key and the processes that apply it.
+    """One agent's fresh secret key on the curve, and the processes that apply it; by default one for each core.
 
-    Parameters
-    ----------
-    n_jobs : int, optional
-        How many processes work side by side; by default one for each core that this process may use.
+    A list is cut into pieces by position, not by content: every element is treated alone and under the same key. So the
+    number and the sizes of the pieces say nothing about the ids.
 
-    Examples
-    --------
     >>> a, b = Cipher(), Cipher()
     >>> ids = Ids(["p-17", "p-18"])
     >>> bool((a.again(b.points(ids)) == b.again(a.points(ids))).all())
@@ -64,14 +179,14 @@ class Cipher:
         """Return each id as a point with the key applied, in their order."""
         texts = ids.texts.to_list()
         pieces = [Piece(self._key, texts[at : at + PIECE], b"") for at in range(0, len(texts), PIECE)]
-        return self._run(pieces, len(texts), progress or _say_nothing)
+        return self._run(pieces, len(texts), progress)
 
     def again(self, points: CodedIds, progress: Progress | None = None) -> CodedIds:
         """Return these points with the key applied as well, in their order."""
         pieces = [Piece(self._key, [], points[at : at + PIECE].tobytes()) for at in range(0, len(points), PIECE)]
-        return self._run(pieces, len(points), progress or _say_nothing)
+        return self._run(pieces, len(points), progress)
 
-    def _run(self, pieces: Sequence[Piece], total: int, progress: Progress) -> CodedIds:
+    def _run(self, pieces: Sequence[Piece], total: int, progress: Progress | None) -> CodedIds:
         parts: list[bytes] = []
         done = 0
         with _workers(min(self._n_jobs, len(pieces))) as workers:
@@ -81,7 +196,8 @@ class Cipher:
                     raise AlignmentError(f"A point between positions {done:,} and {last:,} {answer.error}.")
                 parts.append(answer.points)
                 done += len(answer.points) // POINT_BYTES
-                progress(done, total)
+                if progress is not None:
+                    progress(done, total)
         return np.frombuffer(b"".join(parts), dtype=np.uint8).reshape(-1, POINT_BYTES)
 
 
@@ -94,12 +210,7 @@ def require_library() -> None:
 
 
 def usable_cores() -> int:
-    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _say_nothing(done: int, total: int) -> None:
-    pass
 
 
 @contextmanager
@@ -165,158 +276,3 @@ class _Worker:
             if stream is not None:
                 with suppress(OSError):  # it ended before it read all its input
                     stream.close()
-
-
-# Alignment by private set intersection: no agent learns an id that only the other one holds.
-#
-# Both agents turn ids into points of an elliptic curve and apply a secret key of their own, made for this one
-# alignment. The keys commute: an id has the same point under both keys, in either order. So points under both keys can
-# be compared, although no agent ever has the other's key:
-#
-# 1. The initiator sends its ids under its key ``a``, sorted by their bytes, which hides their order.
-# 2. The helper applies its key ``b`` to them, and sends them back beside its own ids under ``b``, sorted likewise.
-# 3. The initiator applies ``a`` to the helper's points. It now has both lists under both keys, and sees the equal ones.
-# 4. It tells the helper, for each sample of the run, the position of its point in the helper's own sorted list, or -1.
-#    The helper maps positions to rows.
-
-
-NOTHING: Rows = np.empty(0, dtype=np.int64)
-
-
-class PsiInitiator(Initiator):
-    """Learns which of its ids the helper holds, and tells the helper the samples of the run.
-
-    Parameters
-    ----------
-    ids : Ids
-        Its ids, in the run's order.
-    helper : str, default="helper"
-        The helper's name, for error messages.
-    minimum : Minimum, optional
-        How many samples the helper must hold.
-    max_ids : int
-        The most ids that it accepts from the helper.
-    n_jobs : int, optional
-        How many processes work side by side; by default one for each core.
-    progress : callable, optional
-        Called as ``progress(done, total)`` during steps 1 and 3.
-
-    Examples
-    --------
-    >>> clinic = PsiInitiator(Ids([17, 18, 19]), "lab", Minimum(samples=2))
-    >>> lab = PsiHelper(Ids(["19", "20", "17"]), Minimum(samples=2))
-    >>> held = clinic.finish(lab.answer(clinic.start()))
-    >>> held
-    array([ True, False,  True])
-    >>> clinic.confirm(lab.agree(clinic.settle(held)))
-    >>> lab.rows
-    array([2, 0])
-    """
-
-    def __init__(
-        self,
-        ids: Ids,
-        helper: str = "helper",
-        minimum: Minimum | None = None,
-        max_ids: int = MAX_IDS,
-        n_jobs: int | None = None,
-        progress: Progress | None = None,
-    ) -> None:
-        super().__init__(ids, helper, minimum, max_ids)
-        self._n_jobs = n_jobs
-        self._progress = progress
-        self._cipher = Cipher(n_jobs)
-        self._sorting = NOTHING
-
-    def _request(self, token: bytes) -> wire.AlignmentMessage:
-        cipher = Cipher(self._n_jobs)  # a key is for one alignment
-        points, sorting = _sort(cipher.points(self.ids, self._progress))
-        self._cipher, self._sorting = cipher, sorting
-        return wire.PsiRequest(token, points.tobytes())
-
-    def _read_answer(self, answer: bytes, token: bytes) -> Rows:
-        n_ids = len(self.ids)
-        message = wire.decode(answer, wire.PsiAnswer, POINT_BYTES * (n_ids + self._max_ids), token)
-        both = codes_from(message.both, POINT_BYTES, "points under both keys")
-        if len(both) != n_ids:
-            raise AlignmentError(f"PsiAnswer: {len(both):,} points came back for {n_ids:,}.")
-        refuse_repeated(both, "points under both keys")
-        theirs = _read_sorted(message.own, "helper's points", self._max_ids)
-        places = np.empty(n_ids, dtype=np.int64)
-        places[self._sorting] = positions(both, self._cipher.again(theirs, self._progress))
-        return places
-
-    def _samples(self, places: Rows, kept: Bools) -> bytes:
-        return places[kept].astype("<i4").tobytes()
-
-
-class PsiHelper(Helper):
-    """Applies its key to the initiator's points and to its own ids; learns which of its rows the run has.
-
-    Parameters
-    ----------
-    ids : Ids
-        Its ids, in its table's order.
-    minimum : Minimum, optional
-        How many of the run's samples it must hold to take part.
-    max_ids : int
-        The most ids that it accepts from the initiator.
-    n_jobs : int, optional
-        How many processes work side by side; by default one for each core.
-    """
-
-    def __init__(
-        self,
-        ids: Ids,
-        minimum: Minimum | None = None,
-        max_ids: int = MAX_IDS,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(ids, minimum, max_ids)
-        self._n_jobs = n_jobs
-        self._next = Cipher(n_jobs)
-        self._sorting = NOTHING
-        self._n_asked = 0
-
-    def _answer(self, request: bytes) -> wire.AlignmentMessage:
-        message = wire.decode(request, wire.PsiRequest, POINT_BYTES * self._max_ids)
-        theirs = _read_sorted(message.points, "initiator's points", self._max_ids)
-        both = self._next.again(theirs)  # first, because it fails if they are no points
-        own, self._sorting = _sort(self._next.points(self.ids))
-        self._next, self._n_asked = Cipher(self._n_jobs), len(theirs)  # a key is for one alignment
-        return wire.PsiAnswer(message.token, own.tobytes(), both.tobytes())
-
-    def _rows_of(self, samples: bytes) -> Rows:
-        if len(samples) % 4 or len(samples) > 4 * self._n_asked:
-            raise AlignmentError(
-                f"SampleOrder: {len(samples):,} bytes cannot be places of at most {self._n_asked:,} samples."
-            )
-        places = np.frombuffer(samples, dtype="<i4").astype(np.int64)
-        shared = places[places >= 0]
-        if len(places) and not (places.min() >= -1 and places.max() < len(self.ids)):
-            raise AlignmentError(f"SampleOrder: a place is not one of this agent's {len(self.ids):,} samples.")
-        if len(np.unique(shared)) < len(shared):
-            raise AlignmentError("SampleOrder: two samples of the run have the same place.")
-        rows = np.full(len(places), -1, dtype=np.int64)
-        rows[places >= 0] = self._sorting[shared]
-        return rows
-
-
-def _sort(points: CodedIds) -> tuple[CodedIds, Rows]:
-    """Return the points sorted by their bytes, and the row that each came from."""
-    rows = np.argsort(_comparable(points), kind="stable")
-    return points[rows], rows.astype(np.int64)
-
-
-def _read_sorted(data: bytes, what: str, max_ids: int) -> CodedIds:
-    points = codes_from(data, POINT_BYTES, what)
-    if not 0 < len(points) <= max_ids:
-        raise AlignmentError(f"There are {len(points):,} {what}; from 1 to {max_ids:,} are accepted.")
-    in_order = _comparable(points)
-    if not (in_order[:-1] < in_order[1:]).all():
-        raise AlignmentError(f"The {what} are not sorted, or one is repeated.")
-    return points
-
-
-def _comparable(points: CodedIds) -> NDArray[np.bytes_]:
-    return np.ascontiguousarray(points).view(f"S{POINT_BYTES}").reshape(-1)

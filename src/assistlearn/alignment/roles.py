@@ -1,4 +1,20 @@
-"""The two roles of an alignment and its six steps, by keyed hashes and by private set intersection alike."""
+"""The two roles of an alignment and its six steps, by keyed hashes and by private set intersection alike.
+
+========  ===================  ==========================================================
+step      who                  what
+========  ===================  ==========================================================
+1         initiator            ``request = start()``
+2         helper               ``reply = answer(request)``
+3         initiator            ``held = finish(reply)``: which of its samples the helper holds
+4         initiator            ``order = settle(samples)``: the samples of the run
+5         helper               ``reply = agree(order)``: from here on it has its ``rows``
+6         initiator            ``confirm(reply)``
+========  ===================  ==========================================================
+
+Between steps 3 and 4 the initiator has asked all helpers and knows the samples of the run
+(:func:`~assistlearn.alignment.samples.samples_of_run`). A step that fails raises an ``AlignmentError`` and changes
+nothing. A message that comes twice gets the same answer.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +30,6 @@ from assistlearn.alignment.ids import DIGEST_BYTES, Ids, Rows
 from assistlearn.alignment.samples import Minimum, confirmation, order_digest
 from assistlearn.errors import AlignmentError, SettingsError
 from assistlearn.types import Bools
-
-# The two roles of an alignment and its six steps, by keyed hashes and by private set intersection alike.
-#
-# ========  ===================  ==========================================================
-# step      who                  what
-# ========  ===================  ==========================================================
-# 1         initiator            ``request = start()``
-# 2         helper               ``reply = answer(request)``
-# 3         initiator            ``held = finish(reply)``: which of its samples the helper holds
-# 4         initiator            ``order = settle(samples)``: the samples of the run
-# 5         helper               ``reply = agree(order)``: from here on it has its ``rows``
-# 6         initiator            ``confirm(reply)``
-# ========  ===================  ==========================================================
-#
-# Between steps 3 and 4 the initiator has asked all helpers and knows the samples of the run
-# (:func:`~assistlearn.alignment.samples.samples_of_run`). A step that fails raises an ``AlignmentError`` and changes
-# nothing. A message that comes twice gets the same answer.
-
 
 MAX_IDS = 10_000_000
 """How many ids an agent accepts from another, unless told otherwise."""
@@ -195,21 +193,8 @@ def _positive(max_ids: int) -> int:
     return max_ids
 
 
-# How many ids a request for alignment asks about, counted before any of them is looked at.
-
-
 def ids_asked(request: bytes, alignment: str, max_ids: int = MAX_IDS) -> int:
-    """Return how many ids the first step of an alignment asks about.
-
-    Parameters
-    ----------
-    request : bytes
-        What the initiator sent.
-    alignment : {"hash", "psi"}
-        How the run matches samples.
-    max_ids : int
-        The most ids that are accepted.
-    """
+    """Return how many ids the first step of an alignment asks about, counted before any of them is looked at."""
     if alignment == "psi":
         return len(wire.decode(request, wire.PsiRequest, POINT_BYTES * max_ids).points) // POINT_BYTES
     return len(wire.decode(request, wire.HashRequest, DIGEST_BYTES * max_ids).digests) // DIGEST_BYTES

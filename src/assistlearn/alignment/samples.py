@@ -21,19 +21,11 @@ Overlap: TypeAlias = Literal["abstain", "intersection"]
 
 @dataclass(frozen=True)
 class Minimum:
-    """How many samples two agents must share before anything is trained.
+    """How many samples two agents must share before anything is trained: a number, and a share of the initiator's.
 
     A tiny overlap is usually a mistake (ids of different kinds), and a run on it would tell much about few people.
+    Where the initiator has fewer samples than the number, all of them must be shared.
 
-    Parameters
-    ----------
-    samples : int, default=20
-        At least this many, or all of the initiator's samples where it has fewer.
-    share : float, default=0.01
-        At least this share of the initiator's samples.
-
-    Examples
-    --------
     >>> Minimum().of(1_000_000), Minimum().of(500), Minimum().of(6)
     (10000, 20, 6)
     >>> Minimum(0, 0.0).of(500)
@@ -50,7 +42,6 @@ class Minimum:
             )
 
     def of(self, n_samples: int) -> int:
-        """Return how many samples must be shared, if the initiator has ``n_samples``."""
         return max(min(self.samples, n_samples), math.ceil(self.share * n_samples))
 
     def check(self, n_shared: int, n_samples: int, who: str) -> None:
@@ -65,23 +56,10 @@ class Minimum:
 
 
 def samples_of_run(held: Mapping[str, Bools], overlap: Overlap, minimum: Minimum | None = None) -> Bools:
-    """Return which of the initiator's samples the run has.
+    """Return which of the initiator's samples the run has: all of them, or those that every helper holds.
 
-    Parameters
-    ----------
-    held : mapping of str to ndarray of bool
-        For each helper which of the initiator's samples it holds.
-    overlap : {"abstain", "intersection"}
-        All of the initiator's samples, or those that every helper holds.
-    minimum : Minimum, optional
-        How many samples an intersection must have at least.
+    ``held`` says for each helper which of the initiator's samples it holds.
 
-    Returns
-    -------
-    ndarray of bool of shape (n_samples,)
-
-    Examples
-    --------
     >>> held = {"lab": np.array([True, True, False]), "shop": np.array([False, True, True])}
     >>> samples_of_run(held, "abstain")
     array([ True,  True,  True])
@@ -105,19 +83,9 @@ def order_digest(ids: Ids, rows: Rows, key: bytes) -> bytes:
     """Return a digest of which samples two agents share, and in which order, under a key made for this alignment.
 
     It covers the number of samples of the run, which of them are shared, and the ids of those: exactly what both agents
-    know. Both compute it from their own ids; if they agree, they mean the same samples in the same order.
+    know. Both compute it from their own ids; if they agree, they mean the same samples in the same order. ``rows`` has
+    for each sample of the run this agent's row, or -1 where the two do not share it.
 
-    Parameters
-    ----------
-    ids : Ids
-        This agent's ids.
-    rows : ndarray of int of shape (n_samples,)
-        For each sample of the run this agent's row, or -1 where the two do not share it.
-    key : bytes
-        Drawn by the initiator.
-
-    Examples
-    --------
     >>> ours = order_digest(Ids(["a", "b", "c"]), np.array([0, -1, 2]), key=bytes(32))
     >>> theirs = order_digest(Ids(["c", "d", "a"]), np.array([2, -1, 0]), key=bytes(32))
     >>> ours == theirs

@@ -91,21 +91,9 @@ def encode(message: AlignmentMessage) -> bytes:
 def decode(data: bytes, kind: type[Kind], limit: int, token: bytes | None = None) -> Kind:
     """Return the message in these bytes, if it is of this kind and belongs to this alignment.
 
-    Parameters
-    ----------
-    data : bytes
-        What came in.
-    kind : type of message
-        The only one accepted.
-    limit : int
-        The most bytes that its lists may have; checked before anything is decoded.
-    token : bytes, optional
-        The token of the alignment that it must belong to; None for the first message, which brings the token.
-
-    Raises
-    ------
-    AlignmentError
-        Says what is wrong with the bytes. Bytes that came in never raise another error.
+    ``limit`` is the most bytes that its lists may have; it is checked before anything is decoded. The first message of
+    an alignment brings the token. Whatever the bytes are, the only error is an ``AlignmentError`` that says what is
+    wrong with them.
     """
     name = kind.__name__
     if not isinstance(data, bytes | bytearray | memoryview):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assistlearn.initiator.folder import RunFolder
     from assistlearn.initiator.prediction import Prediction
     from assistlearn.tables.settings import ReadingLimits
-    from assistlearn.tables.sources.source import Source
+    from assistlearn.tables.sources import Source
 
 
 # Read the file with the ids to predict, in the same way as agents' tables. Errors name the place in the file.
@@ -51,7 +51,7 @@ def ids_in(file: Path, folder: RunFolder) -> pl.Series:
 
 
 def _source(file: Path, names: Sequence[str], limits: ReadingLimits) -> Source:
-    from assistlearn.tables.sources.csv import CsvFile, CsvSource
+    from assistlearn.tables.sources.csv import CsvSource
     from assistlearn.tables.sources.parquet import ParquetFile, ParquetSource
 
     if file.is_dir():
@@ -60,7 +60,7 @@ def _source(file: Path, names: Sequence[str], limits: ReadingLimits) -> Source:
         raise TableError(f"{file}: there is no such file.")
     if file.suffix.lower() == ".parquet":
         return ParquetSource([ParquetFile(str(file), str(file))], str(file), limits)
-    return CsvSource(CsvFile(file, _separator(file, names), str(file)), limits=limits)
+    return CsvSource(file, _separator(file, names), str(file), limits)
 
 
 def _separator(file: Path, names: Sequence[str]) -> str:

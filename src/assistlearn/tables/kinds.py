@@ -1,4 +1,21 @@
-"""Kinds of columns: the written rule by which values become numbers, dates or categories, and what is refused."""
+"""Kinds of columns: the written rule by which values become numbers, dates or categories, and what is refused.
+
+After cleaning, a feature column holds numbers (float, missing ones null) or categories (text, missing ones null):
+
+========  ==============================================================  ==============================
+kind      which columns                                                   what they become
+========  ==============================================================  ==============================
+number    integers, floats, decimals; text in a CSV file that is numbers  floats
+boolean   booleans; text in a CSV file that is ``true`` and ``false``     1 and 0
+date      dates, moments, durations; ISO dates in a CSV file              days since 1970-01-01 (UTC)
+category  all other text; columns named in ``as_category``                text without blanks around it
+========  ==============================================================  ==============================
+
+A column of a CSV file is of a kind only if **every** value is, except for marks of missing values (``-``, ``?``). One
+bad cell would otherwise turn a column of numbers into categories, and nobody would notice. So a column of which most
+values are of a kind is refused, with the first row that does not fit. The kinds are found once, when a table is first
+read, and kept as a :class:`~assistlearn.tables.schema.Schema`. Later tables are read as the same kinds, or refused.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +30,21 @@ from assistlearn.errors import ColumnsError, Problems, TableError, did_you_mean,
 from assistlearn.tables.schema import Column, Kind, columns_called
 from assistlearn.tables.settings import DATE_FORM, PreprocessingSettings
 
-# Refuse columns of text that are numbers, dates or booleans except for some cells, or numbers in another notation.
-#
-# One bad cell would turn a column of numbers into categories, and nobody would notice. Common marks of missing values
-# are read as missing. Any other misfit is refused, with its column and row.
-
-
 MARKS = ("-", "--", ".", "?", "n.a.", "na", "none", "null", "missing", "unknown", "#n/a", "#value!", "#div/0!")
 """Marks of missing values, in upper or lower case, in columns whose other values are numbers, dates or booleans."""
 
 MANY = 20
 """A column with up to this many different values may be categories that look like amounts: ``2nd``, ``3d``."""
+
+DAY = 86_400_000_000
+"""Microseconds in a day."""
+
+NO_FEATURE = (pl.List, pl.Array, pl.Struct, pl.Binary, pl.Object, pl.Time)
+"""Types of columns that are neither numbers nor categories."""
+
+_NONE = pl.Series([], dtype=pl.Boolean)
+_EXACT_IN_FLOAT32 = (pl.Float32, pl.Int8, pl.Int16, pl.UInt8, pl.UInt16)
+_MOMENTS = (("%Y-%m-%dT%H:%M:%S%.f", None), ("%Y-%m-%dT%H:%M", None), ("%Y-%m-%dT%H:%M:%S%.f%#z", "UTC"))
 
 _NOTATIONS = {
     "commas": r"^[-+]?\d+(,\d+)+(\.\d+)?$",
@@ -31,291 +52,11 @@ _NOTATIONS = {
     "a unit": r"^[-+]?\d+([.,]\d+)?\s*[^\W\d_%]{1,6}\d?$|^[-+]?\d+([.,]\d+)?\s*%$|^[-+]?[$€£¥]\s*\d[\d.,]*$",
 }
 
-
-def without_marks(text: pl.Series) -> pl.Series:
-    """Return text with null for every mark of a missing value.
-
-    >>> without_marks(pl.Series(["1", " - ", "None"])).to_list()
-    ['1', None, None]
-    """
-    gone = text.str.strip_chars().str.to_lowercase().is_in(MARKS).fill_null(False)
-    return text.set(gone, None) if gone.any() else text
-
-
-def few_values(text: pl.Series) -> pl.Series | None:
-    """Return the different values of a column if, judging by its first rows, they are few; otherwise None.
-
-    It is much quicker to check these values than all rows.
-
-    >>> few_values(pl.Series(["a", "b"] * 1000)).sort().to_list()
-    ['a', 'b']
-    >>> few_values(pl.Series([str(n) for n in range(2000)])) is None
-    True
-    """
-    first = text.head(1000)
-    if len(first) == len(text) or 4 * first.n_unique() > len(first):
-        return None
-    return text.unique()
-
-
-def refuse_misfits(text: pl.Series, wrong: pl.Series, noun: str, source: str) -> None:
-    """Raise ``TableError`` if most values of a column are of a kind, and some are not.
-
-    Parameters
-    ----------
-    text : Series of str
-        All values of the column; missing ones are null.
-    wrong : Series of bool
-        Which of them are not of the kind.
-    noun : str
-        What one value of the kind is called: ``number``.
-    source : str
-        Where the table is.
-
-    Examples
-    --------
-    >>> refuse_misfits(pl.Series("x17", ["oops", "1", "2.5"]), pl.Series([True, False, False]), "number", "lab.csv")
-    Traceback (most recent call last):
-        ...
-    assistlearn.errors.TableError: lab.csv: column 'x17': 1 of 3 values is not a number ('oops', row 1). Correct it,
-    leave it empty or list it under preprocessing.missing_values. If these are codes and not amounts, name the column
-    under preprocessing.as_category.
-    """
-    n_known, n_wrong = len(text) - text.null_count(), int(wrong.sum())
-    if 2 * n_wrong >= n_known:
-        return
-    row = wrong.arg_true()[0]
-    it, are, first = ("it", f"is not a {noun}", "") if n_wrong == 1 else ("them", f"are not {noun}s", "first: ")
-    which = f"{first}{text[row]!r}, row {row + 1}"
-    raise TableError(
-        f"{source}: column {text.name!r}: {n_wrong:,} of {n_known:,} values {are} ({which}). "
-        f"Correct {it}, leave {it} empty or list {it} under preprocessing.missing_values. If these are codes and not "
-        "amounts, name the column under preprocessing.as_category."
-    )
-
-
-def refuse_notations(text: pl.Series, source: str) -> None:
-    """Raise ``TableError`` if most values of a column are numbers with commas, units or signs for thousands.
-
-    >>> refuse_notations(pl.Series("height", ["1,82", "1,75"]), "lab.csv")
-    Traceback (most recent call last):
-        ...
-    assistlearn.errors.TableError: lab.csv: column 'height' looks like numbers with commas ('1,82', row 1). If the comma
-    is a decimal sign, add under [preprocessing]: decimal = ",". Else write plain numbers such as 1234.5. If
-    these are codes and not amounts, name the column under preprocessing.as_category.
-    """
-    n_known = len(text) - text.null_count()
-    few = few_values(text)
-    for notation, pattern in _NOTATIONS.items():
-        if few is not None and not few.str.contains(pattern).any():
-            continue
-        like = text.str.contains(pattern).fill_null(False)
-        enough = notation == "commas" or text.n_unique() > MANY
-        if enough and 2 * int(like.sum()) > n_known:
-            row = like.arg_true()[0]
-            remedy = " Write"
-            if notation == "commas":
-                remedy = ' If the comma is a decimal sign, add under [preprocessing]: decimal = ",". Else write'
-            raise TableError(
-                f"{source}: column {text.name!r} looks like numbers with {notation} ({text[row]!r}, row {row + 1})."
-                f"{remedy} plain numbers such as 1234.5. If these are codes and not amounts, name the column "
-                "under preprocessing.as_category."
-            )
-
-
-# Dates and decimal numbers in text, in the notation that the owner of a table names. Nothing is guessed.
-#
-# 03/04/2020 means different days to different people, and 1.500 different amounts. So such text is only read where the
-# settings ``dates`` and ``decimal`` say how. Where they do not, :func:`unread_dates` and :func:`unread_decimals` find
-# the columns, so that their owner can be told.
-
-
 _DIGITS = {"dd": r"(?P<d>\d{1,2})", "mm": r"(?P<m>\d{1,2})", "yyyy": r"(?P<y>\d{4})"}
-
 _COMMA = r"^[-+]?(?:\d+(?:,\d*)?|,\d+)(?:[eE][-+]?\d+)?$"
 _GROUPED = r"^[-+]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})$"
 _POINT = r"^[-+]?\d*\.\d+(?:[eE][-+]?\d+)?$"
 _SHORT_YEAR = r"^\d{1,2}([./-])\d{1,2}[./-]\d{2}$"
-
-
-@dataclass(frozen=True)
-class DateForm:
-    """How dates are written, such as ``dd.mm.yyyy``; a time of day may follow, ``hh:mm`` or ``hh:mm:ss``.
-
-    >>> DateForm("dd.mm.yyyy").read(pl.Series(["9.2.2020", "31.02.2020", "2020-02-09"])).to_list()
-    [datetime.date(2020, 2, 9), None, None]
-    >>> DateForm("mm/dd/yyyy hh:mm").read(pl.Series(["02/09/2020 7:30"])).to_list()
-    [datetime.datetime(2020, 2, 9, 7, 30)]
-    """
-
-    text: str
-
-    @property
-    def _time(self) -> str:
-        return self.text.partition(" hh")[2]
-
-    @property
-    def pattern(self) -> str:
-        """The regular expression that finds such dates, also days that no month has."""
-        said = re.fullmatch(DATE_FORM, self.text)
-        assert said is not None
-        parts = [_DIGITS[said[place]] for place in ("first", "second", "third")]
-        if not said["sign"]:
-            parts = [part.replace("{1,2}", "{2}") for part in parts]
-        seconds = {"": "", ":mm": r"[ T](?P<t>\d{1,2}:\d{2})", ":mm:ss": r"[ T](?P<t>\d{1,2}:\d{2}:\d{2})"}[self._time]
-        return f"^{re.escape(said['sign']).join(parts)}{seconds}$"
-
-    def read(self, text: pl.Series) -> pl.Series:
-        """Return dates, or moments if the form has a time; null for what is not written so, or is no day."""
-        like = text.set(~text.str.contains(self.pattern).fill_null(False), None)
-        if not self._time:
-            return like.str.replace(self.pattern, "${y}-${m}-${d}").str.to_date("%Y-%m-%d", strict=False)
-        iso = like.str.replace(self.pattern, "${y}-${m}-${d} ${t}")
-        code = "%Y-%m-%d %H" + self._time.replace("mm", "%M").replace("ss", "%S")
-        return iso.str.to_datetime(code, time_unit="us", strict=False)
-
-
-@dataclass(frozen=True)
-class Notation:
-    """How text is written in a table.
-
-    Attributes
-    ----------
-    dates : str or mapping from str to str
-        One form for all columns of dates; or a form for each column, by name or pattern. Empty: no form is named.
-    decimal : {".", ","}
-        What stands before the fraction of a number.
-    """
-
-    dates: str | Mapping[str, str] = ""
-    decimal: str = "."
-
-    @classmethod
-    def of(cls, settings: PreprocessingSettings) -> Notation:
-        """Return the notation that settings name."""
-        return cls("" if settings.dates in ("days", "refuse") else settings.dates, settings.decimal)
-
-    @property
-    def is_usual(self) -> bool:
-        """Whether there is nothing to do: dates are ISO dates, and numbers have a point."""
-        return not self.dates and self.decimal == "."
-
-    def check(self, names: Sequence[str], source: str) -> None:
-        """Refuse a form for a column that is not there: a misspelt name would leave the column as text."""
-        problems = Problems()
-        for each, form in ({} if isinstance(self.dates, str) else self.dates).items():
-            if not columns_called(each, names):
-                problems.add(
-                    ColumnsError(
-                        f"{source}: there is no feature {each!r}, for which preprocessing.dates names the form "
-                        f"{form!r}.{did_you_mean(each, names)} The features are {listed(names)}."
-                    )
-                )
-        problems.settle()
-
-    def dated(self, names: Sequence[str]) -> list[str]:
-        """Return the columns for which the setting ``dates`` names a form."""
-        if isinstance(self.dates, str):
-            return []
-        return [name for each in self.dates for name in columns_called(each, names)]
-
-    def read(self, values: pl.Series, source: str, from_text: bool, known: Kind | None = None) -> pl.Series:
-        """Return a column with its dates and numbers read, where the notation says so; any other column as it is.
-
-        Parameters
-        ----------
-        values : Series
-            Cleaned: missing values are null.
-        source : str
-            Where the table is.
-        from_text : bool
-            Whether whole numbers in text are numbers, as in a CSV file.
-        known : Kind, optional
-            What the column was in training.
-        """
-        form = self._form_of(values, known)
-        if form is not None:
-            return _dates(values, form, source)
-        if self.decimal == "," and values.dtype == pl.String and known in (None, Kind.NUMBER):
-            return _decimals(values, source, from_text, known is Kind.NUMBER)
-        return values
-
-    def _form_of(self, values: pl.Series, known: Kind | None) -> DateForm | None:
-        """Return the form in which this column is to be read; None if it holds no dates in text."""
-        if known not in (None, Kind.DATE) or values.dtype.is_temporal():
-            return None
-        if isinstance(self.dates, str):
-            form = DateForm(self.dates) if self.dates and values.dtype == pl.String else None
-            return form if form and (known is Kind.DATE or _most(values, form.pattern)) else None
-        return next((DateForm(form) for each, form in self.dates.items() if columns_called(each, [values.name])), None)
-
-
-def _dates(values: pl.Series, form: DateForm, source: str) -> pl.Series:
-    if not (values.dtype == pl.String or values.dtype.is_integer()):
-        raise ColumnsError(
-            f"{source}: column {values.name!r} is of type {values.dtype}, and dates says that it is written as "
-            f"{form.text}. Take it out there."
-        )
-    text = without_marks(values.cast(pl.String))
-    read = form.read(text)
-    _refuse(text, read.is_null() & text.is_not_null(), f"is no date of the form {form.text}", "dates", source)
-    return read
-
-
-def _decimals(text: pl.Series, source: str, from_text: bool, is_number: bool) -> pl.Series:
-    like = _like(text, _COMMA) | _like(text, _GROUPED)
-    pointed = _like(text, _POINT)
-    known = without_marks(text)
-    n_known = len(known) - known.null_count()
-    has_comma = text.str.contains(",", literal=True).fill_null(False)
-    is_number = is_number or 2 * int((like | pointed).sum()) > n_known
-    if not is_number or not (from_text or (like & has_comma).any()):
-        return text
-    wrong = known.is_not_null() & ~like
-    _refuse(text, wrong, "is no number with a decimal comma", "decimal", source)
-    plain = known.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
-    return plain.cast(pl.Float64, strict=False)
-
-
-def _refuse(text: pl.Series, wrong: pl.Series, what: str, key: str, source: str) -> None:
-    if wrong.any():
-        n_wrong, row = int(wrong.sum()), wrong.arg_true()[0]
-        it, more = ("it", "") if n_wrong == 1 else ("them", f" and {n_wrong - 1:,} more")
-        raise TableError(
-            f"{source}: column {text.name!r}, row {row + 1}: {text[row]!r} {what} (preprocessing.{key}){more}. Correct "
-            f"{it}, leave {it} empty or list {it} under preprocessing.missing_values."
-        )
-
-
-def _like(text: pl.Series, pattern: str) -> pl.Series:
-    return text.str.contains(pattern).fill_null(False)
-
-
-def _most(text: pl.Series, pattern: str) -> bool:
-    """Return whether most values of a column are written so; a look at its different values if they are few."""
-    few = few_values(text)
-    if few is not None and not few.str.contains(pattern).any():
-        return False
-    known = without_marks(text)
-    return 2 * int(_like(known, pattern).sum()) > len(known) - known.null_count()
-
-
-@dataclass(frozen=True)
-class Unread:
-    """A column of text that looks like dates, and was not read as such.
-
-    Attributes
-    ----------
-    column, example : str
-        Its name, and its first value that looks like a date.
-    forms : tuple of str
-        The forms that all such values have; several if days and months cannot be told apart, none if no form fits all.
-    """
-
-    column: str
-    example: str
-    forms: tuple[str, ...]
-
 
 _CANDIDATES = tuple(
     form + time
@@ -328,112 +69,9 @@ _CANDIDATES = tuple(
 )
 
 
-def unread_dates(columns: Mapping[str, pl.Series]) -> list[Unread]:
-    """Return the columns of text in which most values look like dates.
-
-    >>> unread_dates({"seen": pl.Series(["03/04/2020", None]), "town": pl.Series(["Ulm", "Bern"])})
-    [Unread(column='seen', example='03/04/2020', forms=('dd/mm/yyyy', 'mm/dd/yyyy'))]
-    >>> unread_dates({"seen": pl.Series(["03/04/2020", "03/14/2020"])})[0].forms
-    ('mm/dd/yyyy',)
-    >>> unread_dates({"seen": pl.Series(["3.4.20", "14.4.20"])})[0].forms
-    ()
-    """
-    found = []
-    for name, text in columns.items():
-        if text.dtype != pl.String or not _may_hold(text, r"^\d{1,4}[./-]\d{1,2}[./-]\d{2,4}"):
-            continue
-        likely = [DateForm(form) for form in _CANDIDATES if _most(text, DateForm(form).pattern)]
-        if not likely and not _most(text, _SHORT_YEAR):
-            continue
-        pattern = likely[0].pattern if likely else _SHORT_YEAR
-        like = text.filter(_like(text, pattern))
-        fitting = tuple(form.text for form in likely if not form.read(like).has_nulls())
-        found.append(Unread(name, like[0], fitting))
-    return found
-
-
-def line_for(unread: Sequence[Unread], named: str | Mapping[str, str] = "") -> str:
-    """Return the line of an agent's file that says how these dates are written.
-
-    Where days and months cannot be told apart, it has both forms, and the owner chooses.
-
-    >>> doubtful = Unread("the end", "3/4/2020", ("dd/mm/yyyy", "mm/dd/yyyy"))
-    >>> line_for([Unread("born", "31.12.1980", ("dd.mm.yyyy",)), doubtful])
-    'dates = { born = "dd.mm.yyyy", "the end" = "dd/mm/yyyy" or "mm/dd/yyyy" }'
-    """
-    before = {} if isinstance(named, str) else named
-    forms = {column: (form,) for column, form in before.items()} | {each.column: each.forms for each in unread}
-    said = [f"{_key(column)} = {' or '.join(map(json.dumps, every))}" for column, every in forms.items()]
-    return f"dates = {{ {', '.join(said)} }}"
-
-
-def _key(column: str) -> str:
-    """Return a column's name as a key of TOML."""
-    return column if re.fullmatch(r"[A-Za-z0-9_-]+", column) else json.dumps(column, ensure_ascii=False)
-
-
-def unread_decimals(columns: Mapping[str, pl.Series]) -> dict[str, str]:
-    """Return the columns of text in which most values are numbers with a decimal comma, each with an example.
-
-    >>> unread_decimals({"height": pl.Series(["1,82", "1,75", "2"]), "zip": pl.Series(["89073", "3011"])})
-    {'height': '1,82'}
-    """
-    found = {}
-    for name, text in columns.items():
-        if text.dtype == pl.String and _may_hold(text, r"^[-+]?\d*,\d+$") and _most(text, _COMMA):
-            found[name] = text.filter(_like(text, r"^[-+]?\d*,\d+$"))[0]
-    return found
-
-
-def _may_hold(text: pl.Series, pattern: str) -> bool:
-    """Return whether a value is written so, judging by the first ones: most columns are not, and this is quick."""
-    return bool(text.drop_nulls().head(1000).str.contains(pattern).any())
-
-
-# Kinds of columns, and the written rule by which a column's values become numbers or categories.
-#
-# After reading, a feature column holds numbers (float, missing ones null) or categories (text, missing ones null):
-#
-# ========  ==============================================================  ==============================
-# kind      which columns                                                   what they become
-# ========  ==============================================================  ==============================
-# number    integers, floats, decimals; text in a CSV file that is numbers  floats
-# boolean   booleans; text in a CSV file that is ``true`` and ``false``     1 and 0
-# date      dates, moments, durations; ISO dates in a CSV file              days since 1970-01-01 (UTC)
-# category  all other text; columns named in ``as_category``                text without blanks around it
-# ========  ==============================================================  ==============================
-#
-# A column of a CSV file is of a kind only if **every** value is, except for marks of missing values (``-``, ``?``). If
-# most values are of a kind and some are not, the column is refused, and the error names the first row that does not
-# fit: see :mod:`assistlearn.tables.kinds`. The kinds are found once, when a table is first read, and kept as a
-# :class:`~assistlearn.tables.schema.Schema`. Later tables are read as the same kinds, or refused.
-
-
-DAY = 86_400_000_000
-"""Microseconds in a day."""
-
-_NONE = pl.Series([], dtype=pl.Boolean)
-_EXACT_IN_FLOAT32 = (pl.Float32, pl.Int8, pl.Int16, pl.UInt8, pl.UInt16)
-NO_FEATURE = (pl.List, pl.Array, pl.Struct, pl.Binary, pl.Object, pl.Time)
-"""Types of columns that are neither numbers nor categories."""
-
-
 def column_of(values: pl.Series, as_category: bool, from_text: bool, source: str) -> Column:
-    """Return the kind of a column from all its values.
+    """Return the kind of a column from all its values; of text, too, where it comes ``from_text`` such as a CSV file.
 
-    Parameters
-    ----------
-    values : Series
-        As the engine read them.
-    as_category : bool
-        Whether its owner says that its values are codes.
-    from_text : bool
-        Whether text that is numbers, booleans or dates is read as such, as in a CSV file.
-    source : str
-        Where the table is, for error messages.
-
-    Examples
-    --------
     >>> column_of(pl.Series("day", ["2020-02-29", None]), False, True, "lab.csv").kind
     <Kind.DATE: 'date'>
     >>> column_of(pl.Series("day", ["2020-02-30", None]), False, True, "lab.csv").kind
@@ -459,10 +97,33 @@ def column_of(values: pl.Series, as_category: bool, from_text: bool, source: str
     return _column_of_text(values, source) if from_text else Column(values.name, Kind.CATEGORY)
 
 
-def convert(values: pl.Series, column: Column, source: str) -> pl.Series:
-    """Return the values as a column of this kind, with null for missing ones. Values that do not fit are refused.
+def cleaned(values: pl.Series, missing_values: Sequence[str] = ()) -> pl.Series:
+    """Return the values with null for every missing one.
 
-    >>> convert(pl.Series("on", [" TRUE", "false", ""]), Column("on", Kind.BOOLEAN), "lab.csv").to_list()
+    >>> cleaned(pl.Series([" a", "NA", ""]), ["NA"]).to_list()
+    ['a', None, None]
+    """
+    if values.dtype in (pl.Categorical, pl.Enum, pl.String):
+        return blank_to_null(values, missing_values)
+    has_nan = values.dtype.is_float() and values.is_nan().any()
+    return values.fill_nan(None) if has_nan else values  # a copy only where it is needed
+
+
+def without_values(columns: Mapping[str, pl.Series], source: str) -> tuple[str, ...]:
+    """Return the columns without any value: they teach nothing, and some learners fail on them."""
+    empty = tuple(name for name, values in columns.items() if values.null_count() == len(values))
+    if empty and len(empty) == len(columns):
+        raise TableError(
+            f"{source}: the features {listed(empty)} have no value in any row. Fill the table, or choose other "
+            "features."
+        )
+    return empty
+
+
+def convert(values: pl.Series, column: Column, source: str) -> pl.Series:
+    """Return cleaned values as a column of this kind. Values that do not fit, and infinite numbers, are refused.
+
+    >>> convert(pl.Series("on", ["TRUE", "false", None]), Column("on", Kind.BOOLEAN), "lab.csv").to_list()
     [1.0, 0.0, None]
     >>> convert(pl.Series("age", ["41", "old"]), Column("age", Kind.NUMBER), "lab.csv")
     Traceback (most recent call last):
@@ -471,12 +132,6 @@ def convert(values: pl.Series, column: Column, source: str) -> pl.Series:
     not fit (first: row 2, 'old'). Correct them, leave them empty or, in a CSV file, list such values under
     preprocessing.missing_values. If the column means something else now, train a new run.
     """
-    is_text = values.dtype in (pl.Categorical, pl.Enum, pl.String)
-    return of_kind(blank_to_null(values) if is_text else values, column, source)
-
-
-def of_kind(values: pl.Series, column: Column, source: str) -> pl.Series:
-    """Do the same as :func:`convert` for text that is clean: no blanks around it, and null in place of blank text."""
     if isinstance(values.dtype, NO_FEATURE):
         raise TableError(
             f"{source}: column {column.name!r} held {_WANTED[column.kind]} when the models were trained, and is of "
@@ -491,27 +146,38 @@ def of_kind(values: pl.Series, column: Column, source: str) -> pl.Series:
         lost = (read.is_null() & values.is_not_null()) | (kept.is_infinite() & read.is_finite()).fill_null(False)
     if lost.any():
         raise _misfit(values, lost, column, source)
-    return kept.fill_nan(None) if column.kind is Kind.NUMBER and kept.is_nan().any() else kept
+    made = kept.fill_nan(None) if column.kind is Kind.NUMBER and kept.is_nan().any() else kept
+    if column.kind is Kind.NUMBER and not made.is_finite().all():
+        infinite = made.is_infinite()
+        raise TableError(
+            f"{source}: column {column.name!r} has {infinite.sum():,} infinite values (first: row "
+            f"{infinite.arg_true()[0] + 1}). Replace them by finite numbers, or leave them empty."
+        )
+    return made
+
+
+def _misfit(values: pl.Series, lost: pl.Series, column: Column, source: str) -> TableError:
+    row = lost.arg_true()[0]
+    bits = " of 32 bits" if column.narrow and column.kind is Kind.NUMBER else ""
+    return TableError(
+        f"{source}: column {column.name!r} held {_WANTED[column.kind]}{bits} when the models were trained, but "
+        f"{lost.sum():,} of {len(lost):,} rows do not fit (first: row {row + 1}, {values[row]!r}). Correct them, leave "
+        "them empty or, in a CSV file, list such values under preprocessing.missing_values. If the column means "
+        "something else now, train a new run."
+    )
 
 
 def blank_to_null(values: pl.Series, missing_values: Sequence[str] = ()) -> pl.Series:
-    """Return text without blanks around it, and null for blank text and for words that mean missing.
-
-    >>> blank_to_null(pl.Series([" a", "  ", " NA"]), ["NA"]).to_list()
-    ['a', None, None]
-    """
+    """Return text without blanks around it, and null for blank text and for words that mean missing."""
     text = values.cast(pl.String)
     few = few_values(text)
-    if few is not None and not _needs_cleaning(few, missing_values):
-        return text
+    if few is not None:
+        stripped = few.str.strip_chars()
+        if not (stripped != few).any() and not stripped.is_in(["", *missing_values]).any():
+            return text
     text = text.str.strip_chars()
     gone = text.is_in(["", *missing_values])
     return text.set(gone.fill_null(True), None) if gone.any() else text
-
-
-def _needs_cleaning(few: pl.Series, missing_values: Sequence[str]) -> bool:
-    stripped = few.str.strip_chars()
-    return bool((stripped != few).any() or stripped.is_in(["", *missing_values]).any())
 
 
 def _column_of_text(values: pl.Series, source: str) -> Column:
@@ -532,6 +198,63 @@ def _column_of_text(values: pl.Series, source: str) -> Column:
         refuse_misfits(marked, wrong, noun, source)
     refuse_notations(text, source)
     return Column(values.name, Kind.CATEGORY)
+
+
+def few_values(text: pl.Series) -> pl.Series | None:
+    """Return the different values of a column if, judging by its first rows, they are few; otherwise None.
+
+    It is much quicker to check these values than all rows.
+    """
+    first = text.head(1000)
+    if len(first) == len(text) or 4 * first.n_unique() > len(first):
+        return None
+    return text.unique()
+
+
+def without_marks(text: pl.Series) -> pl.Series:
+    """Return text with null for every mark of a missing value.
+
+    >>> without_marks(pl.Series(["1", " - ", "None"])).to_list()
+    ['1', None, None]
+    """
+    gone = text.str.strip_chars().str.to_lowercase().is_in(MARKS).fill_null(False)
+    return text.set(gone, None) if gone.any() else text
+
+
+def refuse_misfits(text: pl.Series, wrong: pl.Series, noun: str, source: str) -> None:
+    """Raise ``TableError`` if most values of a column are of a kind, and some are ``wrong``; missing ones are null."""
+    n_known, n_wrong = len(text) - text.null_count(), int(wrong.sum())
+    if 2 * n_wrong >= n_known:
+        return
+    row = wrong.arg_true()[0]
+    it, are, first = ("it", f"is not a {noun}", "") if n_wrong == 1 else ("them", f"are not {noun}s", "first: ")
+    which = f"{first}{text[row]!r}, row {row + 1}"
+    raise TableError(
+        f"{source}: column {text.name!r}: {n_wrong:,} of {n_known:,} values {are} ({which}). "
+        f"Correct {it}, leave {it} empty or list {it} under preprocessing.missing_values. If these are codes and not "
+        "amounts, name the column under preprocessing.as_category."
+    )
+
+
+def refuse_notations(text: pl.Series, source: str) -> None:
+    """Raise ``TableError`` if most values of a column are numbers with commas, units or signs for thousands."""
+    n_known = len(text) - text.null_count()
+    few = few_values(text)
+    for notation, pattern in _NOTATIONS.items():
+        if few is not None and not few.str.contains(pattern).any():
+            continue
+        like = text.str.contains(pattern).fill_null(False)
+        enough = notation == "commas" or text.n_unique() > MANY
+        if enough and 2 * int(like.sum()) > n_known:
+            row = like.arg_true()[0]
+            remedy = " Write"
+            if notation == "commas":
+                remedy = ' If the comma is a decimal sign, add under [preprocessing]: decimal = ",". Else write'
+            raise TableError(
+                f"{source}: column {text.name!r} looks like numbers with {notation} ({text[row]!r}, row {row + 1})."
+                f"{remedy} plain numbers such as 1234.5. If these are codes and not amounts, name the column "
+                "under preprocessing.as_category."
+            )
 
 
 def _numbers(values: pl.Series) -> pl.Series:
@@ -573,9 +296,6 @@ def _days_of_text(text: pl.Series) -> pl.Series:
     return days
 
 
-_MOMENTS = (("%Y-%m-%dT%H:%M:%S%.f", None), ("%Y-%m-%dT%H:%M", None), ("%Y-%m-%dT%H:%M:%S%.f%#z", "UTC"))
-
-
 def _words(values: pl.Series) -> pl.Series:
     if values.dtype.is_float() and (values.drop_nulls() % 1 == 0).all():
         values = values.cast(pl.Int64, strict=False)  # 3.0 and 3 are one code
@@ -583,18 +303,225 @@ def _words(values: pl.Series) -> pl.Series:
 
 
 _READERS = {Kind.NUMBER: _numbers, Kind.BOOLEAN: _booleans, Kind.DATE: _days, Kind.CATEGORY: _words}
-
 _NOUNS = {Kind.NUMBER: "number", Kind.BOOLEAN: "truth value", Kind.DATE: "date"}
-
 _WANTED = {Kind.NUMBER: "numbers", Kind.BOOLEAN: "true and false", Kind.DATE: "dates", Kind.CATEGORY: "categories"}
 
+# Dates and decimal numbers in text, in the notation that the owner of a table names. Nothing is guessed: 03/04/2020
+# means different days to different people, and 1.500 different amounts. Where the settings ``dates`` and ``decimal`` do
+# not say how such text is read, ``unread_dates`` and ``unread_decimals`` find the columns, so that their owner can be
+# told.
 
-def _misfit(values: pl.Series, lost: pl.Series, column: Column, source: str) -> TableError:
-    row = lost.arg_true()[0]
-    bits = " of 32 bits" if column.narrow and column.kind is Kind.NUMBER else ""
-    return TableError(
-        f"{source}: column {column.name!r} held {_WANTED[column.kind]}{bits} when the models were trained, but "
-        f"{lost.sum():,} of {len(lost):,} rows do not fit (first: row {row + 1}, {values[row]!r}). Correct them, leave "
-        "them empty or, in a CSV file, list such values under preprocessing.missing_values. If the column means "
-        "something else now, train a new run."
-    )
+
+@dataclass(frozen=True)
+class Notation:
+    """How dates and numbers are written in the text of a table: the settings ``dates`` and ``decimal``.
+
+    ``dates`` is one form for all columns of dates, or a form for each column, by name or pattern; empty where none is
+    named.
+    """
+
+    dates: str | Mapping[str, str] = ""
+    decimal: str = "."
+
+    @classmethod
+    def of(cls, settings: PreprocessingSettings) -> Notation:
+        return cls("" if settings.dates in ("days", "refuse") else settings.dates, settings.decimal)
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether there is nothing to do: dates are ISO dates, and numbers have a point."""
+        return not self.dates and self.decimal == "."
+
+    def check(self, names: Sequence[str], source: str) -> None:
+        """Refuse a form for a column that is not there: a misspelt name would leave the column as text."""
+        problems = Problems()
+        for each, form in ({} if isinstance(self.dates, str) else self.dates).items():
+            if not columns_called(each, names):
+                problems.add(
+                    ColumnsError(
+                        f"{source}: there is no feature {each!r}, for which preprocessing.dates names the form "
+                        f"{form!r}.{did_you_mean(each, names)} The features are {listed(names)}."
+                    )
+                )
+        problems.settle()
+
+    def dated(self, names: Sequence[str]) -> list[str]:
+        """Return the columns for which the setting ``dates`` names a form."""
+        if isinstance(self.dates, str):
+            return []
+        return [name for each in self.dates for name in columns_called(each, names)]
+
+    def read(self, values: pl.Series, source: str, from_text: bool, known: Kind | None = None) -> pl.Series:
+        """Return a column with its dates and numbers read, where the notation says so; any other column as it is.
+
+        Missing values are null already. ``from_text`` says that whole numbers in text are numbers, as in a CSV file;
+        ``known`` is what the column was in training.
+        """
+        form = self._form_of(values, known)
+        if form is not None:
+            return _dates(values, form, source)
+        if self.decimal == "," and values.dtype == pl.String and known in (None, Kind.NUMBER):
+            return _decimals(values, source, from_text, known is Kind.NUMBER)
+        return values
+
+    def _form_of(self, values: pl.Series, known: Kind | None) -> str | None:
+        """Return the form in which this column is to be read; None if it holds no dates in text."""
+        if known not in (None, Kind.DATE) or values.dtype.is_temporal():
+            return None
+        if isinstance(self.dates, str):
+            if not self.dates or values.dtype != pl.String:
+                return None
+            return self.dates if known is Kind.DATE or _most(values, _date_pattern(self.dates)) else None
+        return next((form for each, form in self.dates.items() if columns_called(each, [values.name])), None)
+
+
+def _date_pattern(form: str) -> str:
+    """Return the regular expression that finds dates of a form such as ``dd.mm.yyyy``, also days that no month has."""
+    match = re.fullmatch(DATE_FORM, form)
+    assert match is not None
+    parts = [_DIGITS[match[place]] for place in ("first", "second", "third")]
+    if not match["sign"]:
+        parts = [part.replace("{1,2}", "{2}") for part in parts]
+    time = r"[ T](?P<t>\d{1,2}" + r":\d{2}" * form.count(":") + ")" if ":" in form else ""
+    return f"^{re.escape(match['sign']).join(parts)}{time}$"
+
+
+def _read_dates(text: pl.Series, form: str) -> pl.Series:
+    """Return dates, or moments if the form has a time; null for what is not written so, or is no day.
+
+    >>> _read_dates(pl.Series(["9.2.2020", "31.02.2020", "2020-02-09"]), "dd.mm.yyyy").to_list()
+    [datetime.date(2020, 2, 9), None, None]
+    >>> _read_dates(pl.Series(["02/09/2020 7:30"]), "mm/dd/yyyy hh:mm").to_list()
+    [datetime.datetime(2020, 2, 9, 7, 30)]
+    """
+    pattern, time = _date_pattern(form), form.partition(" hh")[2]
+    like = text.set(~_like(text, pattern), None)
+    if not time:
+        return like.str.replace(pattern, "${y}-${m}-${d}").str.to_date("%Y-%m-%d", strict=False)
+    iso = like.str.replace(pattern, "${y}-${m}-${d} ${t}")
+    code = "%Y-%m-%d %H" + time.replace("mm", "%M").replace("ss", "%S")
+    return iso.str.to_datetime(code, time_unit="us", strict=False)
+
+
+def _dates(values: pl.Series, form: str, source: str) -> pl.Series:
+    if not (values.dtype == pl.String or values.dtype.is_integer()):
+        raise ColumnsError(
+            f"{source}: column {values.name!r} is of type {values.dtype}, and dates says that it is written as "
+            f"{form}. Take it out there."
+        )
+    text = without_marks(values.cast(pl.String))
+    read = _read_dates(text, form)
+    _refuse_row(text, read.is_null() & text.is_not_null(), f"is no date of the form {form}", "dates", source)
+    return read
+
+
+def _decimals(text: pl.Series, source: str, from_text: bool, is_number: bool) -> pl.Series:
+    # 1.500 alone may be one and a half: points set thousands apart only where there are several, or a comma follows
+    like = _like(text, _COMMA) | _like(text, _GROUPED)
+    pointed = _like(text, _POINT)
+    known = without_marks(text)
+    n_known = len(known) - known.null_count()
+    has_comma = text.str.contains(",", literal=True).fill_null(False)
+    is_number = is_number or 2 * int((like | pointed).sum()) > n_known
+    if not is_number or not (from_text or (like & has_comma).any()):
+        return text
+    wrong = known.is_not_null() & ~like
+    _refuse_row(text, wrong, "is no number with a decimal comma", "decimal", source)
+    plain = known.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
+    return plain.cast(pl.Float64, strict=False)
+
+
+def _refuse_row(text: pl.Series, wrong: pl.Series, what: str, key: str, source: str) -> None:
+    if wrong.any():
+        n_wrong, row = int(wrong.sum()), wrong.arg_true()[0]
+        it, more = ("it", "") if n_wrong == 1 else ("them", f" and {n_wrong - 1:,} more")
+        raise TableError(
+            f"{source}: column {text.name!r}, row {row + 1}: {text[row]!r} {what} (preprocessing.{key}){more}. Correct "
+            f"{it}, leave {it} empty or list {it} under preprocessing.missing_values."
+        )
+
+
+def _like(text: pl.Series, pattern: str) -> pl.Series:
+    return text.str.contains(pattern).fill_null(False)
+
+
+def _most(text: pl.Series, pattern: str) -> bool:
+    """Return whether most values of a column are written so; a look at its different values if they are few."""
+    few = few_values(text)
+    if few is not None and not few.str.contains(pattern).any():
+        return False
+    known = without_marks(text)
+    return 2 * int(_like(known, pattern).sum()) > len(known) - known.null_count()
+
+
+def _may_hold(text: pl.Series, pattern: str) -> bool:
+    """Return whether a value is written so, judging by the first ones: most columns are not, and this is quick."""
+    return bool(text.drop_nulls().head(1000).str.contains(pattern).any())
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A column of text that looks like dates, and was not read as such.
+
+    ``forms`` are those that all its dates have: several if days and months cannot be told apart, none if no form fits.
+    """
+
+    column: str
+    example: str
+    forms: tuple[str, ...]
+
+
+def unread_dates(columns: Mapping[str, pl.Series]) -> list[Unread]:
+    """Return the columns of text in which most values look like dates.
+
+    >>> unread_dates({"seen": pl.Series(["03/04/2020", None]), "town": pl.Series(["Ulm", "Bern"])})
+    [Unread(column='seen', example='03/04/2020', forms=('dd/mm/yyyy', 'mm/dd/yyyy'))]
+    >>> unread_dates({"seen": pl.Series(["03/04/2020", "03/14/2020"])})[0].forms
+    ('mm/dd/yyyy',)
+    >>> unread_dates({"seen": pl.Series(["3.4.20", "14.4.20"])})[0].forms
+    ()
+    """
+    found = []
+    for name, text in columns.items():
+        if text.dtype != pl.String or not _may_hold(text, r"^\d{1,4}[./-]\d{1,2}[./-]\d{2,4}"):
+            continue
+        likely = [form for form in _CANDIDATES if _most(text, _date_pattern(form))]
+        if not likely and not _most(text, _SHORT_YEAR):
+            continue
+        pattern = _date_pattern(likely[0]) if likely else _SHORT_YEAR
+        like = text.filter(_like(text, pattern))
+        fitting = tuple(form for form in likely if not _read_dates(like, form).has_nulls())
+        found.append(Unread(name, like[0], fitting))
+    return found
+
+
+def unread_decimals(columns: Mapping[str, pl.Series]) -> dict[str, str]:
+    """Return the columns of text in which most values are numbers with a decimal comma, each with an example.
+
+    >>> unread_decimals({"height": pl.Series(["1,82", "1,75", "2"]), "zip": pl.Series(["89073", "3011"])})
+    {'height': '1,82'}
+    """
+    found = {}
+    for name, text in columns.items():
+        if text.dtype == pl.String and _may_hold(text, r"^[-+]?\d*,\d+$") and _most(text, _COMMA):
+            found[name] = text.filter(_like(text, r"^[-+]?\d*,\d+$"))[0]
+    return found
+
+
+def line_for(unread: Sequence[Unread], named: str | Mapping[str, str] = "") -> str:
+    """Return the line of an agent's file that says how these dates are written.
+
+    Where days and months cannot be told apart, it has both forms, and the owner chooses.
+
+    >>> doubtful = Unread("the end", "3/4/2020", ("dd/mm/yyyy", "mm/dd/yyyy"))
+    >>> line_for([Unread("born", "31.12.1980", ("dd.mm.yyyy",)), doubtful])
+    'dates = { born = "dd.mm.yyyy", "the end" = "dd/mm/yyyy" or "mm/dd/yyyy" }'
+    """
+    before = {} if isinstance(named, str) else named
+    forms = {column: (form,) for column, form in before.items()} | {each.column: each.forms for each in unread}
+    entries = [f"{_key(column)} = {' or '.join(map(json.dumps, every))}" for column, every in forms.items()]
+    return f"dates = {{ {', '.join(entries)} }}"
+
+
+def _key(column: str) -> str:
+    return column if re.fullmatch(r"[A-Za-z0-9_-]+", column) else json.dumps(column, ensure_ascii=False)

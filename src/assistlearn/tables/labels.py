@@ -11,15 +11,17 @@ import polars as pl
 from assistlearn.errors import SettingsError, TableError, listed
 from assistlearn.tables.schema import LabelType
 
-# The labels of an initiator's table: whole numbers, booleans or text, and always of the same type.
-
-
 _TYPES: dict[LabelType, type[pl.DataType]] = {"Int64": pl.Int64, "String": pl.String, "Boolean": pl.Boolean}
-
 _IN_WORDS: dict[LabelType, str] = {"Int64": "whole numbers", "String": "text", "Boolean": "true and false"}
 
 FEW_ROWS = 20
 """In fewer rows, the values of two columns may match by chance."""
+
+MANY_CLASSES = 10
+"""With up to this many classes, a small table may have hardly more rows than classes."""
+
+MANY_NUMBERS = 50
+"""With more different numbers than this, labels are probably amounts and not classes."""
 
 
 def settle_labels(labels: pl.Series, from_text: bool, source: str) -> pl.Series:
@@ -27,10 +29,6 @@ def settle_labels(labels: pl.Series, from_text: bool, source: str) -> pl.Series:
 
     >>> settle_labels(pl.Series("y", ["1", None, "0.0"]), True, "lab.csv").to_list()
     [1, None, 0]
-    >>> settle_labels(pl.Series("y", [1.0, None, 0.0]), False, "lab.parquet").to_list()
-    [1, None, 0]
-    >>> settle_labels(pl.Series("y", ["1", "ill"]), True, "lab.csv").to_list()
-    ['1', 'ill']
     """
     if from_text:  # whole numbers first: long ones could become equal as floats
         read_as = (labels.cast(number, strict=False) for number in (pl.Int64, pl.Float64))
@@ -40,8 +38,7 @@ def settle_labels(labels: pl.Series, from_text: bool, source: str) -> pl.Series:
         if whole.null_count() > labels.null_count() or (whole.cast(pl.Float64) != labels.cast(pl.Float64)).any():
             raise TableError(
                 f"{source}: the labels in column {labels.name!r} are not classes but measurements: "
-                f"{labels.drop_nulls()[0]!r}, ... "
-                "Name a column of classes, or turn the numbers into classes."
+                f"{labels.drop_nulls()[0]!r}, ... Name a column of classes, or turn the numbers into classes."
             )
         return whole
     if labels.dtype.is_integer():
@@ -52,81 +49,6 @@ def settle_labels(labels: pl.Series, from_text: bool, source: str) -> pl.Series:
         f"{source}: the labels in column {labels.name!r} are of type {labels.dtype}. Save them as text or whole "
         "numbers."
     )
-
-
-MANY_CLASSES = 10
-"""With up to this many classes, a small table may have hardly more rows than classes."""
-
-
-def classes_in(labels: pl.Series, source: str) -> list[Any]:
-    """Return the classes in the order of their values. A single one is refused, and so many that they are none.
-
-    >>> classes_in(pl.Series("ill", ["yes", None, "no"]), "lab.csv")
-    ['no', 'yes']
-    """
-    classes: list[Any] = labels.drop_nulls().unique().sort().to_list()
-    if len(classes) < 2:
-        raise SettingsError(
-            f"{source}: column {labels.name!r} has {len(classes)} class ({classes}); at least two are needed. Name "
-            "another column under the key 'label', or add rows of another class."
-        )
-    n_labelled = len(labels) - labels.null_count()
-    if len(classes) > MANY_CLASSES and 2 * len(classes) > n_labelled:
-        raise SettingsError(
-            f"{source}: column {labels.name!r} has {len(classes):,} different labels in {n_labelled:,} rows: too many "
-            "to be classes. Name another column under the key 'label', or cut amounts into a few classes."
-        )
-    return classes
-
-
-MANY_NUMBERS = 50
-"""With more different numbers than this, labels are probably amounts and not classes."""
-
-
-def notes_on_labels(labels: pl.Series, features: pl.DataFrame) -> list[str]:
-    """Return what the owner of the labels should check.
-
-    >>> print(*notes_on_labels(pl.Series("ill", ["yes", "Yes", "no"]), pl.DataFrame()))
-    Labels that differ only by case: 'Yes', 'yes'. Each is a class of its own. If they mean the same, write them alike.
-    """
-    copies = [name for name in features.columns if tells_labels(features[name], labels)]
-    notes = notes_on_classes(labels.drop_nulls().unique().sort().to_list())
-    if copies:
-        said = (
-            f"The label under another name: {listed(copies)}. Exclude columns that are not known before the prediction."
-        )
-        notes.insert(0, said)
-    return notes
-
-
-def notes_on_classes(classes: Sequence[Any]) -> list[str]:
-    """Return what is strange about these classes, which are all different and in the order of their values.
-
-    Without Polars: an estimator may be fitted in a process that was forked from one where Polars has run, and there
-    Polars would wait for ever for its threads.
-
-    >>> notes_on_classes(["a", "b"]), len(notes_on_classes(range(100)))
-    ([], 1)
-    """
-    texts = [each for each in classes if isinstance(each, str)]
-    often = Counter(text.lower() for text in texts)
-    alike = [text for text in texts if often[text.lower()] > 1]
-    if alike:
-        return [
-            f"Labels that differ only by case: {listed(alike)}. Each is a class of its own. If they mean the same, "
-            "write them alike."
-        ]
-    if len(classes) > MANY_NUMBERS and all(isinstance(each, int | float) and each == int(each) for each in classes):
-        return [
-            f"The labels are {len(classes):,} different numbers, from {int(classes[0])} to {int(classes[-1])}, and "
-            "each is a class of its own. If they are amounts, cut them into a few classes."
-        ]
-    return []
-
-
-def type_of_labels(labels: pl.Series) -> LabelType:
-    """Return the name of the type of labels that :func:`settle_labels` returned."""
-    return next(name for name, dtype in _TYPES.items() if labels.dtype == dtype)
 
 
 def labels_as_before(labels: pl.Series, type_name: LabelType, source: str) -> pl.Series:
@@ -150,6 +72,68 @@ def labels_as_before(labels: pl.Series, type_name: LabelType, source: str) -> pl
     return read
 
 
+def type_of_labels(labels: pl.Series) -> LabelType:
+    """Return the name of the type of settled labels."""
+    return next(name for name, dtype in _TYPES.items() if labels.dtype == dtype)
+
+
+def classes_in(labels: pl.Series, source: str) -> list[Any]:
+    """Return the classes in the order of their values. A single one is refused, and so many that they are none.
+
+    >>> classes_in(pl.Series("ill", ["yes", None, "no"]), "lab.csv")
+    ['no', 'yes']
+    """
+    classes: list[Any] = labels.drop_nulls().unique().sort().to_list()
+    if len(classes) < 2:
+        raise SettingsError(
+            f"{source}: column {labels.name!r} has {len(classes)} class ({classes}); at least two are needed. Name "
+            "another column under the key 'label', or add rows of another class."
+        )
+    n_labelled = len(labels) - labels.null_count()
+    if len(classes) > MANY_CLASSES and 2 * len(classes) > n_labelled:
+        raise SettingsError(
+            f"{source}: column {labels.name!r} has {len(classes):,} different labels in {n_labelled:,} rows: too many "
+            "to be classes. Name another column under the key 'label', or cut amounts into a few classes."
+        )
+    return classes
+
+
+def notes_on_labels(labels: pl.Series, features: pl.DataFrame) -> list[str]:
+    """Return what the owner of the labels should check.
+
+    >>> print(*notes_on_labels(pl.Series("ill", ["yes", "Yes", "no"]), pl.DataFrame()))
+    Labels that differ only by case: 'Yes', 'yes'. Each is a class of its own. If they mean the same, write them alike.
+    """
+    copies = [name for name in features.columns if tells_labels(features[name], labels)]
+    notes = notes_on_classes(labels.drop_nulls().unique().sort().to_list())
+    if copies:
+        also = f"The label under another name: {listed(copies)}."
+        notes.insert(0, f"{also} Exclude columns that are not known before the prediction.")
+    return notes
+
+
+def notes_on_classes(classes: Sequence[Any]) -> list[str]:
+    """Return what is strange about these classes, which are all different and in the order of their values.
+
+    Without Polars: an estimator may be fitted in a process that was forked from one where Polars has run, and there
+    Polars would wait for ever for its threads.
+    """
+    texts = [each for each in classes if isinstance(each, str)]
+    often = Counter(text.lower() for text in texts)
+    alike = [text for text in texts if often[text.lower()] > 1]
+    if alike:
+        return [
+            f"Labels that differ only by case: {listed(alike)}. Each is a class of its own. If they mean the same, "
+            "write them alike."
+        ]
+    if len(classes) > MANY_NUMBERS and all(isinstance(each, int | float) and each == int(each) for each in classes):
+        return [
+            f"The labels are {len(classes):,} different numbers, from {int(classes[0])} to {int(classes[-1])}, and "
+            "each is a class of its own. If they are amounts, cut them into a few classes."
+        ]
+    return []
+
+
 def tells_labels(values: pl.Series, labels: pl.Series) -> bool:
     """Return whether a column is the label, perhaps under other names.
 
@@ -170,9 +154,6 @@ def tells_labels(values: pl.Series, labels: pl.Series) -> bool:
     if len(both) < FEW_ROWS:
         return bool((value == label.cast(value.dtype, strict=False)).fill_null(False).all())
     return value.n_unique() == label.n_unique() == both.n_unique() > 1
-
-
-# The weights of an initiator's samples: numbers that are not negative, one for every row that can be trained on.
 
 
 def settle_weights(weights: pl.Series, labels: pl.Series, from_text: bool, source: str) -> pl.Series:
@@ -207,7 +188,6 @@ def settle_weights(weights: pl.Series, labels: pl.Series, from_text: bool, sourc
 
 
 def _numbers(weights: pl.Series, from_text: bool, source: str) -> pl.Series:
-    """Return weights as floats, or refuse what is no number."""
     if weights.dtype == pl.String and from_text:
         numbers = weights.cast(pl.Float64, strict=False)
         row = _first(numbers.is_null() & weights.is_not_null())
@@ -226,6 +206,6 @@ def _numbers(weights: pl.Series, from_text: bool, source: str) -> pl.Series:
 
 
 def _first(wrong: pl.Series) -> int | None:
-    """Return the position of the first row that is wrong; None where no row is."""
+    """Return the position of the first row that is wrong, if any is."""
     found = wrong.fill_null(False).arg_true()
     return int(found[0]) if len(found) else None

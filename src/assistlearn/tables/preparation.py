@@ -1,4 +1,22 @@
-"""The default preprocessing: from a table with text and gaps to the numbers that a learner takes."""
+"""The default preprocessing: from a table with text and gaps to the numbers that a learner takes.
+
+It is a scikit-learn ``Pipeline`` in front of the learner, made of scikit-learn's own transformers, fitted once on the
+agent's training rows. Which steps it has depends on the learner:
+
+============================================  ==============================  =======================  ========
+learner                                       missing numbers                 categories               scaled
+============================================  ==============================  =======================  ========
+takes missing values itself (trees, forests,  left to the learner             ordinal codes            no
+histogram boosting, XGBoost)
+other trees (gradient boosting, AdaBoost)     median, and a column that says  ordinal codes            no
+                                              where they were missing
+all others (linear models, networks,          the same                        one column per category  yes
+neighbours, Bayes, ...)
+============================================  ==============================  =======================  ========
+
+A missing category is a category of its own. A category that training has not seen counts as a rare category, or as no
+category. A learner that needs none of these steps (trees on numbers alone) gets an array, and no pipeline.
+"""
 
 from __future__ import annotations
 
@@ -31,25 +49,63 @@ from assistlearn.tables.columns import may_be_features
 from assistlearn.tables.schema import Schema
 from assistlearn.tables.settings import PreprocessingSettings
 
-# The steps that prepare numbers and categories, made of scikit-learn's own transformers.
+_FLOAT32_LEARNERS = (DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier)
+"""They convert every table to 32 bits in every fit. A table of 32 bits saves that work and gives the same trees."""
+
+_NUMBERS = (
+    *(pl.Float32, pl.Float64, pl.Boolean),
+    *(pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64),
+)
+
+
+def default_pipeline(schema: Schema, learner: Any, settings: PreprocessingSettings | None = None) -> Any:
+    """Return an unfitted pipeline of preprocessing and learner; the learner itself where it needs no preprocessing.
+
+    It is to be fitted to what :func:`learner_rows` returns. ``settings`` are the table ``[preprocessing]`` of the
+    agent's file.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from assistlearn.tables.schema import Column, Kind
+    >>> schema = Schema((Column("age", Kind.NUMBER), Column("pulse", Kind.NUMBER)))
+    >>> default_pipeline(schema, DecisionTreeClassifier())
+    DecisionTreeClassifier()
+    >>> default_pipeline(schema, LogisticRegression())["prepare"].transformers
+    [('numbers', Pipeline(steps=[('impute', SimpleImputer(add_indicator=True, keep_empty_features=True,
+    strategy='median')), ('scale', StandardScaler())]), ['age', 'pulse'])]
+    """
+    settings = settings or PreprocessingSettings()
+    if not settings.enabled or has_own_steps(learner):
+        return learner
+    steps = steps_for(learner, settings)
+    if steps.leaves_numbers and not schema.categories:
+        return learner
+    return Pipeline([("prepare", steps.transformer(schema)), ("learner", learner)])
+
+
+def steps_for(learner: Any, settings: PreprocessingSettings) -> Steps:
+    """Return the steps that this learner's columns need. Settings other than ``auto`` decide instead."""
+    tree_like, keeps_gaps = is_tree_like(learner), takes_missing(learner)
+    impute = not keeps_gaps if settings.missing == "auto" else settings.missing == "impute"
+    scale = not tree_like if settings.scale == "auto" else settings.scale == "standard"
+    # to [0, 1] for learners that refuse negative numbers
+    how: Literal["minmax", "standard"] = "minmax" if _tag(learner, "positive_only") else "standard"
+    encode: Literal["ordinal", "one-hot"] = "ordinal" if tree_like else "one-hot"
+    return Steps(
+        categories=encode if settings.categories == "auto" else settings.categories,
+        max_categories=settings.max_categories,
+        impute=impute,
+        scale=how if scale else "none",
+        unknown_value=np.nan if keeps_gaps else -1,
+    )
 
 
 @dataclass(frozen=True)
 class Steps:
     """How columns are prepared for a learner.
 
-    Attributes
-    ----------
-    categories : {"one-hot", "ordinal"}
-        One column for each category, or one column of codes.
-    max_categories : int
-        The most categories of one column. If it has more values, the rarest ones share a category.
-    impute : bool
-        Whether missing numbers are filled with the median, and a new column marks where they were missing.
-    scale : {"standard", "minmax", "none"}
-        Whether numbers are brought to mean zero and variance one, or between 0 and 1.
-    unknown_value : float
-        The code of a category that training has not seen.
+    Missing numbers are filled with the median, and a new column marks where they were missing, if ``impute``. Numbers
+    are brought to mean zero and variance one (standard), or between 0 and 1 (minmax). The rarest of more than
+    ``max_categories`` values share a category; ``unknown_value`` is the code of one that training has not seen.
     """
 
     categories: Literal["one-hot", "ordinal"]
@@ -60,19 +116,20 @@ class Steps:
 
     @property
     def leaves_numbers(self) -> bool:
-        """Whether numbers are left unchanged."""
         return not self.impute and self.scale == "none"
 
     def transformer(self, schema: Schema) -> ColumnTransformer:
         """Return the unfitted transformer for the columns of a schema. Numbers come first, then categories."""
         branches: list[tuple[str, Any, list[str]]] = []
         if schema.numbers:
-            branches.append(("numbers", "passthrough" if self.leaves_numbers else self._of_numbers(), schema.numbers))
+            branches.append(("numbers", self._of_numbers(), schema.numbers))
         if schema.categories:
             branches.append(("categories", self._encoder(), schema.categories))
         return ColumnTransformer(branches, sparse_threshold=0.0)
 
-    def _of_numbers(self) -> Pipeline:
+    def _of_numbers(self) -> Any:
+        if self.leaves_numbers:
+            return "passthrough"
         steps: list[tuple[str, Any]] = []
         if self.impute:
             steps.append(("impute", SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)))
@@ -92,146 +149,22 @@ class Steps:
         )
 
 
-# The default preprocessing: from a table with text and gaps to the numbers that a learner takes.
-#
-# It is a scikit-learn ``Pipeline`` in front of the learner, made of scikit-learn's own transformers, fitted once on
-# the agent's training rows. Which steps it has depends on the learner:
-#
-# ============================================  ==============================  =======================  ========
-# learner                                       missing numbers                 categories               scaled
-# ============================================  ==============================  =======================  ========
-# takes missing values itself (trees, forests,  left to the learner             ordinal codes            no
-# histogram boosting, XGBoost)
-# other trees (gradient boosting, AdaBoost)     median, and a column that says  ordinal codes            no
-#                                               where they were missing
-# all others (linear models, networks,          the same                        one column per category  yes
-# neighbours, Bayes, ...)
-# ============================================  ==============================  =======================  ========
-#
-# A missing category is a category of its own. A category that training has not seen counts as a rare category, or as
-# no category. A learner that needs none of these steps (trees on numbers alone) gets an array, and no pipeline.
-
-
-_FLOAT32_LEARNERS = (DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier)
-"""They convert every table to 32 bits in every fit. A table of 32 bits saves that work and gives the same trees."""
-
-
-def default_pipeline(schema: Schema, learner: Any, settings: PreprocessingSettings | None = None) -> Any:
-    """Return an unfitted pipeline of preprocessing and learner; the learner itself where it needs no preprocessing.
-
-    Parameters
-    ----------
-    schema : Schema
-        The kinds of the columns.
-    learner : scikit-learn classifier
-        One with a pipeline of its own is returned unchanged.
-    settings : PreprocessingSettings, optional
-        The table ``[preprocessing]`` of the agent's file.
-
-    Returns
-    -------
-    estimator : Pipeline or classifier
-        To be fitted to what :func:`learner_rows` returns.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from assistlearn.tables.schema import Column, Kind
-    >>> schema = Schema((Column("age", Kind.NUMBER), Column("pulse", Kind.NUMBER)))
-    >>> default_pipeline(schema, DecisionTreeClassifier())
-    DecisionTreeClassifier()
-    >>> default_pipeline(schema, LogisticRegression())["prepare"].transformers
-    [('numbers', Pipeline(steps=[('impute', SimpleImputer(add_indicator=True, keep_empty_features=True,
-    strategy='median')), ('scale', StandardScaler())]), ['age', 'pulse'])]
-    """
-    settings = settings or PreprocessingSettings()
-    if not settings.enabled or has_own_steps(learner):
-        return learner
-    steps = steps_for(learner, settings)
-    if steps.leaves_numbers and not schema.categories:
-        return learner
-    return Pipeline([("prepare", steps.transformer(schema)), ("learner", learner)])
-
-
-def steps_for(learner: Any, settings: PreprocessingSettings) -> Steps:
-    """Return the steps that this learner's columns need. Settings other than ``auto`` decide instead.
-
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> steps_for(LogisticRegression(), PreprocessingSettings())
-    Steps(categories='one-hot', max_categories=20, impute=True, scale='standard', unknown_value=-1)
-    >>> steps_for(DecisionTreeClassifier(), PreprocessingSettings())
-    Steps(categories='ordinal', max_categories=20, impute=False, scale='none', unknown_value=nan)
-    """
-    tree_like, keeps_gaps = is_tree_like(learner), takes_missing(learner)
-    impute = not keeps_gaps if settings.missing == "auto" else settings.missing == "impute"
-    scale = not tree_like if settings.scale == "auto" else settings.scale == "standard"
-    # to [0, 1] for learners that refuse negative numbers
-    how: Literal["minmax", "standard"] = "minmax" if _tag(learner, "positive_only") else "standard"
-    encode: Literal["ordinal", "one-hot"] = "ordinal" if tree_like else "one-hot"
-    return Steps(
-        categories=encode if settings.categories == "auto" else settings.categories,
-        max_categories=settings.max_categories,
-        impute=impute,
-        scale=how if scale else "none",
-        unknown_value=np.nan if keeps_gaps else -1,
-    )
-
-
 def learner_rows(estimator: Any, features: pl.DataFrame) -> pl.DataFrame | NDArray[Any]:
-    """Return features in the form that an estimator needs: a frame for a pipeline, an array for a bare learner.
-
-    >>> learner_rows(DecisionTreeClassifier(), pl.DataFrame({"a": [1.0, None], "b": [3.0, 4.0]}))
-    array([[ 1.,  3.],
-           [nan,  4.]], dtype=float32)
-    """
+    """Return features in the form that an estimator needs: a frame for a pipeline, an array for a bare learner."""
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if isinstance(last, _FLOAT32_LEARNERS) and not isinstance(estimator, Pipeline):
         features = features.cast({pl.Float64: pl.Float32})
     return features if has_own_steps(estimator) else features.to_numpy()
 
 
-def has_own_steps(learner: Any) -> bool:
-    """Return whether the learner prepares its columns itself: it is or has a pipeline, or says that it takes text.
-
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> has_own_steps(make_pipeline(StandardScaler(), DecisionTreeClassifier()))
-    True
-    >>> has_own_steps(DecisionTreeClassifier())
-    False
-    """
-    if isinstance(learner, BestOf):
-        return any(has_own_steps(one) for one in learner.estimators)
-    parts = [learner, *learner.get_params(deep=True).values()] if hasattr(learner, "get_params") else [learner]
-    return any(isinstance(part, Pipeline | ColumnTransformer) for part in parts) or _tag(learner, "string")
-
-
-def takes_missing(learner: Any) -> bool:
-    """Return whether the learner says that it accepts missing numbers.
-
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> takes_missing(DecisionTreeClassifier()), takes_missing(LogisticRegression())
-    (True, False)
-    """
-    return _tag(learner, "allow_nan")
-
-
-def takes_codes_only(learner: Any) -> bool:
-    """Return whether the learner says that all its columns must be codes of categories.
-
-    >>> from sklearn.naive_bayes import CategoricalNB
-    >>> takes_codes_only(CategoricalNB())
-    True
-    """
-    return _tag(learner, "categorical") and _tag(learner, "positive_only")
-
-
 def check_features(features: pl.DataFrame, schema: Schema, learner: Any, settings: PreprocessingSettings) -> None:
     """Raise ``ColumnsError`` if the learner cannot use these features, prepared as the settings say."""
     if settings.enabled or has_own_steps(learner):
         if settings.enabled and takes_codes_only(learner):
-            raise ColumnsError(_CODES_ONLY.format(learner=type(learner).__name__))
+            raise ColumnsError(
+                f"{type(learner).__name__} takes category codes only, which the default preprocessing does not make. "
+                'Write a function that returns a pipeline with your own encoder, and name it: kind = "module:function".'
+            )
         return
     remedy = (
         "Exclude them under [features], set preprocessing.enabled = true, or use a learner with a pipeline of its own."
@@ -249,18 +182,25 @@ def check_features(features: pl.DataFrame, schema: Schema, learner: Any, setting
         )
 
 
-_CODES_ONLY = (
-    "{learner} takes category codes only, which the default preprocessing does not make. Write a function that returns "
-    'a pipeline with your own encoder, and name it: kind = "module:function".'
-)
+def has_own_steps(learner: Any) -> bool:
+    """Return whether the learner prepares its columns itself: it is or has a pipeline, or says that it takes text."""
+    if isinstance(learner, BestOf):
+        return any(has_own_steps(one) for one in learner.estimators)
+    parts = [learner, *learner.get_params(deep=True).values()] if hasattr(learner, "get_params") else [learner]
+    return any(isinstance(part, Pipeline | ColumnTransformer) for part in parts) or _tag(learner, "string")
+
+
+def takes_missing(learner: Any) -> bool:
+    return _tag(learner, "allow_nan")
+
+
+def takes_codes_only(learner: Any) -> bool:
+    """Return whether the learner says that all its columns must be codes of categories."""
+    return _tag(learner, "categorical") and _tag(learner, "positive_only")
 
 
 def is_tree_like(learner: Any) -> bool:
-    """Return whether the learner splits columns, so that neither their scale nor the order of codes matters much.
-
-    >>> is_tree_like(AdaBoostClassifier()), is_tree_like(GradientBoostingClassifier())
-    (True, True)
-    """
+    """Return whether the learner splits columns, so that neither their scale nor the order of codes matters much."""
     if takes_missing(learner) or isinstance(learner, (*_FLOAT32_LEARNERS, GradientBoostingClassifier)):
         return True
     if isinstance(learner, AdaBoostClassifier) and learner.estimator is None:
@@ -285,39 +225,14 @@ def _tag(learner: Any, name: str) -> bool:
         return False
 
 
-# Decide whether a learner gets its columns unchanged, or prepared.
-#
-# =======================================  ===================================================================
-# the learner gets its columns             when
-# =======================================  ===================================================================
-# unchanged, whatever they hold            it has steps of its own (a pipeline, a ``ColumnTransformer``), or says
-#                                          that it accepts text
-# unchanged                                all are numbers or booleans, without gaps
-# unchanged                                there are gaps, and it says that it accepts missing values
-# unchanged                                some are of a categorical data type, and it encodes those itself
-# prepared, all of them                    anything else: text, dates, objects, decimals, other categories or gaps
-# =======================================  ===================================================================
-
-
-_NUMBERS = (
-    *(pl.Float32, pl.Float64, pl.Boolean),
-    *(pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64),
-)
+# Does a learner get its columns in Python unchanged, or prepared? Unchanged, if it has steps of its own or says that it
+# accepts text; if all are numbers or booleans, without gaps or with a learner that accepts them; or if the others are
+# of a categorical data type that it encodes itself. Otherwise all of them are prepared.
 
 
 def takes_kinds(learner: Any, own: Any) -> bool:
-    """Return whether a learner accepts columns of these kinds. Missing values are not looked at.
+    """Return whether a learner accepts columns of these kinds as they are. Missing values are not looked at.
 
-    Parameters
-    ----------
-    learner : scikit-learn classifier
-        With or without steps of its own.
-    own : data frame, ndarray or sparse matrix
-        Its columns.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
     >>> frame = pl.DataFrame({"town": ["Ulm", "Bern"]})
     >>> takes_kinds(DecisionTreeClassifier(), frame)
     False
@@ -357,11 +272,7 @@ def takes_categories(learner: Any, n_categories: int) -> bool:
 
 
 def has_gaps(own: Any) -> bool:
-    """Return whether any value is missing.
-
-    >>> has_gaps(pl.DataFrame({"a": [1, None]})), has_gaps(np.zeros((2, 2)))
-    (True, False)
-    """
+    """Return whether any value is missing."""
     if isinstance(own, np.ndarray):
         floats = _as_floats(own)
         return floats is not None and floats.dtype.kind == "f" and bool(np.isnan(floats).any())

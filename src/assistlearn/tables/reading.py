@@ -1,4 +1,4 @@
-"""From an agent's description to its table: open its source, read what is needed, refuse what cannot be used."""
+"""From what an agent's file says to its table: open the source, read what is needed, refuse what cannot be used."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 import polars as pl
 
 from assistlearn.alignment.ids import BETWEEN, join_ids, normalise, without_case
 from assistlearn.errors import AssistLearnError, ColumnsError, IdsError, MissingTableError, Problems, TableError
-from assistlearn.tables.columns import cleaned, feature, without_values
-from assistlearn.tables.kinds import Notation, column_of
+from assistlearn.tables.kinds import Notation, cleaned, column_of, convert, without_values
 from assistlearn.tables.labels import classes_in, labels_as_before, settle_labels, settle_weights, type_of_labels
 from assistlearn.tables.schema import (
     Column,
@@ -27,107 +26,29 @@ from assistlearn.tables.schema import (
     match_columns,
     require_trained,
 )
-from assistlearn.tables.settings import WEB, TableFile, TableQuery, TableUrl, scheme_of
-from assistlearn.tables.sources.csv import CsvFile, CsvSource
+from assistlearn.tables.settings import WEB, TableDescription, TableFile, TableQuery, TableUrl, scheme_of
+from assistlearn.tables.sources import Source
+from assistlearn.tables.sources.csv import CsvSource
 from assistlearn.tables.sources.databases import DuckdbSource, PostgresSource, SqliteSource, is_sqlite
 from assistlearn.tables.sources.parquet import ParquetFile, ParquetSource, files_of_folder
-from assistlearn.tables.sources.remote import ObjectParquetSource, object_file, web_file
-from assistlearn.tables.sources.source import Source
-from assistlearn.tables.table import Table, by_column, fingerprint
+from assistlearn.tables.sources.remote import ObjectParquetSource, remote_file
+from assistlearn.tables.table import Table, fingerprint, in_threads
 
-if TYPE_CHECKING:
-    from assistlearn.agent.file import AgentDescription
-
-
-# Open the source of an agent's table: the place that the agent's file names.
+_PIECE = 100_000
+"""How many rows of text are copied and checked at a time."""
 
 
-@contextmanager
-def open_source(description: AgentDescription) -> Iterator[Source]:
-    """Yield the source of an agent's table; a missing file is an error. Temporary copies are removed afterwards."""
-    table = description.table
-    with ExitStack() as stack:
-        if isinstance(table, TableQuery):
-            yield _of_query(table, description)
-        elif isinstance(table, TableUrl):
-            yield _of_url(table, description, stack)
-        else:
-            yield _of_file(table, description)
-
-
-def _of_query(table: TableQuery, description: AgentDescription) -> Source:
-    place, database = description.places("query"), table.database
-    if isinstance(database, str):
-        return PostgresSource(
-            table.query, database, description.id, place, description.read_seconds, description.reading
-        )
-    if database is not None:
-        _require_file(database, description, "database")
-        if is_sqlite(database):
-            return SqliteSource(table.query, database, description.id, place, description.reading)
-    return DuckdbSource(table, description.id, place, description.reading)
-
-
-def _of_url(table: TableUrl, description: AgentDescription, stack: ExitStack) -> Source:
-    place, seconds = description.places("table"), description.read_seconds
-    path = table.url.partition("?")[0].lower()
-    if scheme_of(table.url) in WEB:
-        file = stack.enter_context(web_file(table, place, seconds, description.reading, description.local_server))
-    elif path.endswith((".parquet", "/")):
-        return ObjectParquetSource(table, place, seconds, description.reading)
-    else:
-        file = stack.enter_context(object_file(table, place, seconds, description.reading))
-    return _in_file(file, table.separator, str(table), description)
-
-
-def _of_file(table: TableFile, description: AgentDescription) -> Source:
-    place, name = description.places("table"), table.path.name.lower()
-    if table.path.is_dir() and (table.is_folder or name.endswith(".parquet")):
-        return ParquetSource(files_of_folder(table.path, place), str(table), description.reading)
-    if table.is_folder:
-        raise MissingTableError(
-            f"{place}: there is no folder {table} (table). Put it there, or correct the path, which is relative to the "
-            "agent's file."
-        )
-    _require_file(table.path, description, "table")
-    return _in_file(table.path, table.separator, str(table), description)
-
-
-def _in_file(path: Path, separator: str, name: str, description: AgentDescription) -> Source:
-    if path.suffix.lower() == ".parquet":
-        return ParquetSource([ParquetFile(str(path), name)], name, description.reading)
-    return CsvSource(CsvFile(path, separator, name), description.preprocessing.missing_values, description.reading)
-
-
-def _require_file(path: Path, description: AgentDescription, key: str) -> None:
-    if path.is_dir():
-        raise TableError(f"{description.places(key)}: {path} ({key}) is a folder. Name a file.")
-    if not path.is_file():
-        raise MissingTableError(
-            f"{description.places(key)}: there is no file {path} ({key}). Put it there, or correct the path, which is "
-            "relative to the agent's file."
-        )
-
-
-# From an agent's description to its table: read what is needed, and refuse what cannot be used.
-
-
-def read_table(description: AgentDescription, *, schema: Schema | None = None) -> Table:
-    """Read an agent's table: the columns it needs, and no others.
+def read_table(description: TableDescription, *, schema: Schema | None = None) -> Table:
+    """Read an agent's table: the columns it needs, and no others. Return all rows, checked.
 
     Parameters
     ----------
-    description : AgentDescription
-        The agent's file.
+    description : TableDescription
+        What the agent's file says of the table.
     schema : Schema, optional
         The schema of the training table, to read rows for prediction. Features are found by their names, and get the
         order and types of training; anything else is an error. Labels are read if there are any, weights and persons
         never. By default the agent's file chooses the features, and their kinds are found from the table.
-
-    Returns
-    -------
-    table : Table
-        All rows, checked.
 
     Raises
     ------
@@ -142,18 +63,22 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
         description.reading.check(str(description.table), n_columns=len(names))
         with problems.gathered():
             features, codes = _wanted(description, names, schema)
-        label, weight, person = _beside(description, names, schema)
+        label, weight, person = description.label, description.weight, description.person
+        if schema is not None:
+            label = label if label in names and schema.label_type is not None else None
+            weight = person = None
         others = [name for name in (label, weight, person) if name is not None and name not in description.id]
         as_text = [*description.id, *codes, *(name for name in (label, person) if name is not None)]
         notation = Notation.of(description.preprocessing)
         if features and schema is None:
             with problems.gathered():
                 notation.check(features, str(description.table))
+        # a date or a number in the owner's notation must not become another one while it is read
         as_text += features if notation.decimal == "," else notation.dated(features)
         if notation.decimal == "," and weight is not None:
             as_text.append(weight)
         there = [name for name in (*description.id, *features, *others) if name in names]
-        if not there:
+        if not there:  # then something is wrong, and there is nothing to read that could be wrong, too
             problems.settle()
         frame = source.read(there, [name for name in as_text if name in names])
     _check_size(frame, description)
@@ -166,7 +91,82 @@ def read_table(description: AgentDescription, *, schema: Schema | None = None) -
     return replace(table, index=tuple(name for name in names if is_index(name) and name not in features))
 
 
-def _check_size(frame: pl.DataFrame, description: AgentDescription) -> None:
+@contextmanager
+def open_source(description: TableDescription) -> Iterator[Source]:
+    """Yield the source of an agent's table; a missing file is an error. Temporary copies are removed afterwards."""
+    table = description.table
+    with ExitStack() as stack:
+        match table:
+            case TableQuery():
+                yield _of_query(table, description)
+            case TableUrl():
+                yield _of_url(table, description, stack)
+            case _:
+                yield _of_file(table, description)
+
+
+def _of_query(table: TableQuery, description: TableDescription) -> Source:
+    place, database = description.places("query"), table.database
+    if isinstance(database, str):
+        seconds = description.read_seconds
+        return PostgresSource(table.query, database, description.id, place, seconds, description.reading)
+    if database is not None:
+        _require_file(database, description, "database")
+        if is_sqlite(database):
+            return SqliteSource(table.query, database, description.id, place, description.reading)
+    return DuckdbSource(table, description.id, place, description.reading)
+
+
+def _of_url(table: TableUrl, description: TableDescription, stack: ExitStack) -> Source:
+    place, seconds = description.places("table"), description.read_seconds
+    path = table.url.partition("?")[0].lower()
+    if scheme_of(table.url) not in WEB and path.endswith((".parquet", "/")):
+        return ObjectParquetSource(table, place, seconds, description.reading)
+    file = stack.enter_context(remote_file(table, place, seconds, description.reading, description.local_server))
+    return _in_file(file, table.separator, str(table), description)
+
+
+def _of_file(table: TableFile, description: TableDescription) -> Source:
+    place, name = description.places("table"), table.path.name.lower()
+    if table.path.is_dir() and (table.is_folder or name.endswith(".parquet")):
+        return ParquetSource(files_of_folder(table.path, place), str(table), description.reading)
+    if table.is_folder:
+        raise MissingTableError(
+            f"{place}: there is no folder {table} (table). Put it there, or correct the path, which is relative to the "
+            "agent's file."
+        )
+    _require_file(table.path, description, "table")
+    return _in_file(table.path, table.separator, str(table), description)
+
+
+def _in_file(path: Path, separator: str, name: str, description: TableDescription) -> Source:
+    if path.suffix.lower() == ".parquet":
+        return ParquetSource([ParquetFile(str(path), name)], name, description.reading)
+    return CsvSource(path, separator, name, description.reading, description.preprocessing.missing_values)
+
+
+def _require_file(path: Path, description: TableDescription, key: str) -> None:
+    if path.is_dir():
+        raise TableError(f"{description.places(key)}: {path} ({key}) is a folder. Name a file.")
+    if not path.is_file():
+        raise MissingTableError(
+            f"{description.places(key)}: there is no file {path} ({key}). Put it there, or correct the path, which is "
+            "relative to the agent's file."
+        )
+
+
+def _wanted(
+    description: TableDescription, names: Sequence[str], schema: Schema | None
+) -> tuple[Sequence[str], Sequence[str]]:
+    if schema is not None:
+        require_trained(schema, names, description)
+        return schema.names, schema.categories
+    features = choose_features(names, description)
+    as_category = description.preprocessing.as_category
+    return features, match_columns(as_category, features, description, "preprocessing", "as_category")
+
+
+def _check_size(frame: pl.DataFrame, description: TableDescription) -> None:
     """Refuse a table that turned out to be too large: one long text may stand in every row without taking its room."""
     limits, name = description.reading, str(description.table)
     limits.check(name, len(frame))
@@ -181,34 +181,12 @@ def _check_size(frame: pl.DataFrame, description: AgentDescription) -> None:
     limits.check_memory(name, total)
 
 
-def _wanted(
-    description: AgentDescription, names: Sequence[str], schema: Schema | None
-) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the features, and those of them that are codes."""
-    if schema is not None:
-        require_trained(schema, names, description)
-        return schema.names, schema.categories
-    features = choose_features(names, description)
-    as_category = description.preprocessing.as_category
-    return features, match_columns(as_category, features, description, "preprocessing", "as_category")
-
-
-def _beside(
-    description: AgentDescription, names: Sequence[str], schema: Schema | None
-) -> tuple[str | None, str | None, str | None]:
-    """Return the columns of labels, weights and persons, if they are to be read."""
-    if schema is None:
-        return description.label, description.weight, description.person
-    known = description.label in names and schema.label_type is not None
-    return description.label if known else None, None, None
-
-
 class _Reading:
     """Turns what an engine has read into a table, and refuses what cannot be one."""
 
     def __init__(
         self,
-        description: AgentDescription,
+        description: TableDescription,
         from_text: bool,
         frame: pl.DataFrame,
         codes: Sequence[str],
@@ -223,12 +201,12 @@ class _Reading:
         self._notation = Notation.of(description.preprocessing)
         self._ids_read = [frame.drop_in_place(name) for name in description.id if name in frame.columns]
         marks = description.preprocessing.missing_values if from_text else ()
-        names = frame.columns
-        read = by_column(lambda values: cleaned(values, marks), map(frame.drop_in_place, names))
+        names = frame.columns  # each is dropped when it is taken, so that no column is in memory twice
+        read = in_threads(lambda values: cleaned(values, marks), map(frame.drop_in_place, names))
         self._read = dict(zip(names, read, strict=True))
 
     def table(self, schema: Schema | None, label: str | None, weight: str | None, person: str | None) -> Table:
-        """Return the table, or raise the first of the errors of all its columns with the others."""
+        """Return the table, or raise the first error of all its columns with the others."""
         problems = self._problems
         ids = labels = weights = persons = None
         if not self._notation.is_usual:
@@ -237,8 +215,10 @@ class _Reading:
             ids = self._ids()
         with problems.gathered():
             labels = self._labels(label, None if schema is None else schema.label_type)
-        with problems.gathered():
-            weights = self._weights(weight, labels)
+        weight_column = None if weight is None else self._read.pop(weight, None)
+        if weight_column is not None and labels is not None:
+            with problems.gathered():
+                weights = settle_weights(weight_column, labels, self._from_text, self._name)
         with problems.gathered():
             persons = self._persons(person)
         labels, weights, persons = self._once(labels), self._once(weights), self._once(persons)
@@ -278,7 +258,7 @@ class _Reading:
     def _features(self, columns: Sequence[Column], kept: list[pl.Series]) -> Iterator[pl.Series]:
         """Yield the features, and add them to ``kept``: one is converted while the digest of another is computed."""
         read = ((self._read.pop(column.name), column) for column in columns if column.name in self._read)
-        for made in by_column(lambda pair: _feature_or_error(*pair, self._name), read):
+        for made in in_threads(lambda pair: _feature_or_error(*pair, self._name), read):
             if isinstance(made, AssistLearnError):
                 self._problems.add(made)
                 continue
@@ -291,7 +271,7 @@ class _Reading:
         return values if values is None or self._taken is None else values.filter(self._taken)
 
     def _ids(self) -> pl.Series | None:
-        if len(self._ids_read) < len(self._description.id):  # a column is missing, which was said
+        if len(self._ids_read) < len(self._description.id):  # a column is missing, and among the problems
             return None
         parts = [self._part_of_ids(part) for part in self._ids_read]
         ids = parts[0] if len(parts) == 1 else join_ids(parts, self._name).rename(BETWEEN.join(self._description.id))
@@ -304,7 +284,6 @@ class _Reading:
         return ids
 
     def _part_of_ids(self, ids: pl.Series) -> pl.Series:
-        """Return a column of ids, or of a part of them, as text or whole numbers."""
         if ids.dtype in (pl.Categorical, pl.Enum):
             ids = ids.cast(pl.String)
         missing = _without_id(ids)
@@ -331,7 +310,7 @@ class _Reading:
         raise IdsError(
             f"{self._name}: {ids.filter(repeated).n_unique():,} of the ids in column {ids.name!r} occur more than "
             f"once (first: {first!r}, in rows {', '.join(map(str, rows))}). Keep one row for each sample; or let one "
-            f'be taken, by a line in {self._description.file}: duplicates = "first" (or "last").'
+            f'be taken, by a line in {self._description.places.file}: duplicates = "first" (or "last").'
         )
 
     def _labels(self, name: str | None, before: LabelType | None) -> pl.Series | None:
@@ -346,12 +325,6 @@ class _Reading:
                 "label can be predicted, but there must be some with a label to train on."
             )
         return settle_labels(labels, self._from_text, self._name)
-
-    def _weights(self, name: str | None, labels: pl.Series | None) -> pl.Series | None:
-        weights = None if name is None else self._read.pop(name, None)
-        return (
-            None if weights is None or labels is None else settle_weights(weights, labels, self._from_text, self._name)
-        )
 
     def _persons(self, name: str | None) -> pl.Series | None:
         of_ids = [part for part in self._ids_read if part.name == name]
@@ -386,7 +359,7 @@ class _Reading:
 
 def _feature_or_error(values: pl.Series, column: Column, source: str) -> pl.Series | AssistLearnError:
     try:
-        return feature(values, column, source)
+        return convert(values, column, source)
     except AssistLearnError as error:
         return error
 
@@ -398,12 +371,7 @@ def _may_repeat(ids: pl.Series) -> bool:
 
 
 def _without_id(ids: pl.Series) -> pl.Series:
-    """Return for each row whether its id is missing or consists of blanks."""
     if ids.dtype != pl.String or ids.is_between("!", "~").all():  # each id begins with a visible ASCII character
         return ids.is_null()
     pieces = (ids.slice(start, _PIECE) for start in range(0, len(ids), _PIECE))
-    return pl.concat(by_column(lambda piece: piece.str.strip_chars() == "", pieces)).fill_null(True)
-
-
-_PIECE = 100_000
-"""How many rows of text are copied and checked at a time."""
+    return pl.concat(in_threads(lambda piece: piece.str.strip_chars() == "", pieces)).fill_null(True)

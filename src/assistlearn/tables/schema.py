@@ -1,4 +1,4 @@
-"""The feature columns of a table and their kinds: chosen and found once, and kept with the models."""
+"""The feature columns of a table and their kinds: chosen and found once, kept with the models, used for prediction."""
 
 from __future__ import annotations
 
@@ -7,19 +7,13 @@ from collections.abc import Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 import polars as pl
 
 from assistlearn.errors import ColumnsError, Problems, RunError, did_you_mean, listed
-
-if TYPE_CHECKING:
-    from assistlearn.agent.file import AgentDescription
-
-
-# The feature columns of a table and their kinds: found once, kept with the models, and given back for prediction.
-
+from assistlearn.tables.settings import TableDescription
 
 LabelType: TypeAlias = Literal["Int64", "String", "Boolean"]
 
@@ -42,24 +36,17 @@ class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def dtype(self) -> pl.DataType:
-        """The type of its values after reading."""
         if self.kind is Kind.CATEGORY:
             return pl.String()
         return pl.Float32() if self.narrow else pl.Float64()
 
 
 class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The feature columns of a table, in order; kept with the models, so that later rows are read in the same way.
+    """The feature columns of a table, in the order in which a learner sees them, and the type of the labels, if any.
 
-    Attributes
-    ----------
-    columns : tuple of Column
-        In the order in which a learner sees them; none where an initiator has labels alone.
-    label_type : {"Int64", "String", "Boolean"} or None
-        The type of the labels, where there are any.
+    It is kept with the models, so that later rows are read in the same way. Where there are labels alone, it has no
+    columns.
 
-    Examples
-    --------
     >>> schema = Schema((Column("age", Kind.NUMBER), Column("town", Kind.CATEGORY)))
     >>> schema.numbers, schema.categories
     (['age'], ['town'])
@@ -78,40 +65,25 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def names(self) -> list[str]:
-        """The names of all columns."""
         return [column.name for column in self.columns]
 
     @property
     def numbers(self) -> list[str]:
-        """The names of the columns that hold numbers after reading."""
+        """Also booleans and dates, which are numbers after reading."""
         return [column.name for column in self.columns if column.kind is not Kind.CATEGORY]
 
     @property
     def categories(self) -> list[str]:
-        """The names of the columns that hold text."""
         return [column.name for column in self.columns if column.kind is Kind.CATEGORY]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the schema as plain values, the same as those that JSON gives back."""
+        """Return plain values, the same as those that JSON gives back."""
         plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
         return plain
 
     @classmethod
     def from_dict(cls, values: object, file: Path | None = None) -> Schema:
-        """Return the schema that :meth:`to_dict` wrote.
-
-        Parameters
-        ----------
-        values : object
-            As they were read from JSON.
-        file : path, optional
-            Where they were read, for the error.
-
-        Raises
-        ------
-        RunError
-            The values are not what :meth:`to_dict` writes.
-        """
+        """Return the schema that :meth:`to_dict` wrote. Anything else is a ``RunError`` that names the ``file``."""
         try:
             return msgspec.convert(values, cls)
         except msgspec.ValidationError as error:
@@ -122,37 +94,31 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             ) from None
 
 
-# Which columns of its table an agent uses as features.
-
-
-def choose_features(names: Sequence[str], description: AgentDescription) -> list[str]:
+def choose_features(names: Sequence[str], description: TableDescription) -> list[str]:
     """Return the feature columns, in the order of the table.
 
     A pattern never chooses the id, label, weight and person columns, and ``include`` must not name them. The index of a
     pandas data frame is a feature only if ``include`` has its full name. An initiator without a learner has no
     features.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from assistlearn.agent.file import parse_description
-    >>> values = {"name": "lab", "table": "lab.csv", "id": "id", "learner": "sklearn.naive_bayes.GaussianNB"}
-    >>> values["features"] = {"exclude": ["x1*"]}
-    >>> choose_features(["id", "x0", "x1", "x10", "x2"], parse_description(values, Path("lab.toml")))
-    ['x0', 'x2']
     """
     problems = Problems()
-    for key, column in _reserved(description):
+    named = _reserved(description)
+    for key, column in named:
         with problems.gathered():
             _require_column(column, names, description, key)
     choice = description.features
-    reserved = [column for _, column in _reserved(description)]
+    reserved = [column for _, column in named]
     free = [name for name in names if name not in reserved]
     included = [name for name in free if not is_index(name)]
     excluded: list[str] = []
     if choice.include is not None:
         with problems.gathered():
-            _refuse_reserved(choice.include, description)
+            for key, column in named:
+                if column in choice.include:
+                    raise ColumnsError(
+                        f"{description.places('features', 'include')}: {column!r} is the {key} column and cannot be a "
+                        "feature too. Remove it from features.include."
+                    )
         with problems.gathered():
             wanted = [each for each in choice.include if each not in reserved]
             chosen = match_columns(wanted, free, description, "features", "include")
@@ -165,21 +131,18 @@ def choose_features(names: Sequence[str], description: AgentDescription) -> list
     return features
 
 
-def _check_learner(features: Sequence[str], names: Sequence[str], description: AgentDescription) -> None:
-    """Refuse a learner without features, and features without a learner; an initiator may have neither."""
-    if description.is_label_only and features:
+def _check_learner(features: Sequence[str], names: Sequence[str], description: TableDescription) -> None:
+    if features and not description.has_learner:
         raise ColumnsError(
             f"{description.places('learner')}: the key 'learner' is missing, and {description.table} has the features "
             f'{listed(features)}. Add a line such as: learner = "sklearn.tree.DecisionTreeClassifier". An initiator '
             "that has labels alone, and takes no turns of its own, leaves its features out: [features] include = []"
         )
-    if description.is_label_only or features:
+    if features or not description.has_learner:
         return
-    alone = (
-        " An initiator may have labels alone, and takes no turns of its own then: remove the key 'learner'."
-        if description.is_initiator
-        else ""
-    )
+    alone = ""
+    if description.label is not None:
+        alone = " An initiator may have labels alone, and takes no turns of its own then: remove the key 'learner'."
     raise ColumnsError(
         f"{description.places('features')}: no feature is left of the columns {listed(names)}. An agent with a learner "
         "needs at least one besides the id and the label. Widen features.include, or narrow features.exclude."
@@ -196,7 +159,7 @@ def is_index(name: str) -> bool:
     return re.fullmatch(r"__index_level_\d+__|Unnamed: \d+", name) is not None
 
 
-def match_columns(wanted: Sequence[str], names: Sequence[str], description: AgentDescription, *keys: str) -> list[str]:
+def match_columns(wanted: Sequence[str], names: Sequence[str], description: TableDescription, *keys: str) -> list[str]:
     """Return the columns that match any of these names and patterns, in the order of ``names``.
 
     A name or pattern that matches no column is an error: a misspelt name in ``exclude`` would otherwise leave a column
@@ -228,7 +191,7 @@ def columns_called(each: str, names: Sequence[str]) -> list[str]:
     return [each] if each in names else [name for name in names if _is_pattern(each) and fnmatchcase(name, each)]
 
 
-def require_trained(schema: Schema, names: Sequence[str], description: AgentDescription) -> None:
+def require_trained(schema: Schema, names: Sequence[str], description: TableDescription) -> None:
     """Refuse a table that lacks the ids, or a feature that the models were trained with.
 
     Features are found by name. The order of the columns does not matter, and neither do further columns.
@@ -251,7 +214,7 @@ def require_trained(schema: Schema, names: Sequence[str], description: AgentDesc
         )
 
 
-def _require_column(wanted: str, names: Sequence[str], description: AgentDescription, key: str) -> None:
+def _require_column(wanted: str, names: Sequence[str], description: TableDescription, key: str) -> None:
     if wanted not in names:
         raise ColumnsError(
             f"{description.places(key)}: {description.table} has no column {wanted!r} ({key})."
@@ -259,16 +222,7 @@ def _require_column(wanted: str, names: Sequence[str], description: AgentDescrip
         )
 
 
-def _refuse_reserved(include: Sequence[str], description: AgentDescription) -> None:
-    for key, column in _reserved(description):
-        if column in include:
-            raise ColumnsError(
-                f"{description.places('features', 'include')}: {column!r} is the {key} column and cannot be a feature "
-                "too. Remove it from features.include."
-            )
-
-
-def _reserved(description: AgentDescription) -> list[tuple[str, str]]:
+def _reserved(description: TableDescription) -> list[tuple[str, str]]:
     """Return the columns that cannot be features, each as a pair: the key that names it, and its name."""
     ids = description.id
     person = None if description.person in ids else description.person  # it may be a part of the id

@@ -6,7 +6,7 @@ import ipaddress
 import re
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -15,17 +15,202 @@ import msgspec
 from msgspec import Meta
 
 from assistlearn.errors import TableError, WrongKeyError
-from assistlearn.toml import Count
-
-# Check URLs of tables and databases: they must be of a known kind, and must not hold a secret.
-
+from assistlearn.toml import Count, Places
 
 STORES = ("s3", "gs", "az")
+
 WEB = ("https", "http")
+
 DATABASES = ("postgresql", "postgres")
+
 ENDINGS = (".csv", ".csv.gz", ".parquet")
 
+PER_BYTE = 3
+"""Bytes of memory that reading takes for each byte of a table, about: text, columns, and what is made of them."""
+
+PER_VALUE = 16
+"""Bytes of memory that reading takes for each value at least."""
+
+DATE_FORM = (
+    r"(?P<first>dd|mm|yyyy)(?P<sign>[./ -]?)(?P<second>(?!(?P=first))(?:dd|mm|yyyy))(?P=sign)"
+    r"(?P<third>(?!(?P=first)|(?P=second))(?:dd|mm|yyyy))(?P<time> hh:mm(?::ss)?)?"
+)
+"""What a form of dates may be: day, month and year, each once, with one sign between them, and perhaps a time."""
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A table in a file that ends in ``.csv``, ``.csv.gz`` or ``.parquet``, or in the Parquet files of a folder.
+
+    ``is_folder`` says whether the owner wrote it with ``/`` at its end.
+    """
+
+    path: Path
+    separator: str = ","
+    is_folder: bool = False
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+@dataclass(frozen=True)
+class TableUrl:
+    """A table that a web server or an object store hands over.
+
+    The URL holds no secret, and its path ends in ``.csv``, ``.csv.gz``, ``.parquet`` or ``/``.
+    """
+
+    url: str
+    separator: str = ","
+
+    def __str__(self) -> str:
+        return shown(self.url)
+
+
+@dataclass(frozen=True)
+class TableQuery:
+    """A table that is a database's answer to one SQL SELECT.
+
+    Files that the query names are looked for in ``folder``. ``database`` is a file of DuckDB or SQLite, opened for
+    reading only, or the URL of a PostgreSQL database without a password. Where it is None, DuckDB answers, and the
+    query names its files itself.
+    """
+
+    query: str
+    folder: Path
+    database: Path | str | None = None
+
+    def __str__(self) -> str:
+        if self.database is None:
+            return "query"
+        return f"query on {shown(self.database) if isinstance(self.database, str) else self.database}"
+
+
+class FeatureChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which columns are features: names, or patterns with ``*``, ``?`` and ``[...]``.
+
+    Attributes
+    ----------
+    include : tuple of str or None
+        None: all columns but the ids, the label, the weight and the person. Empty: no column, for an initiator with
+        labels alone.
+    exclude : tuple of str
+        Columns to remove from those included.
+    """
+
+    include: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = ()
+
+
+class ReadingLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table ``[reading]`` of an agent's file. A small file can be a large table, so it is looked at before reading.
+
+    >>> ReadingLimits(max_memory=100).memory_needed(n_bytes=50_000_000, n_values=0)
+    150000000
+    >>> ReadingLimits().memory_needed(n_bytes=2, n_values=1_000_000)
+    16000000
+    """
+
+    max_rows: Count = 20_000_000
+    max_columns: Count = 10_000  # also those that are not used
+    max_cell: Count = 1_000_000  # bytes of one value
+    max_memory: Count = 4_000  # megabytes that reading may take, about
+
+    def memory_needed(self, n_bytes: int, n_values: int) -> int:
+        """About how many bytes of memory a table takes while it is read."""
+        return max(PER_BYTE * n_bytes, PER_VALUE * n_values)
+
+    def check(self, name: str, n_rows: int | None = None, n_columns: int | None = None) -> None:
+        if n_columns is not None and n_columns > self.max_columns:
+            self.refuse(name, "max_columns", f"{n_columns:,} columns")
+        if n_rows is not None and n_rows > self.max_rows:
+            self.refuse(name, "max_rows", f"{n_rows:,} rows")
+
+    def check_memory(self, name: str, n_bytes: int, n_values: int = 0) -> None:
+        needed = self.memory_needed(n_bytes, n_values)
+        if needed > self.max_memory * 1_000_000:
+            self.refuse(name, "max_memory", f"so much in it that reading takes about {needed / 1e6:,.0f} megabytes")
+
+    def refuse(self, name: str, key: str, found: str) -> NoReturn:
+        """Raise ``TableError`` for something that is too large, with the key that limits it."""
+        raise TableError(
+            f"{name} is not read: it has {found}, and {key} allows {getattr(self, key):,}. If the table is right, "
+            f"raise {key} under [reading] in the agent's file."
+        )
+
+
+class PreprocessingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The table ``[preprocessing]`` of an agent's file: how columns are prepared for the learner.
+
+    Columns are named, or matched by a pattern. ``dates`` may say how dates are written, if not as ``2020-02-29``: one
+    form for all columns, such as ``"dd.mm.yyyy"``, or a form for each column.
+    """
+
+    enabled: bool = True  # else the learner must handle text and missing values itself
+    categories: Literal["auto", "one-hot", "ordinal"] = "auto"
+    max_categories: Annotated[int, Meta(ge=2)] = 20  # of one column; the rarest of more values share one
+    as_category: tuple[str, ...] = ()  # columns whose numbers are codes and not amounts
+    missing: Literal["auto", "impute", "keep"] = "auto"
+    missing_values: tuple[str, ...] = ("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")  # in text, besides empty cells
+    scale: Literal["auto", "standard", "none"] = "auto"
+    dates: str | Mapping[str, str] = "days"  # days since 1970; or "refuse"
+    decimal: Literal[".", ","] = "."  # what stands before the fraction of a number in text
+
+    def __post_init__(self) -> None:
+        if isinstance(self.dates, str):
+            if self.dates not in ("days", "refuse"):
+                _check_form(self.dates, "dates", named=False)
+            return
+        for column, form in self.dates.items():
+            _check_form(form, f"dates of column {column!r}", named=True)
+
+
+def _check_form(form: str, what: str, named: bool) -> None:
+    """Refuse what is no form of dates. Days without signs between their parts are dates in named columns only."""
+    parts = re.fullmatch(DATE_FORM, form)
+    if parts is None:
+        short = " Years need four digits, yyyy: 45 may be 1945 or 2045." if re.search(r"(?<!y)yy(?!y)", form) else ""
+        raise WrongKeyError(
+            "dates",
+            f"preprocessing.{what} = {form!r} is not known. Choose 'days' or 'refuse'; or say how dates are written, "
+            f"as in 'dd.mm.yyyy', 'mm/dd/yyyy' or 'yyyy-mm-dd hh:mm'.{short}",
+        )
+    if not parts["sign"] and not named:
+        raise WrongKeyError(
+            "dates",
+            f"preprocessing.{what} = {form!r} has no sign between its parts, and other numbers would be taken for "
+            f'dates. Name the columns: dates = {{ column = "{form}" }}',
+        )
+
+
+@dataclass(frozen=True)
+class TableDescription:
+    """What an agent's file says of its table; the description of the agent adds the rest.
+
+    ``id`` names several columns where an id has several parts. A helper names no ``label``. ``places`` says where each
+    key stands, for error messages.
+    """
+
+    table: TableFile | TableUrl | TableQuery
+    id: tuple[str, ...]
+    id_case: Literal["exact", "ignore"]
+    duplicates: Literal["refuse", "first", "last"]
+    label: str | None
+    weight: str | None
+    person: str | None
+    features: FeatureChoice
+    has_learner: bool
+    preprocessing: PreprocessingSettings
+    read_seconds: float
+    local_server: bool
+    reading: ReadingLimits
+    places: Places = field(repr=False, compare=False)
+
+
+# URLs of tables and databases must be of a known kind, and must not hold a secret or lead to this machine.
+
 _SECRET = re.compile(r"sig$|signature|token|password|passwd|secret|credential|api_?key|access_?key", re.IGNORECASE)
+
 _WHERE = {
     "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, in the environment",
     "gs": "GOOGLE_APPLICATION_CREDENTIALS in the environment",
@@ -36,11 +221,12 @@ _WHERE = {
     "postgres": "PGPASSWORD in the environment, or the file ~/.pgpass",
 }
 
-_SAYS_SECRET = re.compile(
+_SECRET_VALUE = re.compile(
     r"(?P<key>\b\w*(?:pass|pwd|secret|token|credential|api_?key)\w*\s*=\s*)(?:'[^']*'?|\"[^\"]*\"?|[^\s'\";&]+)"
     r"|(?P<user>://[^\s:/@]*:)[^\s@]*(?=@)",
     re.IGNORECASE,
 )
+
 _CONNECTION = re.compile(
     r"(^|[\s;?&])(host(addr)?|dbname|user|port|service|server|\w*pass\w*|pwd)\s*=|://", re.IGNORECASE
 )
@@ -55,31 +241,59 @@ _INSIDE_IPV6 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::
 """IPv6 addresses that end in an IPv4 address, besides those that Python knows."""
 
 
-def is_url(text: str) -> bool:
-    r"""Return whether the place of a table is a URL and not a path.
+def check_table_url(url: str, local_server: bool = False) -> None:
+    """Raise ``WrongKeyError`` if a table cannot be read from a URL, or if the URL holds a secret."""
+    parts = _parts(url, "table", (*STORES, *WEB))
+    if parts.scheme in WEB and not local_server and is_own_host(parts.hostname or ""):
+        raise WrongKeyError("table", refusal_of_own_host(f"the server of {shown(url)!r}"))
+    if parts.scheme in DATABASES:
+        raise WrongKeyError("table", f"{shown(url)!r} is a database: write it as database = ..., with query = ...")
+    if parts.username is not None:
+        _refuse_secret("table", url, "a user's name")
+    path = unquote(parts.path)
+    if parts.scheme in WEB and path.endswith("/"):
+        raise WrongKeyError(
+            "table", f"the table {shown(url)!r} is a folder, which web servers do not list. Name a file."
+        )
+    if not path.lower().endswith((*ENDINGS, "/")):
+        raise WrongKeyError(
+            "table",
+            f"the format of the table {shown(url)!r} is not known. It must end in {', '.join(ENDINGS)}, or in / for "
+            "all Parquet files below.",
+        )
 
-    >>> is_url("s3://lab/visits.parquet"), is_url("tables/visits.parquet"), is_url("C:\\lab.csv")
-    (True, False, False)
-    """
+
+def check_database_url(url: str) -> None:
+    """Raise ``WrongKeyError`` if a URL is not that of a known kind of database, or if it holds a secret."""
+    _parts(url, "database", DATABASES)
+
+
+def check_path(key: str, text: str) -> None:
+    """Raise ``WrongKeyError`` if what should be a path looks like a way to connect, which may hold a password."""
+    if _CONNECTION.search(text) or without_secrets(text) != text:
+        raise WrongKeyError(
+            key,
+            f"{key} must be a path or a URL, and looks like words for a connection. It is not shown, as it may hold a "
+            "password. Write postgresql://user@host:5432/name, and put the password into PGPASSWORD in the "
+            "environment, or the file ~/.pgpass.",
+        )
+
+
+def is_url(text: str) -> bool:
+    """Return whether the place of a table is a URL and not a path."""
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text) is not None
 
 
 def scheme_of(url: str) -> str:
-    """Return the scheme of a URL, in lower case."""
     return url.partition("://")[0].lower()
 
 
 def shown(url: str) -> str:
-    """Return a URL as it may be shown: without what follows ``?`` and ``#``, which may be private.
-
-    >>> shown("https://lab.example/visits.csv?day=3")
-    'https://lab.example/visits.csv'
-    """
+    """Return a URL as it may be shown: without what follows ``?`` and ``#``, which may be private."""
     return re.split(r"[?#]", url, maxsplit=1)[0]
 
 
 def credentials_go_to(url: str) -> str:
-    """Return where the owner puts the credentials for a server."""
     return _WHERE[scheme_of(url)]
 
 
@@ -91,7 +305,18 @@ def without_secrets(text: str) -> str:
     >>> without_secrets("postgres://me:hush@h/d")
     'postgres://me:...@h/d'
     """
-    return _SAYS_SECRET.sub(lambda found: (found["key"] or found["user"]) + "...", text)
+    return _SECRET_VALUE.sub(lambda found: (found["key"] or found["user"]) + "...", text)
+
+
+def is_own_host(host: str) -> bool:
+    """Return whether a name or an address is one of this machine's own, as far as its text says.
+
+    >>> [is_own_host(each) for each in ("localhost", "[::1]", "metadata.google.internal", "lab.example")]
+    [True, True, True, False]
+    """
+    plain = unquote(host).strip("[]").rstrip(".").lower()
+    named = plain == "localhost" or plain.endswith((".localhost", ".localdomain", "metadata.google.internal"))
+    return named or is_own_address(plain)
 
 
 def is_own_address(text: str) -> bool:
@@ -128,61 +353,12 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     return address
 
 
-def is_own_host(host: str) -> bool:
-    """Return whether a name or an address is one of this machine's own, as far as its text says.
-
-    >>> [is_own_host(each) for each in ("localhost", "[::1]", "metadata.google.internal", "lab.example")]
-    [True, True, True, False]
-    """
-    plain = unquote(host).strip("[]").rstrip(".").lower()
-    named = plain == "localhost" or plain.endswith((".localhost", ".localdomain", "metadata.google.internal"))
-    return named or is_own_address(plain)
-
-
 def refusal_of_own_host(what: str) -> str:
     """Return why a table is not fetched from such a host, and what to do."""
     return (
         f"{what} is on this machine or its provider's own network, whose services answer everybody who asks from here. "
         "If the table is really there, say so in the agent's file: local_server = true"
     )
-
-
-def check_table_url(url: str, local_server: bool = False) -> None:
-    """Raise ``WrongKeyError`` if a table cannot be read from a URL, or if the URL holds a secret."""
-    parts = _parts(url, "table", (*STORES, *WEB))
-    if parts.scheme in WEB and not local_server and is_own_host(parts.hostname or ""):
-        raise WrongKeyError("table", refusal_of_own_host(f"the server of {shown(url)!r}"))
-    if parts.scheme in DATABASES:
-        raise WrongKeyError("table", f"{shown(url)!r} is a database: write it as database = ..., with query = ...")
-    if parts.username is not None:
-        _refuse_secret("table", url, "a user's name")
-    path = unquote(parts.path)
-    if parts.scheme in WEB and path.endswith("/"):
-        raise WrongKeyError(
-            "table", f"the table {shown(url)!r} is a folder, which web servers do not list. Name a file."
-        )
-    if not path.lower().endswith((*ENDINGS, "/")):
-        raise WrongKeyError(
-            "table",
-            f"the format of the table {shown(url)!r} is not known. It must end in {', '.join(ENDINGS)}, or in / for "
-            "all Parquet files below.",
-        )
-
-
-def check_path(key: str, text: str) -> None:
-    """Raise ``WrongKeyError`` if what should be a path looks like a way to connect, which may hold a password."""
-    if _CONNECTION.search(text) or without_secrets(text) != text:
-        raise WrongKeyError(
-            key,
-            f"{key} must be a path or a URL, and looks like words for a connection. It is not shown, as it may hold a "
-            "password. Write postgresql://user@host:5432/name, and put the password into PGPASSWORD in the "
-            "environment, or the file ~/.pgpass.",
-        )
-
-
-def check_database_url(url: str) -> None:
-    """Raise ``WrongKeyError`` if a URL is not that of a known kind of database, or if it holds a secret."""
-    _parts(url, "database", DATABASES)
 
 
 def _parts(url: str, key: str, known: tuple[str, ...]) -> SplitResult:
@@ -213,207 +389,3 @@ def _refuse_secret(key: str, url: str, what: str) -> None:
         f"the URL under {key!r} holds {what}. An agent's file is no place for secrets: take it out, and put it into "
         f"{credentials_go_to(url)}.",
     )
-
-
-# Where an agent's table is: in files, at a URL, or in a database that answers a query.
-
-
-@dataclass(frozen=True)
-class TableFile:
-    """A table in a file, or in the Parquet files of a folder.
-
-    Attributes
-    ----------
-    path : Path
-        A file ends in ``.csv``, ``.csv.gz`` or ``.parquet``.
-    separator : str
-        What stands between the values of a CSV file.
-    is_folder : bool
-        Whether the owner wrote it with ``/`` at its end.
-    """
-
-    path: Path
-    separator: str = ","
-    is_folder: bool = False
-
-    def __str__(self) -> str:
-        return str(self.path)
-
-
-@dataclass(frozen=True)
-class TableUrl:
-    """A table that a web server or an object store hands over.
-
-    Attributes
-    ----------
-    url : str
-        Holds no secret. Its path ends in ``.csv``, ``.csv.gz``, ``.parquet`` or ``/``.
-    separator : str
-        What stands between the values of a CSV file.
-    """
-
-    url: str
-    separator: str = ","
-
-    def __str__(self) -> str:
-        return shown(self.url)
-
-
-@dataclass(frozen=True)
-class TableQuery:
-    """A table that is a database's answer to a query.
-
-    Attributes
-    ----------
-    query : str
-        One SQL SELECT.
-    folder : Path
-        Where files that the query names are looked for.
-    database : Path, str or None
-        A file of DuckDB or SQLite, opened for reading only, or the URL of a PostgreSQL database, without a password.
-        None: DuckDB answers, and the query names its files itself.
-    """
-
-    query: str
-    folder: Path
-    database: Path | str | None = None
-
-    def __str__(self) -> str:
-        if self.database is None:
-            return "query"
-        return f"query on {shown(self.database) if isinstance(self.database, str) else self.database}"
-
-
-# How large an agent's table may be: a small file can be a large table, and is looked at before it is read.
-
-
-PER_BYTE = 3
-"""Bytes of memory that reading takes for each byte of a table, about: text, columns, and what is made of them."""
-
-PER_VALUE = 16
-"""Bytes of memory that reading takes for each value at least."""
-
-
-class ReadingLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The table ``[reading]`` of an agent's file.
-
-    Attributes
-    ----------
-    max_rows : int
-        Rows of the table at the most.
-    max_columns : int
-        Columns of the table at the most, also those that are not used.
-    max_cell : int
-        Bytes of one value at the most.
-    max_memory : int
-        Megabytes of memory that reading the table may take, about.
-
-    Examples
-    --------
-    >>> ReadingLimits(max_memory=100).memory_needed(n_bytes=50_000_000, n_values=0)
-    150000000
-    >>> ReadingLimits().memory_needed(n_bytes=2, n_values=1_000_000)
-    16000000
-    """
-
-    max_rows: Count = 20_000_000
-    max_columns: Count = 10_000
-    max_cell: Count = 1_000_000
-    max_memory: Count = 4_000
-
-    def memory_needed(self, n_bytes: int, n_values: int) -> int:
-        """Return about how many bytes of memory a table takes while it is read."""
-        return max(PER_BYTE * n_bytes, PER_VALUE * n_values)
-
-    def check(self, name: str, n_rows: int | None = None, n_columns: int | None = None) -> None:
-        """Raise ``TableError`` where a table has too many rows or columns."""
-        if n_columns is not None and n_columns > self.max_columns:
-            self.refuse(name, "max_columns", f"{n_columns:,} columns")
-        if n_rows is not None and n_rows > self.max_rows:
-            self.refuse(name, "max_rows", f"{n_rows:,} rows")
-
-    def check_memory(self, name: str, n_bytes: int, n_values: int = 0) -> None:
-        """Raise ``TableError`` where reading a table would take too much memory."""
-        needed = self.memory_needed(n_bytes, n_values)
-        if needed > self.max_memory * 1_000_000:
-            self.refuse(name, "max_memory", f"so much in it that reading takes about {needed / 1e6:,.0f} megabytes")
-
-    def refuse(self, name: str, key: str, found: str) -> NoReturn:
-        """Raise ``TableError`` for something that is too large, with the key that limits it."""
-        raise TableError(
-            f"{name} is not read: it has {found}, and {key} allows {getattr(self, key):,}. If the table is right, "
-            f"raise {key} under [reading] in the agent's file."
-        )
-
-
-# How an agent wants its columns prepared: the table ``[preprocessing]`` of its file.
-
-
-DATE_FORM = (
-    r"(?P<first>dd|mm|yyyy)(?P<sign>[./ -]?)(?P<second>(?!(?P=first))(?:dd|mm|yyyy))(?P=sign)"
-    r"(?P<third>(?!(?P=first)|(?P=second))(?:dd|mm|yyyy))(?P<time> hh:mm(?::ss)?)?"
-)
-"""What a form of dates may be: day, month and year, each once, with one sign between them, and perhaps a time."""
-
-
-class PreprocessingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How columns are prepared for the learner.
-
-    Attributes
-    ----------
-    enabled : bool
-        False: the learner gets the columns unprepared, and must handle text and missing values itself.
-    categories : {"auto", "one-hot", "ordinal"}
-        How text becomes numbers.
-    max_categories : int
-        The most categories of one column. If it has more values, the rarest ones share a category.
-    as_category : tuple of str
-        Columns, by name or pattern, whose numbers are codes and not amounts.
-    missing : {"auto", "impute", "keep"}
-        Whether missing numbers are filled with the median, and marked, or left to the learner.
-    missing_values : tuple of str
-        Words that mean a missing value in a CSV file. An empty cell always means one.
-    scale : {"auto", "standard", "none"}
-        Whether numbers are brought to mean zero and variance one.
-    dates : {"days", "refuse"}, str or mapping from str to str
-        Whether dates become days since 1970, or are an error. Or how they are written, if not as ``2020-02-29``: one
-        form for all columns, such as ``"dd.mm.yyyy"``, or a form for each column, by name or pattern.
-    decimal : {".", ","}
-        What stands before the fraction of a number in text.
-    """
-
-    enabled: bool = True
-    categories: Literal["auto", "one-hot", "ordinal"] = "auto"
-    max_categories: Annotated[int, Meta(ge=2)] = 20
-    as_category: tuple[str, ...] = ()
-    missing: Literal["auto", "impute", "keep"] = "auto"
-    missing_values: tuple[str, ...] = ("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
-    scale: Literal["auto", "standard", "none"] = "auto"
-    dates: str | Mapping[str, str] = "days"
-    decimal: Literal[".", ","] = "."
-
-    def __post_init__(self) -> None:
-        if isinstance(self.dates, str):
-            if self.dates not in ("days", "refuse"):
-                _check_form(self.dates, "dates", named=False)
-            return
-        for column, form in self.dates.items():
-            _check_form(form, f"dates of column {column!r}", named=True)
-
-
-def _check_form(form: str, what: str, named: bool) -> None:
-    """Refuse what is no form of dates. Days without signs between their parts are dates in named columns only."""
-    said = re.fullmatch(DATE_FORM, form)
-    if said is None:
-        short = " Years need four digits, yyyy: 45 may be 1945 or 2045." if re.search(r"(?<!y)yy(?!y)", form) else ""
-        raise WrongKeyError(
-            "dates",
-            f"preprocessing.{what} = {form!r} is not known. Choose 'days' or 'refuse'; or say how dates are written, "
-            f"as in 'dd.mm.yyyy', 'mm/dd/yyyy' or 'yyyy-mm-dd hh:mm'.{short}",
-        )
-    if not said["sign"] and not named:
-        raise WrongKeyError(
-            "dates",
-            f"preprocessing.{what} = {form!r} has no sign between its parts, and other numbers would be taken for "
-            f'dates. Name the columns: dates = {{ column = "{form}" }}',
-        )

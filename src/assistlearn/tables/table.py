@@ -17,73 +17,48 @@ from numpy.typing import NDArray
 from assistlearn.core.people import Groups, groups_of
 from assistlearn.tables.schema import Schema
 
-# Work on many columns, or on pieces of one, in a few threads: Polars and ``hashlib`` release Python's lock.
-
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-MOST = 4
+Distributions: TypeAlias = Mapping[str, Mapping[str, Any]]
+"""For each column, by its name: ``rows`` looked at, share ``missing``, and ``quantiles`` or ``values`` with shares."""
+
+MOST_THREADS = 4
 """The most threads. More of them would only wait for memory."""
 
+_PIECE = 20_000
+"""How many rows of text are joined at a time. All rows would not fit into the processor's cache."""
 
-def by_column(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """Yield the result of each item, in order.
+MOST_ROWS = 10_000
+"""At most this many rows are looked at, evenly spaced."""
 
-    Work begins on later items before their results are asked for, but only on as many as there are threads. Errors are
-    raised in the order of the items: the first error is the one that a plain loop would raise.
+LEAST_ROWS = 20
+"""Fewer rows say nothing about a distribution."""
 
-    >>> list(by_column(abs, [-1, 2, -3]))
-    [1, 2, 3]
-    """
-    n_threads = min(MOST, os.cpu_count() or 1)
-    with ThreadPoolExecutor(n_threads, thread_name_prefix="column") as pool:
-        waiting: deque[Future[Result]] = deque()
-        try:
-            for item in items:
-                waiting.append(pool.submit(work, item))
-                if len(waiting) > n_threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for left in waiting:
-                left.cancel()
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+MOST_VALUES = 50
 
+FAR = 3.0
+"""If the middle half of a column's values is wider or narrower by this factor, the unit has probably changed.
 
-# An agent's table in memory: ids, features, perhaps persons and, at the initiator, labels and perhaps weights.
+Most changes of unit are larger: 60 for minutes and hours, 18 for mg/dL and mmol/L of glucose. The others move the
+median out of the old range: Celsius and Fahrenheit, inches and centimetres.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """Rows of an agent's table.
 
-    Attributes
-    ----------
-    source : str
-        Where it was read from, for messages.
-    ids : Series
-        Text or whole numbers, none missing, none twice. Ids from a CSV file are text, exactly as in the file.
-    features : DataFrame
-        Floats and, for categories, text; missing values are null.
-    schema : Schema
-        The kinds of the features.
-    fingerprint : str
-        A digest of ids, features, labels, weights and persons. It differs if the table or the order of its rows
-        differs.
-    labels : Series or None
-        Whole numbers, booleans or text, missing where a row is not to be trained on; None at a helper.
-    left_out : tuple of str
-        Columns that would have been features, but have no value in any row.
-    weights : Series or None
-        Floats of 0 or more, missing only where a row has no label; None where all rows count the same.
-    persons : Series or None
-        Whom each row is about, as text; missing where nobody is named, who then has no other row. None where each row
-        is about somebody else.
-    index : tuple of str
-        Columns that are not features because they are the index of a data frame.
-    repeated : int
-        How many rows were left out because they repeat an id.
+    Ids are text or whole numbers, none missing, none twice; those of a CSV file are text, exactly as in the file.
+    Features are floats and, for categories, text, null where missing. Labels are whole numbers, booleans or text,
+    missing where a row is not to be trained on; a helper has none. Weights, where there are any, are 0 or more, and
+    missing only where a row has no label.
+
+    Where several rows may be about the same person, ``persons`` says whom, as text; a row that names nobody is about
+    somebody who has no other row. ``left_out`` are columns that would have been features, but have no value in any row;
+    ``index`` are columns that are none because they are the index of a data frame; ``repeated`` is how many rows were
+    left out because they repeat an id.
     """
 
     source: str
@@ -115,26 +90,22 @@ class Table:
         """Return which rows have a value in any feature; None where all have, or where there are no features."""
         if not self.features.width:
             return None
-        said = self.features.select(pl.any_horizontal(pl.all().is_not_null())).to_series().to_numpy()
-        return None if said.all() else said
-
-
-# A digest of a table's content, so that a changed table is noticed. It stays with the agent.
+        known = self.features.select(pl.any_horizontal(pl.all().is_not_null())).to_series().to_numpy()
+        return None if known.all() else known
 
 
 def fingerprint(columns: Iterable[pl.Series]) -> str:
     """Return a digest of these columns: names, types, values, which are missing, and the order of the rows.
 
-    It depends on nothing else, neither on the file's format nor on how the engine stores a column.
+    It depends on nothing else, neither on the file's format nor on how the engine stores a column, so that a changed
+    table is noticed. It stays with the agent.
 
     >>> a = pl.Series("x", [1.0, None])
     >>> fingerprint([a]) == fingerprint([pl.Series("x", [1.0, 0.0])])
     False
-    >>> len(fingerprint([a]))
-    64
     """
     digest = hashlib.sha256()
-    for parts in by_column(lambda column: [*_parts(column)], columns):
+    for parts in in_threads(lambda column: [*_parts(column)], columns):
         for pieces in parts:
             digest.update(sum(map(len, pieces)).to_bytes(8, "little"))
             for piece in pieces:
@@ -160,10 +131,6 @@ def _text(column: pl.Series) -> Iterable[bytes]:
         yield column.slice(start, _PIECE).str.join("").item().encode()
 
 
-_PIECE = 20_000
-"""How many rows of text are joined at a time. All rows would not fit into the processor's cache."""
-
-
 def _bytes(numbers: pl.Series) -> list[memoryview]:
     return [
         np.ascontiguousarray(each.astype(each.dtype.newbyteorder("<"), copy=False)).data.cast("B")
@@ -171,49 +138,38 @@ def _bytes(numbers: pl.Series) -> list[memoryview]:
     ]
 
 
-# How a table's columns are distributed, roughly: enough to notice that a column is in another unit than in training.
-#
-# The distributions stay with the agent, beside its models.
+def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Yield the result of each item, in order: Polars and ``hashlib`` release Python's lock.
 
+    Work begins on later items before their results are asked for, but only on as many as there are threads. Errors are
+    raised in the order of the items: the first error is the one that a plain loop would raise.
 
-Distributions: TypeAlias = Mapping[str, Mapping[str, Any]]
-"""For each column, by its name: ``rows`` looked at, share ``missing``, and ``quantiles`` or ``values`` with shares."""
-
-MOST_ROWS = 10_000
-"""At most this many rows are looked at, evenly spaced."""
-
-LEAST_ROWS = 20
-"""Fewer rows say nothing about a distribution."""
-
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-MOST_VALUES = 50
-
-FAR = 3.0
-"""If the middle half of a column's values is wider or narrower by this factor, the unit has probably changed.
-
-Most changes of unit are larger: 60 for minutes and hours, 18 for mg/dL and mmol/L of glucose. The others move the
-median out of the old range: Celsius and Fahrenheit, inches and centimetres.
-"""
+    >>> list(in_threads(abs, [-1, 2, -3]))
+    [1, 2, 3]
+    """
+    n_threads = min(MOST_THREADS, os.cpu_count() or 1)
+    with ThreadPoolExecutor(n_threads, thread_name_prefix="column") as pool:
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > n_threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for left in waiting:
+                left.cancel()
 
 
 def distributions(features: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return how the columns of a table are distributed, as plain values.
+    """Return roughly how the columns of a table are distributed, as plain values: enough to notice another unit.
 
     >>> distributions(pl.DataFrame({"age": [20.0, 30.0, 40.0, None], "town": ["A", "A", "B", "B"]}))["age"]
     {'rows': 4, 'missing': 0.25, 'quantiles': [20.0, 20.0, 30.0, 40.0, 40.0]}
     """
     rows = features.gather_every(max(-(-len(features) // MOST_ROWS), 1))
     return {column.name: _distribution(column) for column in rows.iter_columns()}
-
-
-def moved(then: Distributions, now: Distributions) -> list[str]:
-    """Return a sentence for the table's owner about each column that has moved far since training.
-
-    >>> change = pl.DataFrame({"change": range(-50, 51)}).cast(pl.Float64)
-    >>> moved(distributions(change), distributions(change * 60))
-    ["column 'change': half of its values lay between -25 and 25 in training, now between -1.5e+03 and 1.5e+03"]
-    """
-    return [words for name in then if name in now for words in _moved(name, then[name], now[name])]
 
 
 def _distribution(column: pl.Series) -> dict[str, Any]:
@@ -230,6 +186,16 @@ def _distribution(column: pl.Series) -> dict[str, Any]:
 def _mark(value: str) -> str:
     """Return a short digest to keep in place of a value, so that no text of the table is written anywhere."""
     return hashlib.sha256(value.encode()).hexdigest()[:16]
+
+
+def moved(then: Distributions, now: Distributions) -> list[str]:
+    """Return a sentence for the table's owner about each column that has moved far since training.
+
+    >>> change = pl.DataFrame({"change": range(-50, 51)}).cast(pl.Float64)
+    >>> moved(distributions(change), distributions(change * 60))
+    ["column 'change': half of its values lay between -25 and 25 in training, now between -1.5e+03 and 1.5e+03"]
+    """
+    return [words for name in then if name in now for words in _moved(name, then[name], now[name])]
 
 
 def _moved(name: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

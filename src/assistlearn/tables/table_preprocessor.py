@@ -222,7 +222,7 @@ class TablePreprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return X
 
     def _settings(self) -> PreprocessingSettings:
-        """Check every parameter, and return the settings by which columns are read."""
+        """Return the settings by which columns are read; raise ``SettingsError`` for a parameter that cannot be."""
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise SettingsError(f"{name}={getattr(self, name)!r} must be one of {', '.join(map(repr, choices))}.")

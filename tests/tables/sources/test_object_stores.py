@@ -14,7 +14,7 @@ import pytest
 from assistlearn.agent.file import load_description
 from assistlearn.errors import MissingTableError, TableError
 from assistlearn.tables.reading import read_table
-from assistlearn.tables.sources import remote as remote_objects
+from assistlearn.tables.sources import remote
 from assistlearn.tables.sources.parquet import ParquetSource
 from bench.sources import servers
 
@@ -98,16 +98,16 @@ def test_parquet_that_changes_while_it_is_read_is_refused(s3, bucket, read, monk
 
 def test_text_that_changes_between_two_pieces_is_refused(s3, bucket, read, monkeypatch):
     servers.put(bucket, "lab", {"changing.csv": b"id,x\na,1\nb,2\n"})
-    monkeypatch.setattr(remote_objects, "PIECE", 5)
+    monkeypatch.setattr(remote, "OBJECT_PIECE", 5)
     assert len(read("s3://lab/changing.csv")) == 2
-    honest = remote_objects.RemoteObjects.look
+    honest = remote.RemoteObjects.look
 
     def slow(self):
         found = honest(self)
         servers.put(bucket, "lab", {"changing.csv": b"id,x\nc,3\nd,4\n"})
         return found
 
-    monkeypatch.setattr(remote_objects.RemoteObjects, "look", slow)
+    monkeypatch.setattr(remote.RemoteObjects, "look", slow)
     with pytest.raises(TableError, match="it was changed while it was read"):
         read("s3://lab/changing.csv")
 
@@ -146,7 +146,7 @@ class Refusing(BaseHTTPRequestHandler):
     ],
 )
 def test_a_store_that_refuses_is_told_apart_and_no_key_is_shown(s3, read, monkeypatch, url, said):
-    monkeypatch.setattr(remote_objects, "RETRIES", 0)
+    monkeypatch.setattr(remote, "RETRIES", 0)
     with servers.web(Path(), Refusing) as endpoint:
         monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
         with pytest.raises(TableError, match=said) as caught:
@@ -166,7 +166,7 @@ def test_a_store_that_hangs_is_given_up_on(s3, read, monkeypatch, ending):
 
 
 def test_nobody_who_listens_and_no_such_host_are_told_apart(s3, read, monkeypatch):
-    monkeypatch.setattr(remote_objects, "RETRIES", 0)
+    monkeypatch.setattr(remote, "RETRIES", 0)
     for endpoint, said in (
         (f"http://127.0.0.1:{servers.free_port()}", "the connection is refused"),
         ("http://nowhere.invalid", "no such host. Correct the URL, or AWS_ENDPOINT_URL"),

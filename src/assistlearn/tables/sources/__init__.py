@@ -2,3 +2,28 @@
 
 Polars reads the files (``bench/tables.md`` has the measurement that chose it); databases answer queries.
 """
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Source(Protocol):
+    """A place with a table: it can name the columns, and read some of them."""
+
+    from_text: bool
+    """Whether text may be numbers, booleans or dates, as in a CSV file."""
+
+    def names(self) -> list[str]: ...
+
+    def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
+        """Return these columns.
+
+        Those in ``text`` stay text if they come from a CSV or SQLite file. Any other column of such a file becomes
+        numbers, if all its values are numbers.
+        """
+        ...

@@ -1,16 +1,20 @@
-"""A table in a CSV file of this machine."""
+"""A table in a CSV file of this machine, read by Polars.
+
+Polars fills short rows without a warning, and for other faults it names neither the row nor the encoding. So the bytes
+are looked at here, too.
+"""
 
 from __future__ import annotations
 
 import codecs
 import csv
 import gzip
+import json
 import math
 import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
@@ -20,10 +24,8 @@ import polars as pl
 from assistlearn.errors import TableError
 from assistlearn.tables.settings import ReadingLimits
 
-# A look at the bytes of a CSV file: its encoding, and rows that have too few or too many values.
-#
-# Polars fills short rows without a warning. For other faults it names neither the row nor the encoding.
-
+SAMPLED_ROWS = 10_000
+"""How many rows of a CSV file show the types of its columns. If a later value does not fit, the file is read again."""
 
 PIECE = 1 << 20
 """Bytes of a file that are looked at together."""
@@ -34,167 +36,39 @@ LONG_NAME = 1_000
 _BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-@dataclass(frozen=True)
-class CsvFile:
-    """A CSV file on this machine.
-
-    Attributes
-    ----------
-    path : Path
-        Where its bytes are. If it ends in ``.gz``, they are compressed.
-    separator : str
-        What stands between its values.
-    name : str
-        What messages call it: its path, or the URL that it was copied from.
-    """
-
-    path: Path
-    separator: str
-    name: str
-
-    def __str__(self) -> str:
-        return self.name
-
-
-def refuse_large(table: CsvFile, limits: ReadingLimits) -> None:
-    """Raise ``TableError`` if a file has more rows, columns or bytes than its owner allows; it is unpacked in pieces.
-
-    A line is at most as long as all its values together. How long each value is, is looked at after reading.
-    """
-    name = str(table)
-    with _readable(table) as file:
-        n_columns = file.readline(limits.max_columns * LONG_NAME).count(table.separator.encode()) + 1
-        limits.check(name, n_columns=n_columns)
-        file.seek(0)
-        longest = limits.max_cell * n_columns
-        n_bytes, n_lines, line = 0, 0, 0
-        while piece := file.read(PIECE):
-            n_bytes += len(piece)
-            n_lines += piece.count(b"\n")
-            end = piece.rfind(b"\n")
-            line = line + len(piece) if end < 0 else len(piece) - end - 1
-            if line > longest:
-                limits.refuse(name, "max_cell", f"a line of more than {longest:,} bytes for {n_columns:,} columns")
-            limits.check(name, n_rows=n_lines - 1)
-            limits.check_memory(name, n_bytes, (n_lines - 1) * n_columns)
-
-
-@contextmanager
-def _readable(table: CsvFile) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """Open a file; where it cannot be unpacked, say so."""
-    try:
-        with _opened(table) as file:
-            yield file
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise TableError(f"{table} cannot be read: {error}. It must be a whole file, packed by gzip.") from None
-
-
-def refuse_encoding(table: CsvFile) -> None:
-    """Raise ``TableError`` if a file is not UTF-8, with the line and the probable encoding; or if lines end in CR."""
-    with _opened(table) as file:
-        start = file.read(4)
-        if start.startswith(_BOMS) or b"\x00" in start:
-            raise TableError(f"{table} is written in UTF-16 or UTF-32. Save it as UTF-8.")
-        file.seek(0)
-        for number, line in enumerate(file):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                byte = line[error.start]
-                likely = "Windows-1252" if 0x80 <= byte <= 0x9F else "Latin-1 or Windows-1252"
-                shown = line[max(error.start - 10, 0) : error.end + 10].decode("latin-1").strip()
-                raise TableError(
-                    f"{table} is not UTF-8: line {number + 1} has the byte 0x{byte:02x} ({shown!r}). It is probably "
-                    f"{likely}. Save it as UTF-8, for example by: iconv -f WINDOWS-1252 -t UTF-8"
-                ) from None
-        file.seek(0)
-        start = file.read(2**16)
-        if b"\r" in start and b"\n" not in start:
-            raise TableError(f"{table} ends its lines as old Macintoshes did (CR). Save it with line feeds (LF).")
-
-
-def refuse_ragged(table: CsvFile, n_columns: int, *, only_short: bool) -> None:
-    """Raise ``TableError`` if a row has more or fewer values than the header.
-
-    Parameters
-    ----------
-    table : CsvFile
-        The file.
-    n_columns : int
-        How many columns the header has.
-    only_short : bool
-        Whether Polars has found no long row. Then separators are counted line by line, which is fast, and values are
-        read one by one only if a line may be too short.
-    """
-    if only_short and not _some_short(table, n_columns):
-        return
-    with _opened(table) as file:
-        reader = csv.reader(codecs.iterdecode(file, "utf-8-sig", errors="replace"), delimiter=table.separator)
-        try:
-            _refuse_first(reader, table, n_columns)
-        except csv.Error as error:
-            raise TableError(f"{table}, line {reader.line_num}: {error}. Write the table again as CSV.") from None
-
-
-def _refuse_first(reader: Any, table: CsvFile, n_columns: int) -> None:
-    """Refuse the first row that has another number of values than the header."""
-    next(reader, None)
-    for row, values in enumerate(reader, start=1):
-        if values and len(values) != n_columns:
-            raise TableError(
-                f"{table}: row {row} (line {reader.line_num}) has {len(values)} "
-                f"{'value' if len(values) == 1 else 'values'}, and the header has {n_columns} columns. Write as "
-                f"many values in every row. Put a value that contains {table.separator!r} in double quotes."
-            )
-
-
-def _some_short(table: CsvFile, n_columns: int) -> bool:
-    """Return whether a line has too few separators: it lacks values, or its row goes on in another line."""
-    separator = table.separator.encode()
-    with _opened(table) as file:
-        return any(line.count(separator) < n_columns - 1 and line.strip() for line in file)
-
-
-@contextmanager
-def _opened(table: CsvFile) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    with table.path.open("rb") as file:
-        if table.path.suffix.lower() == ".gz":
-            with gzip.open(file) as unpacked:
-                yield unpacked
-        else:
-            yield file
-
-
-# A table in a CSV file of this machine.
-
-
-SAMPLED_ROWS = 10_000
-"""How many rows of a CSV file show the types of its columns. If a later value does not fit, the file is read again."""
-
-
 class CsvSource:
-    """A CSV file, plain or compressed with gzip, in UTF-8, with a header."""
+    """A CSV file in UTF-8 with a header; packed by gzip, if its path ends in ``.gz``.
+
+    ``name`` is what messages call it: its path, or the URL that it was copied from.
+    """
 
     from_text = True
 
-    def __init__(self, table: CsvFile, missing_values: Sequence[str] = (), limits: ReadingLimits | None = None) -> None:
-        self._table = table
-        self._limits = limits or ReadingLimits()
+    def __init__(
+        self, path: Path, separator: str, name: str, limits: ReadingLimits, missing_values: Sequence[str] = ()
+    ) -> None:
+        self.path = path
+        self.separator = separator
+        self._name = name
+        self._limits = limits
         self._missing_values = list(missing_values)
 
+    def __str__(self) -> str:
+        return self._name
+
     def names(self) -> list[str]:
-        """Return the names in the header; refuse a file that is too large."""
-        refuse_large(self._table, self._limits)
+        """Refuse a file that is too large."""
+        refuse_large(self, self._limits)
         return list(self._sampled)
 
     def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
         """Return these columns, as numbers where possible and as text elsewhere."""
         numbers = [name for name in columns if name not in text and self._sampled[name].is_numeric()]
         last = list(self._sampled)[-1]
-        with _readable_of_csv_source(self._table):
+        with _named_errors(self):
             frame = self._collect([*columns, *({last} - {*columns})], numbers)
         if frame[last].has_nulls():  # the engine fills short rows with nulls
-            refuse_ragged(self._table, len(self._sampled), only_short=True)
+            refuse_ragged(self, len(self._sampled), only_short=True)
         return frame.select(columns)
 
     def _collect(self, columns: Sequence[str], numbers: Sequence[str]) -> pl.DataFrame:
@@ -221,17 +95,17 @@ class CsvSource:
 
     @cached_property
     def _sampled(self) -> pl.Schema:
-        with _readable_of_csv_source(self._table):
+        with _named_errors(self):
             schema = self._scan(None, self._missing_values).collect_schema()
         if not all(name.isprintable() for name in schema):
-            refuse_encoding(self._table)
-        _check_header(list(schema), self._table)
+            refuse_encoding(self)
+        _check_header(list(schema), self)
         return schema
 
     def _scan(self, types: dict[str, Any] | None, missing_values: list[str]) -> pl.LazyFrame:
         return pl.scan_csv(
-            self._table.path,
-            separator=self._table.separator,
+            self.path,
+            separator=self.separator,
             schema_overrides=types,
             null_values=missing_values,
             infer_schema_length=SAMPLED_ROWS if types is None else 0,
@@ -257,7 +131,7 @@ def _is_number(word: str) -> bool:
 
 
 @contextmanager
-def _readable_of_csv_source(table: CsvFile) -> Iterator[None]:
+def _named_errors(table: CsvSource) -> Iterator[None]:
     """Turn the errors of Polars into errors that name the file."""
     try:
         yield
@@ -269,14 +143,14 @@ def _readable_of_csv_source(table: CsvFile) -> Iterator[None]:
         if "more fields" in str(error):
             header = pl.scan_csv(table.path, separator=table.separator, n_rows=0, glob=False).collect_schema()
             refuse_ragged(table, len(header), only_short=False)
-        said = str(error).strip().partition("\n")[0].replace(str(table.path), str(table))
+        message = str(error).strip().partition("\n")[0].replace(str(table.path), str(table))
         raise TableError(
-            f"{table} cannot be read: {said}. It must be UTF-8 text with a header, and every row must have as many "
+            f"{table} cannot be read: {message}. It must be UTF-8 text with a header, and every row must have as many "
             "values as the header, with the separator that the key 'separator' names between them."
         ) from error
 
 
-def _check_header(names: list[str], table: CsvFile) -> None:
+def _check_header(names: list[str], table: CsvSource) -> None:
     if "" in names:
         raise TableError(
             f"{table}: column {names.index('') + 1} has no name in the header. Give it one; if it is pandas' index, "
@@ -291,9 +165,102 @@ def _check_header(names: list[str], table: CsvFile) -> None:
             if sign != table.separator and sign in names[0]:
                 raise TableError(
                     f"{table} has one column only, {names[0]!r}. If {sign!r} stands between its values, add to the "
-                    f"agent's file: separator = {_toml(sign)}"
+                    f"agent's file: separator = {json.dumps(sign)}"
                 )
 
 
-def _toml(sign: str) -> str:
-    return '"\\t"' if sign == "\t" else f'"{sign}"'
+def refuse_large(table: CsvSource, limits: ReadingLimits) -> None:
+    """Raise ``TableError`` if a file has more rows, columns or bytes than its owner allows; it is unpacked in pieces.
+
+    A line is at most as long as all its values together. How long each value is, is looked at after reading.
+    """
+    name = str(table)
+    with _unpacked(table) as file:
+        n_columns = file.readline(limits.max_columns * LONG_NAME).count(table.separator.encode()) + 1
+        limits.check(name, n_columns=n_columns)
+        file.seek(0)
+        longest = limits.max_cell * n_columns
+        n_bytes, n_lines, line = 0, 0, 0
+        while piece := file.read(PIECE):
+            n_bytes += len(piece)
+            n_lines += piece.count(b"\n")
+            end = piece.rfind(b"\n")
+            line = line + len(piece) if end < 0 else len(piece) - end - 1
+            if line > longest:
+                limits.refuse(name, "max_cell", f"a line of more than {longest:,} bytes for {n_columns:,} columns")
+            limits.check(name, n_rows=n_lines - 1)
+            limits.check_memory(name, n_bytes, (n_lines - 1) * n_columns)
+
+
+def refuse_encoding(table: CsvSource) -> None:
+    """Raise ``TableError`` if a file is not UTF-8, with the line and the probable encoding; or if lines end in CR."""
+    with _opened(table) as file:
+        start = file.read(4)
+        if start.startswith(_BOMS) or b"\x00" in start:
+            raise TableError(f"{table} is written in UTF-16 or UTF-32. Save it as UTF-8.")
+        file.seek(0)
+        for number, line in enumerate(file):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                byte = line[error.start]
+                likely = "Windows-1252" if 0x80 <= byte <= 0x9F else "Latin-1 or Windows-1252"
+                shown = line[max(error.start - 10, 0) : error.end + 10].decode("latin-1").strip()
+                raise TableError(
+                    f"{table} is not UTF-8: line {number + 1} has the byte 0x{byte:02x} ({shown!r}). It is probably "
+                    f"{likely}. Save it as UTF-8, for example by: iconv -f WINDOWS-1252 -t UTF-8"
+                ) from None
+        file.seek(0)
+        start = file.read(2**16)
+        if b"\r" in start and b"\n" not in start:
+            raise TableError(f"{table} ends its lines as old Macintoshes did (CR). Save it with line feeds (LF).")
+
+
+def refuse_ragged(table: CsvSource, n_columns: int, *, only_short: bool) -> None:
+    """Raise ``TableError`` if a row has more or fewer values than the header.
+
+    If Polars has found no long row, separators are counted line by line, which is fast, and values are read one by one
+    only if a line may be too short.
+    """
+    if only_short:
+        separator = table.separator.encode()
+        with _opened(table) as file:  # a line with too few separators lacks values, or its row goes on in another line
+            if not any(line.count(separator) < n_columns - 1 and line.strip() for line in file):
+                return
+    with _opened(table) as file:
+        reader = csv.reader(codecs.iterdecode(file, "utf-8-sig", errors="replace"), delimiter=table.separator)
+        try:
+            _refuse_first(reader, table, n_columns)
+        except csv.Error as error:
+            raise TableError(f"{table}, line {reader.line_num}: {error}. Write the table again as CSV.") from None
+
+
+def _refuse_first(reader: Any, table: CsvSource, n_columns: int) -> None:
+    next(reader, None)
+    for row, values in enumerate(reader, start=1):
+        if values and len(values) != n_columns:
+            raise TableError(
+                f"{table}: row {row} (line {reader.line_num}) has {len(values)} "
+                f"{'value' if len(values) == 1 else 'values'}, and the header has {n_columns} columns. Write as "
+                f"many values in every row. Put a value that contains {table.separator!r} in double quotes."
+            )
+
+
+@contextmanager
+def _unpacked(table: CsvSource) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """Open a file; where it cannot be unpacked, say so."""
+    try:
+        with _opened(table) as file:
+            yield file
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise TableError(f"{table} cannot be read: {error}. It must be a whole file, packed by gzip.") from None
+
+
+@contextmanager
+def _opened(table: CsvSource) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    with table.path.open("rb") as file:
+        if table.path.suffix.lower() == ".gz":
+            with gzip.open(file) as unpacked:
+                yield unpacked
+        else:
+            yield file

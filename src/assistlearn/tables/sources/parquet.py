@@ -15,25 +15,215 @@ import polars as pl
 from assistlearn.errors import MissingTableError, TableError
 from assistlearn.tables.settings import ReadingLimits
 
-# What a Parquet file says of itself, read before an engine reads it: rows, columns, nesting, and what it unpacks to.
-#
-# A small file can say that it has a billion rows, or columns nested so deep that an engine goes down with the whole
-# process. Engines offer no way to look at a file without trusting it, so its footer is read here. It is written in
-# Thrift's compact protocol, of which a few lines are enough. A footer may also lie about its pages. So the head of
-# each page is read, too.
-
-
 MAGIC = b"PAR1"
+
 LARGEST_FOOTER = 64 << 20
+
 DEEPEST = 32
 """How deep columns may be nested; each list takes two levels."""
 
 MOST_PAGES = 1_000_000
+
 HEAD, LARGEST_HEAD = 512, 16 << 20
 """Bytes that are read first for the head of a page, and at the most: it may hold the least and the largest value."""
 
 DELTA_BYTE_ARRAY = 7
 """An encoding by which each text begins like the one before; how long the texts are is only known when all are made."""
+
+NOTHING = "__HIVE_DEFAULT_PARTITION__"
+"""The value in a folder's name, after ``=``, that means a missing value."""
+
+
+@dataclass(frozen=True)
+class ParquetFile:
+    """A Parquet file: its path or URL, and what messages call it.
+
+    ``partition`` are columns and values that the names of its folders give for all its rows, as in ``year=2020``.
+    """
+
+    place: str
+    name: str
+    partition: Mapping[str, str | None] = field(default_factory=dict)
+
+
+def _open_here(place: str) -> BinaryIO:
+    return open(place, "rb")
+
+
+class ParquetSource:
+    """The rows of some Parquet files, at least one, in the order of the files.
+
+    For those in an object store, ``options`` are the engine's settings, ``trouble`` returns our own error for an error
+    of the engine (None where it is not about a store), and ``opened`` opens a file by its place, to look at its footer.
+    """
+
+    from_text = False
+
+    def __init__(
+        self,
+        files: Sequence[ParquetFile],
+        name: str,
+        limits: ReadingLimits,
+        options: dict[str, Any] | None = None,
+        trouble: Callable[[BaseException], TableError | None] = lambda error: None,
+        opened: Callable[[str], AbstractContextManager[BinaryIO]] = _open_here,
+    ) -> None:
+        self._files = files
+        self._name = name
+        self._limits = limits
+        self._footers: list[Footer] = []
+        self._options = options
+        self._trouble = trouble
+        self._opened = opened
+
+    def names(self) -> list[str]:
+        """Refuse files whose columns differ, or that are too large."""
+        self._footers = list(map(self._footer, self._files))
+        columns_of = max(len(footer.chunks) for footer in self._footers)
+        self._limits.check(self._name, sum(footer.n_rows for footer in self._footers), columns_of)
+        first, *others = self._files
+        columns = self._columns_of(first)
+        for file in others:
+            _refuse_other_columns(file, self._columns_of(file), first, columns)
+        return [*columns, *self._partitions(columns)]
+
+    def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
+        self._check_memory(columns)
+        with self._readable():
+            return self._whole().select(columns).collect()
+
+    def _columns_of(self, file: ParquetFile) -> pl.Schema:
+        with self._readable(file):
+            return self._scan([file]).collect_schema()
+
+    def _footer(self, file: ParquetFile) -> Footer:
+        with self._looked_at(file), self._opened(file.place) as opened:
+            return read_footer(opened)
+
+    def _check_memory(self, columns: Sequence[str]) -> None:
+        """Refuse columns that unpack to more than is allowed. In a store, only the footer is asked."""
+        n_bytes = n_values = 0
+        for file, footer in zip(self._files, self._footers, strict=True):
+            with self._looked_at(file), self._opened(file.place) as opened:
+                found = unpacked(opened if self._options is None else None, footer, columns)
+            n_bytes, n_values = n_bytes + found[0], n_values + found[1]
+        self._limits.check_memory(self._name, n_bytes, n_values)
+
+    @contextmanager
+    def _looked_at(self, file: ParquetFile) -> Iterator[None]:
+        try:
+            yield
+        except FooterError as error:
+            raise TableError(f"{file.name} cannot be read: {error}. It must be a whole Parquet file.") from None
+
+    def _whole(self) -> pl.LazyFrame:
+        partitions = self._partitions(self._scan(self._files[:1]).collect_schema())
+        if not partitions:
+            return self._scan(self._files)
+        values = {name: _typed([file.partition[name] for file in self._files], name) for name in partitions}
+        return pl.concat(
+            self._scan([file]).with_columns(
+                pl.lit(known[row], dtype=known.dtype).alias(name) for name, known in values.items()
+            )
+            for row, file in enumerate(self._files)
+        )
+
+    def _partitions(self, columns: Mapping[str, Any]) -> list[str]:
+        """Return the columns that only the names of folders give."""
+        return [name for name in self._files[0].partition if name not in columns]
+
+    def _scan(self, files: Sequence[ParquetFile]) -> pl.LazyFrame:
+        places = [file.place for file in files]
+        return pl.scan_parquet(places, glob=False, hive_partitioning=False, storage_options=self._options)
+
+    @contextmanager
+    def _readable(self, file: ParquetFile | None = None) -> Iterator[None]:
+        """Turn the engine's complaints into errors that name the file."""
+        try:
+            yield
+        except (pl.exceptions.PolarsError, OSError) as error:
+            known = self._trouble(error)
+            if known is not None:
+                raise known from None
+            message = str(error).strip().partition("\n")[0]
+            where = self._name if file is None else file.name
+            raise TableError(f"{where} cannot be read: {message}. It must be a whole Parquet file.") from error
+
+
+def _refuse_other_columns(file: ParquetFile, found: pl.Schema, first: ParquetFile, columns: pl.Schema) -> None:
+    remedy = "All files of a folder must have the same columns: write it again, or take this file out."
+    for name in [*columns, *found]:
+        if name not in found:
+            raise TableError(f"{file.name} has no column {name!r}, which {first.name} has. {remedy}")
+        if name not in columns:
+            raise TableError(f"{file.name} has a column {name!r}, which {first.name} has not. {remedy}")
+        if found[name] != columns[name]:
+            raise TableError(
+                f"{file.name}: column {name!r} is of type {found[name]}, and of type {columns[name]} in {first.name}. "
+                f"{remedy}"
+            )
+    if list(file.partition) != list(first.partition):
+        named = [", ".join(f"{name}=" for name in each.partition) or "nothing" for each in (file, first)]
+        raise TableError(
+            f"{file.name}: the names of its folders say {named[0]}, and those of {first.name} {named[1]}. {remedy}"
+        )
+
+
+def _typed(values: Sequence[str | None], name: str) -> pl.Series:
+    """Return values from the names of folders as whole numbers, dates or text: the first type that fits all.
+
+    >>> _typed(["2020", None], "year").to_list(), _typed(["07", "x"], "code").to_list()
+    ([2020, None], ['07', 'x'])
+    """
+    text = pl.Series(name, values, dtype=pl.String)
+    for read in (text.cast(pl.Int64, strict=False), text.str.to_date("%Y-%m-%d", strict=False)):
+        if read.null_count() == text.null_count():
+            return read
+    return text
+
+
+def files_of_folder(folder: Path, place: str) -> list[ParquetFile]:
+    below = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    chosen = table_files(below)
+    if not chosen:
+        raise MissingTableError(
+            f"{place}: the folder {folder} (table) has no Parquet file: none ends in .parquet. Put some there, or "
+            "correct the path, which is relative to the agent's file."
+        )
+    return [ParquetFile(str(folder / each), str(folder / each), partition_of(each)) for each in chosen]
+
+
+def table_files(paths: Iterable[str]) -> list[str]:
+    """Return the files that belong to a folder's table, in alphabetical order: those that end in ``.parquet``.
+
+    Files in folders below belong to it, too. Files and folders whose names begin with ``_`` or ``.`` are for the
+    program that wrote them, and are left out.
+
+    >>> table_files(["b.parquet", "year=2020/a.parquet", "_SUCCESS", "_old/c.parquet", ".b.parquet", "notes.txt"])
+    ['b.parquet', 'year=2020/a.parquet']
+    """
+    return sorted(
+        path
+        for path in paths
+        if path.lower().endswith(".parquet") and not any(part.startswith(("_", ".")) for part in path.split("/"))
+    )
+
+
+def partition_of(path: str) -> dict[str, str | None]:
+    """Return the columns and values that the names of a file's folders give.
+
+    >>> partition_of("year=2020/town=K%C3%B6ln/a.parquet")
+    {'year': '2020', 'town': 'Köln'}
+    """
+    pairs = [part.partition("=") for part in path.split("/")[:-1]]
+    return {unquote(name): None if value == NOTHING else unquote(value) for name, sign, value in pairs if sign and name}
+
+
+# What a Parquet file says of itself is read before an engine reads it: rows, columns, nesting, and what it unpacks to.
+# A small file can say that it has a billion rows, or columns nested so deep that an engine goes down with the whole
+# process. Engines offer no way to look at a file without trusting it, so its footer is read here. It is written in
+# Thrift's compact protocol, of which a few lines are enough. A footer may also lie about its pages, so the head of each
+# is read.
 
 
 class FooterError(ValueError):
@@ -42,14 +232,9 @@ class FooterError(ValueError):
 
 @dataclass(frozen=True)
 class Footer:
-    """What a Parquet file says of itself.
+    """What a Parquet file says of itself: how many rows, and for each column what is said of its pieces.
 
-    Attributes
-    ----------
-    n_rows : int
-        How many rows.
-    chunks : dict from str to list
-        For each column, what is said of its pieces, by the numbers that the format gives its fields.
+    ``chunks`` go by the numbers that the format gives the fields of a piece.
     """
 
     n_rows: int
@@ -57,13 +242,7 @@ class Footer:
 
 
 def read_footer(file: BinaryIO) -> Footer:
-    """Return what a Parquet file says of itself.
-
-    Raises
-    ------
-    FooterError
-        The file is no Parquet file, is damaged, or is nested too deep.
-    """
+    """Return what a Parquet file says of itself. One that is none, damaged or nested too deep is a ``FooterError``."""
     with _damaged("its footer is damaged"):
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - 8, 0))
@@ -74,26 +253,19 @@ def read_footer(file: BinaryIO) -> Footer:
         if length > LARGEST_FOOTER:
             raise FooterError(f"its footer has {length:,} bytes")
         file.seek(size - 8 - length)
-        said = _Thrift(bytes(file.read(length))).struct()
-        _check_depth(said[2])
-        groups = said.get(4, [])
+        fields = _Thrift(bytes(file.read(length))).struct()
+        _check_depth(fields[2])
+        groups = fields.get(4, [])
         chunks: dict[str, list[dict[int, Any]]] = {}
         for column in (chunk[3] for group in groups for chunk in group[1]):
             chunks.setdefault(column[3][0].decode(), []).append(column)
-        return Footer(max(said[3], sum(max(group[3], 0) for group in groups)), chunks)
+        return Footer(max(fields[3], sum(max(group[3], 0) for group in groups)), chunks)
 
 
 def unpacked(file: BinaryIO | None, footer: Footer, columns: Iterable[str]) -> tuple[int, int]:
     """Return how many bytes some columns unpack to, and how many values they have.
 
-    Parameters
-    ----------
-    file : binary file or None
-        Where the heads of the pages are read, which the footer may contradict. None: only the footer is asked.
-    footer : Footer
-        The file's footer.
-    columns : iterable of str
-        The columns.
+    The heads of the pages are read from ``file``, since the footer may lie about them. None: only the footer is asked.
     """
     n_bytes = n_values = n_pages = 0
     with _damaged("its pages are damaged"):
@@ -161,10 +333,10 @@ def _head(file: BinaryIO, place: int) -> tuple[dict[int, Any], int]:
 
 def _of_page(head: dict[int, Any]) -> tuple[int, int]:
     """Return how many bytes a page unpacks to, and how many values it has."""
-    said = head.get(5) or head.get(8) or {}
-    if said.get(2 if 5 in head else 4) == DELTA_BYTE_ARRAY:
+    data = head.get(5) or head.get(8) or {}
+    if data.get(2 if 5 in head else 4) == DELTA_BYTE_ARRAY:
         raise FooterError("it has texts in the encoding DELTA_BYTE_ARRAY, whose size nobody can know before")
-    return max(int(head[2]), 0), max(int(said.get(1, 0)), 0)
+    return max(int(head[2]), 0), max(int(data.get(1, 0)), 0)
 
 
 def _from_dictionary(heads: Iterable[dict[int, Any]], n_values: int) -> Iterator[int]:
@@ -238,220 +410,3 @@ class _Thrift:
     def _whole(self) -> int:
         value = self._varint()
         return (value >> 1) ^ -(value & 1)
-
-
-# A table in one Parquet file, or in several that have the same columns.
-
-
-@dataclass(frozen=True)
-class ParquetFile:
-    """A Parquet file.
-
-    Attributes
-    ----------
-    place : str
-        Its path, or its URL.
-    name : str
-        What messages call it.
-    partition : mapping from str to str or None
-        Columns and values that the names of its folders give for all its rows, as in ``year=2020``.
-    """
-
-    place: str
-    name: str
-    partition: Mapping[str, str | None] = field(default_factory=dict)
-
-
-def _open_here(place: str) -> BinaryIO:
-    return open(place, "rb")
-
-
-class ParquetSource:
-    """The rows of some Parquet files, in the order of the files.
-
-    Parameters
-    ----------
-    files : sequence of ParquetFile
-        At least one.
-    name : str
-        What messages call the table.
-    limits : ReadingLimits
-        How large the table may be.
-    options : mapping, optional
-        The engine's settings for an object store.
-    trouble : callable, optional
-        Returns our own error for an error of the engine; None where it is not about a store.
-    opened : callable, optional
-        Opens a file by its place, to look at its footer.
-    """
-
-    from_text = False
-
-    def __init__(
-        self,
-        files: Sequence[ParquetFile],
-        name: str,
-        limits: ReadingLimits,
-        options: dict[str, Any] | None = None,
-        trouble: Callable[[BaseException], TableError | None] = lambda error: None,
-        opened: Callable[[str], AbstractContextManager[BinaryIO]] = _open_here,
-    ) -> None:
-        self._files = files
-        self._name = name
-        self._limits = limits
-        self._footers: list[Footer] = []
-        self._options = options
-        self._trouble = trouble
-        self._opened = opened
-
-    def names(self) -> list[str]:
-        """Return the names of all columns; refuse files whose columns differ, or that are too large."""
-        self._footers = list(map(self._footer, self._files))
-        columns_of = max(len(footer.chunks) for footer in self._footers)
-        self._limits.check(self._name, sum(footer.n_rows for footer in self._footers), columns_of)
-        first, *others = self._files
-        with self._readable(first):
-            columns = self._scan_one(first).collect_schema()
-        for file in others:
-            with self._readable(file):
-                found = self._scan_one(file).collect_schema()
-            _refuse_other_columns(file, found, first, columns)
-        return [*columns, *self._partitions(columns)]
-
-    def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
-        """Return these columns with the types they have in the files."""
-        self._check_memory(columns)
-        with self._readable():
-            return self._scan().select(columns).collect()
-
-    def _footer(self, file: ParquetFile) -> Footer:
-        with self._looked_at(file), self._opened(file.place) as opened:
-            return read_footer(opened)
-
-    def _check_memory(self, columns: Sequence[str]) -> None:
-        """Refuse columns that unpack to more than is allowed. In a store, only the footer is asked."""
-        n_bytes = n_values = 0
-        for file, footer in zip(self._files, self._footers, strict=True):
-            with self._looked_at(file), self._opened(file.place) as opened:
-                found = unpacked(opened if self._options is None else None, footer, columns)
-            n_bytes, n_values = n_bytes + found[0], n_values + found[1]
-        self._limits.check_memory(self._name, n_bytes, n_values)
-
-    @contextmanager
-    def _looked_at(self, file: ParquetFile) -> Iterator[None]:
-        try:
-            yield
-        except FooterError as error:
-            raise TableError(f"{file.name} cannot be read: {error}. It must be a whole Parquet file.") from None
-
-    def _scan(self) -> pl.LazyFrame:
-        partitions = self._partitions(self._scan_one(self._files[0]).collect_schema())
-        if not partitions:
-            return self._scan_these([file.place for file in self._files])
-        values = {name: _typed([file.partition[name] for file in self._files], name) for name in partitions}
-        return pl.concat(
-            self._scan_one(file).with_columns(
-                pl.lit(known[row], dtype=known.dtype).alias(name) for name, known in values.items()
-            )
-            for row, file in enumerate(self._files)
-        )
-
-    def _partitions(self, columns: Mapping[str, Any]) -> list[str]:
-        """Return the columns that only the names of folders give."""
-        return [name for name in self._files[0].partition if name not in columns]
-
-    def _scan_one(self, file: ParquetFile) -> pl.LazyFrame:
-        return self._scan_these([file.place])
-
-    def _scan_these(self, places: list[str]) -> pl.LazyFrame:
-        return pl.scan_parquet(places, glob=False, hive_partitioning=False, storage_options=self._options)
-
-    @contextmanager
-    def _readable(self, file: ParquetFile | None = None) -> Iterator[None]:
-        """Turn the engine's complaints into errors that name the file."""
-        try:
-            yield
-        except (pl.exceptions.PolarsError, OSError) as error:
-            known = self._trouble(error)
-            if known is not None:
-                raise known from None
-            said = str(error).strip().partition("\n")[0]
-            where = self._name if file is None else file.name
-            raise TableError(f"{where} cannot be read: {said}. It must be a whole Parquet file.") from error
-
-
-def _refuse_other_columns(file: ParquetFile, found: pl.Schema, first: ParquetFile, columns: pl.Schema) -> None:
-    remedy = "All files of a folder must have the same columns: write it again, or take this file out."
-    for name in [*columns, *found]:
-        if name not in found:
-            raise TableError(f"{file.name} has no column {name!r}, which {first.name} has. {remedy}")
-        if name not in columns:
-            raise TableError(f"{file.name} has a column {name!r}, which {first.name} has not. {remedy}")
-        if found[name] != columns[name]:
-            raise TableError(
-                f"{file.name}: column {name!r} is of type {found[name]}, and of type {columns[name]} in {first.name}. "
-                f"{remedy}"
-            )
-    if list(file.partition) != list(first.partition):
-        said = [", ".join(f"{name}=" for name in each.partition) or "nothing" for each in (file, first)]
-        raise TableError(
-            f"{file.name}: the names of its folders say {said[0]}, and those of {first.name} {said[1]}. {remedy}"
-        )
-
-
-def _typed(values: Sequence[str | None], name: str) -> pl.Series:
-    """Return values from the names of folders as whole numbers, dates or text: the first type that fits all.
-
-    >>> _typed(["2020", None], "year").to_list(), _typed(["07", "x"], "code").to_list()
-    ([2020, None], ['07', 'x'])
-    """
-    text = pl.Series(name, values, dtype=pl.String)
-    for read in (text.cast(pl.Int64, strict=False), text.str.to_date("%Y-%m-%d", strict=False)):
-        if read.null_count() == text.null_count():
-            return read
-    return text
-
-
-# Which files of a folder are its table: those that end in ``.parquet``, by their paths, in alphabetical order.
-#
-# Files in folders below belong to the table, too, and a folder's name such as ``year=2020`` gives a column. Files and
-# folders whose names begin with ``_`` or ``.`` are for the program that wrote them, and are left out.
-
-
-NOTHING = "__HIVE_DEFAULT_PARTITION__"
-"""The value in a folder's name, after ``=``, that means a missing value."""
-
-
-def files_of_folder(folder: Path, place: str) -> list[ParquetFile]:
-    """Return the Parquet files of a folder of this machine."""
-    below = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    chosen = counted(below)
-    if not chosen:
-        raise MissingTableError(
-            f"{place}: the folder {folder} (table) has no Parquet file: none ends in .parquet. Put some there, or "
-            "correct the path, which is relative to the agent's file."
-        )
-    return [ParquetFile(str(folder / each), str(folder / each), partition_of(each)) for each in chosen]
-
-
-def counted(paths: Iterable[str]) -> list[str]:
-    """Return the files of a folder that belong to its table, in alphabetical order.
-
-    >>> counted(["b.parquet", "year=2020/a.parquet", "_SUCCESS", "_old/c.parquet", ".b.parquet", "notes.txt"])
-    ['b.parquet', 'year=2020/a.parquet']
-    """
-    return sorted(
-        path
-        for path in paths
-        if path.lower().endswith(".parquet") and not any(part.startswith(("_", ".")) for part in path.split("/"))
-    )
-
-
-def partition_of(path: str) -> dict[str, str | None]:
-    """Return the columns and values that the names of a file's folders give.
-
-    >>> partition_of("year=2020/town=K%C3%B6ln/a.parquet")
-    {'year': '2020', 'town': 'Köln'}
-    """
-    pairs = [part.partition("=") for part in path.split("/")[:-1]]
-    return {unquote(name): None if said == NOTHING else unquote(said) for name, sign, said in pairs if sign and name}

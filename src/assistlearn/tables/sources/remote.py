@@ -1,4 +1,4 @@
-"""Tables on a web server or in an object store."""
+"""Tables on a web server or in an object store: Parquet is read in the store, all else is copied here first."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from assistlearn.errors import AssistLearnError, MissingExtraError, MissingTable
 from assistlearn.extras import install_line
 from assistlearn.protocol.transport import within
 from assistlearn.tables.settings import (
+    WEB,
     ReadingLimits,
     TableUrl,
     credentials_go_to,
@@ -36,111 +37,39 @@ from assistlearn.tables.settings import (
     scheme_of,
     shown,
 )
-from assistlearn.tables.sources.parquet import ParquetFile, ParquetSource, counted, partition_of
+from assistlearn.tables.sources.parquet import ParquetFile, ParquetSource, partition_of, table_files
 
-# Errors between this machine and a server that holds tables: what went wrong, and what to do.
-#
-# Servers quote keys and signatures in their answers. So an error shows our own words and the status, and nothing else
-# of an answer.
-
-
-_STATUS = re.compile(r"(?:status code:|HTTP Error) (\d{3})")
-_SIGNS = (
-    (r"No space left|quota exceeded", "there is no room for a copy of it on this machine", "room"),
-    (r"169\.254\.169\.254|NoCredentials|ProfileNotFound|metadata server|Account must be",
-     "no credentials were found", "credentials"),
-    (r"InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken",
-     "the credentials are refused", "credentials"),
-    (r"NoSuchBucket|ContainerNotFound", "there is no such bucket", "missing"),
-    (r"AccessDenied|status code: 40[13]|HTTP Error 40[13]", "access is denied", "credentials"),
-    (r"NoSuchKey|status code: 404|HTTP Error 4(04|10)|No such file", "there is no such table", "missing"),
-    (r"PermanentRedirect|status code: 301|configured region", "the bucket is in another region", "region"),
-    (r"status code: 412|Precondition", "it was changed while it was read", "again"),
-    (r"dns error|Name or service not known|gaierror|No address associated|^Unicode", "there is no such host", "host"),
-    (r"Connection refused", "the connection is refused", "server"),
-    (r"certificate|CERTIFICATE|UnknownIssuer", "its certificate is not trusted", "certificate"),
-    (r"timed out|Timeout", "the server does not answer in time", "late"),
-    (r"IncompleteRead|body error|end of file|connection closed|ConnectionReset|RemoteDisconnected|reset by peer",
-     "the connection broke, and only a part has come", "again"),
-    (r"redirect|HTTP Error 30\d", "it redirects without end, or to where a table must not be fetched from", "url"),
-)  # fmt: skip
-_REMEDIES = {
-    "room": "Make room in the folder for temporary files, or name another one: set TMPDIR in the environment.",
-    "missing": "Correct the URL, or put the table there.",
-    "region": "Name its region: set AWS_REGION in the environment.",
-    "again": "Try again; write tables under a new name, so that nobody reads half of one.",
-    "host": "Correct the URL{endpoint}, or check the network.",
-    "late": "Check whether the server runs. If it needs more time, raise read_seconds in the agent's file.",
-    "server": "Check whether the server runs and can be reached from here, then try again.",
-    "certificate": "Ask its owner to correct that, or name the certificates of your own authority in SSL_CERT_FILE.",
-    "url": "Name the URL of the table itself.",
-}
-
-
-@contextmanager
-def told_apart(table: TableUrl, place: str) -> Iterator[None]:
-    """Turn what libraries say about a server into an error that names the agent's file, the URL and the remedy."""
-    try:
-        yield
-    except AssistLearnError:
-        raise
-    except Exception as error:
-        known = trouble_with(error, table, place)
-        if known is None:
-            raise
-        raise known from None
-
-
-def trouble_with(error: BaseException, table: TableUrl, place: str) -> TableError | None:
-    """Return our own error for this one; None where it is not about a server."""
-    said = f"{type(error).__name__}: {error} {getattr(error, 'reason', '')!r}"
-    if isinstance(error, FileNotFoundError) and "NoSuchBucket" not in said:
-        said += " NoSuchKey"
-    found = next(((what, remedy) for sign, what, remedy in _SIGNS if re.search(sign, said)), None)
-    status = _STATUS.search(said)
-    if found is None and status is None and not _is_remote(error, said):
-        return None
-    failed = f"the server failed, with status {status[1]}" if status else "the server does not speak as expected"
-    what, remedy = found or (failed, "server")
-    kind = MissingTableError if remedy == "missing" else TableError
-    if remedy == "credentials":
-        advice = f"Put credentials that may read it into {credentials_go_to(table.url)}."
-    else:
-        endpoint = ", or AWS_ENDPOINT_URL in the environment" if table.url.startswith("s3:") else ""
-        advice = _REMEDIES[remedy].format(endpoint=endpoint)
-    return kind(f"{place}: the table {table} cannot be read: {what}. {advice}")
-
-
-def _is_remote(error: BaseException, said: str) -> bool:
-    about_files = "parquet" in said.lower() and "object-store" not in said
-    own = isinstance(error, OSError | HTTPException) or type(error).__module__.startswith(("obstore", "botocore"))
-    return ("object-store error" in said or own) and not about_files
-
-
-# A table on a web server, copied into a temporary file that is removed after the table has been read.
-
+Result = TypeVar("Result")
 
 SILENCE = 30.0
 """How many seconds may pass without a byte from the server."""
 
 PIECE = 1 << 20
 
+RETRIES = 2
+
+CONNECTING, ANSWERING = 10, 60
+"""Seconds for a connection, and for an answer with one piece of an object."""
+
+OBJECT_PIECE, AT_ONCE = 33 << 20, 2
+"""Bytes of a piece, and how many pieces are fetched at a time. Linux takes blocks above 32 MiB back as soon as they are
+free; smaller ones would stay with the process while the table is read."""
+
 
 @contextmanager
-def web_file(table: TableUrl, place: str, seconds: float, limits: ReadingLimits, local_server: bool) -> Iterator[Path]:
-    """Copy a table from a web server into a temporary file, and yield its path. The file is removed afterwards."""
+def remote_file(
+    table: TableUrl, place: str, seconds: float, limits: ReadingLimits, local_server: bool
+) -> Iterator[Path]:
+    """Copy a table from a web server or a store into a temporary file, which is removed after it has been read."""
     with TemporaryDirectory(prefix="assistlearn-") as folder:
         file = Path(folder, "table" + ending_of(table))
-        with told_apart(table, place):
-            within(seconds, _fetch, table.url, file, min(SILENCE, seconds), limits, local_server, place)
+        with named_errors(table, place):
+            if scheme_of(table.url) in WEB:
+                within(seconds, _fetch, table.url, file, min(SILENCE, seconds), limits, local_server, place)
+            else:
+                within(seconds, RemoteObjects(table).fetch, file, limits)
         refuse_page(file, table, place)
         yield file
-
-
-def ending_of(table: TableUrl) -> str:
-    """Return the ending of a table's file, which decides how it is read."""
-    name = unquote(urlsplit(table.url).path).rpartition("/")[2].lower()
-    return next(ending for ending in (".csv.gz", ".csv", ".parquet") if name.endswith(ending))
 
 
 def refuse_page(file: Path, table: TableUrl, place: str) -> None:
@@ -154,8 +83,13 @@ def refuse_page(file: Path, table: TableUrl, place: str) -> None:
         )
 
 
+def ending_of(table: TableUrl) -> str:
+    name = unquote(urlsplit(table.url).path).rpartition("/")[2].lower()
+    return next(ending for ending in (".csv.gz", ".csv", ".parquet") if name.endswith(ending))
+
+
 def _fetch(url: str, file: Path, silence: float, limits: ReadingLimits, local_server: bool, place: str) -> None:
-    guards = () if local_server else (_Http, _Https)
+    guards = () if local_server else (_Guarded,)
     opener = urllib.request.build_opener(_Redirects, *guards)
     try:
         answered = opener.open(_request(url), timeout=silence)
@@ -176,8 +110,7 @@ def _fetch(url: str, file: Path, silence: float, limits: ReadingLimits, local_se
 def _request(url: str) -> urllib.request.Request:
     plain = quote(url, safe="%/:=&?~#+!$,;'@()*[]")
     request = urllib.request.Request(plain, headers={"User-Agent": "assistlearn", "Accept-Encoding": "identity"})  # noqa: S310 checked
-    host = urlsplit(url).hostname or ""
-    known = _known_user(host)
+    known = _known_user(urlsplit(url).hostname or "")
     if known is not None:
         request.add_unredirected_header("Authorization", f"Basic {base64.b64encode(known.encode()).decode()}")
     return request
@@ -221,16 +154,12 @@ class _SafeConnection(HTTPSConnection, _Connection):
     """The same, encrypted afterwards."""
 
 
-class _Http(urllib.request.HTTPHandler):
-    """Opens ``http://``, but not at this machine's own addresses."""
+class _Guarded(urllib.request.HTTPSHandler, urllib.request.HTTPHandler):
+    """Opens ``http://`` and ``https://``, but not at this machine's own addresses."""
 
     def http_open(self, req: urllib.request.Request) -> Any:
         _refuse_own(req)
         return self.do_open(HTTPConnection if req.has_proxy() else _Connection, req)
-
-
-class _Https(urllib.request.HTTPSHandler):
-    """Opens ``https://``, but not at this machine's own addresses."""
 
     def https_open(self, req: urllib.request.Request) -> Any:
         _refuse_own(req)
@@ -248,18 +177,61 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-# Objects in a store such as S3: list them with their versions, and copy their bytes.
-#
-# Credentials come from the environment. Every request has a time limit, and is tried again twice at the most.
+# Objects in a store such as S3. Credentials come from the environment; every request has a time limit, and is tried
+# again twice at the most.
 
 
-RETRIES = 2
-CONNECTING, ANSWERING = 10, 60
-"""Seconds for a connection, and for an answer with one piece of an object."""
+class ObjectParquetSource:
+    """Parquet in an object store: one object, or all below a prefix. Objects that change while read are refused."""
 
-PIECE_of_remote_objects, AT_ONCE = 33 << 20, 2
-"""Bytes of a piece, and how many pieces are fetched at a time. Linux takes blocks above 32 MiB back as soon as they are
-free; smaller ones would stay with the process while the table is read."""
+    from_text = False
+
+    def __init__(self, table: TableUrl, place: str, seconds: float, limits: ReadingLimits) -> None:
+        self._table = table
+        self._place = place
+        self._seconds = seconds
+        self._limits = limits
+        self._objects = RemoteObjects(table)
+        self._seen = self._bounded(self._objects.look)
+        self._parquet = self._source()
+
+    def names(self) -> list[str]:
+        return self._bounded(self._parquet.names)
+
+    def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
+        """Refuse objects that have changed in the meantime."""
+        try:
+            frame = self._bounded(self._parquet.read, columns, text)
+        except TableError:
+            self._refuse_changed()  # if it was changed, that explains the error
+            raise
+        self._refuse_changed()
+        return frame
+
+    def _source(self) -> ParquetSource:
+        if not self._seen:
+            raise MissingTableError(
+                f"{self._place}: below {self._table} there is no Parquet file: none ends in .parquet. Correct the URL, "
+                "or put one in."
+            )
+        n = self._objects.key.rfind("/") + 1
+        files = [
+            ParquetFile(self._objects.url(each.key), self._objects.url(each.key), partition_of(each.key[n:]))
+            for each in self._seen
+        ]
+        trouble = partial(trouble_with, table=self._table, place=self._place)
+        return ParquetSource(files, str(self._table), self._limits, engine_options(), trouble, self._objects.opened)
+
+    def _refuse_changed(self) -> None:
+        if self._bounded(self._objects.look) != self._seen:
+            raise TableError(
+                f"{self._place}: the table {self._table} was changed while it was read. Try again. Write tables under "
+                "a new name, so that nobody reads half of one."
+            )
+
+    def _bounded(self, work: Callable[..., Result], *arguments: object) -> Result:
+        with named_errors(self._table, self._place):
+            return within(self._seconds, work, *arguments)
 
 
 @dataclass(frozen=True)
@@ -279,23 +251,21 @@ class RemoteObjects:
         self._bucket, _, self.key = table.url.partition("://")[2].partition("/")
 
     def url(self, key: str) -> str:
-        """Return the URL of an object."""
         return f"{self._scheme}://{self._bucket}/{key}"
 
     @contextmanager
     def opened(self, url: str) -> Iterator[BinaryIO]:
-        """Open an object, to read a few pieces of it."""
         from obstore import open_reader
 
         yield cast(BinaryIO, open_reader(self._store, url.partition("://")[2].partition("/")[2]))
 
     def look(self) -> list[RemoteObject]:
-        """Return the objects that there are now."""
-        if not self.key or self.key.endswith("/"):
-            metas = [meta for batch in self._store.list(self.key or None) for meta in batch]
-        else:
-            metas = [self._store.head(self.key)]
-        return [_object(meta) for meta in metas]
+        """Return the objects that there are now; below a prefix, the Parquet files of a table."""
+        if self.key and not self.key.endswith("/"):
+            return [_object(self._store.head(self.key))]
+        found = [_object(meta) for batch in self._store.list(self.key or None) for meta in batch]
+        below = {each.key[len(self.key) :]: each for each in found}
+        return [below[key] for key in table_files(below)]
 
     def fetch(self, file: Path, limits: ReadingLimits) -> None:
         """Write the object into a file, piece by piece, all of one version."""
@@ -303,14 +273,14 @@ class RemoteObjects:
         limits.check_memory(self.url(self.key), wanted.size)
         with file.open("wb") as target, ThreadPool(AT_ONCE) as pool:  # its threads do not keep the program from ending
             fetch = partial(self._fetch_piece, wanted, target.fileno())
-            for _ in pool.imap_unordered(fetch, range(0, wanted.size, PIECE_of_remote_objects)):
+            for _ in pool.imap_unordered(fetch, range(0, wanted.size, OBJECT_PIECE)):
                 pass
         if file.stat().st_size != wanted.size:
             raise ConnectionResetError(f"IncompleteRead: {file.stat().st_size} of {wanted.size} bytes")
 
     def _fetch_piece(self, wanted: RemoteObject, target: int, start: int) -> None:
         options = {
-            "range": (start, min(start + PIECE_of_remote_objects, wanted.size)),
+            "range": (start, min(start + OBJECT_PIECE, wanted.size)),
             "if_match": wanted.version or None,
         }
         piece = memoryview(self._store.get(self.key, options=options).bytes())
@@ -333,21 +303,13 @@ class RemoteObjects:
         return from_url(f"{self._scheme}://{self._bucket}", client_options=client, retry_config=retries, **more)
 
 
+def _object(meta: Any) -> RemoteObject:
+    return RemoteObject(meta["path"], meta["size"], meta["e_tag"] or "")
+
+
 def engine_options() -> dict[str, Any]:
     """Return the limits for the engine when it reads from a store. Its pieces are larger, so they may take longer."""
     return {"max_retries": RETRIES, "timeout": f"{5 * ANSWERING}s", "connect_timeout": f"{CONNECTING}s"}
-
-
-def require_some(objects: list[Any], table: TableUrl, place: str) -> None:
-    """Raise ``MissingTableError`` if there is no Parquet file below a prefix."""
-    if not objects:
-        raise MissingTableError(
-            f"{place}: below {table} there is no Parquet file: none ends in .parquet. Correct the URL, or put one in."
-        )
-
-
-def _object(meta: Any) -> RemoteObject:
-    return RemoteObject(meta["path"], meta["size"], meta["e_tag"] or "")
 
 
 def _not_installed() -> MissingExtraError:
@@ -369,76 +331,79 @@ def _profile() -> dict[str, Any]:
     return {"credential_provider": Boto3CredentialProvider(session), **region}
 
 
-# A table in an object store: Parquet is read in the store, a CSV file is copied to this machine first.
+# Servers quote keys and signatures in their answers. So an error shows our own words and the status, and nothing else
+# of an answer.
 
+_STATUS = re.compile(r"(?:status code:|HTTP Error) (\d{3})")
 
-Result = TypeVar("Result")
+_SIGNS = (
+    (r"No space left|quota exceeded", "there is no room for a copy of it on this machine", "room"),
+    (r"169\.254\.169\.254|NoCredentials|ProfileNotFound|metadata server|Account must be",
+     "no credentials were found", "credentials"),
+    (r"InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken",
+     "the credentials are refused", "credentials"),
+    (r"NoSuchBucket|ContainerNotFound", "there is no such bucket", "missing"),
+    (r"AccessDenied|status code: 40[13]|HTTP Error 40[13]", "access is denied", "credentials"),
+    (r"NoSuchKey|status code: 404|HTTP Error 4(04|10)|No such file", "there is no such table", "missing"),
+    (r"PermanentRedirect|status code: 301|configured region", "the bucket is in another region", "region"),
+    (r"status code: 412|Precondition", "it was changed while it was read", "again"),
+    (r"dns error|Name or service not known|gaierror|No address associated|^Unicode", "there is no such host", "host"),
+    (r"Connection refused", "the connection is refused", "server"),
+    (r"certificate|CERTIFICATE|UnknownIssuer", "its certificate is not trusted", "certificate"),
+    (r"timed out|Timeout", "the server does not answer in time", "late"),
+    (r"IncompleteRead|body error|end of file|connection closed|ConnectionReset|RemoteDisconnected|reset by peer",
+     "the connection broke, and only a part has come", "again"),
+    (r"redirect|HTTP Error 30\d", "it redirects without end, or to where a table must not be fetched from", "url"),
+)  # fmt: skip
+
+_REMEDIES = {
+    "room": "Make room in the folder for temporary files, or name another one: set TMPDIR in the environment.",
+    "missing": "Correct the URL, or put the table there.",
+    "region": "Name its region: set AWS_REGION in the environment.",
+    "again": "Try again; write tables under a new name, so that nobody reads half of one.",
+    "host": "Correct the URL{endpoint}, or check the network.",
+    "late": "Check whether the server runs. If it needs more time, raise read_seconds in the agent's file.",
+    "server": "Check whether the server runs and can be reached from here, then try again.",
+    "certificate": "Ask its owner to correct that, or name the certificates of your own authority in SSL_CERT_FILE.",
+    "url": "Name the URL of the table itself.",
+}
 
 
 @contextmanager
-def object_file(table: TableUrl, place: str, seconds: float, limits: ReadingLimits) -> Iterator[Path]:
-    """Copy an object into a temporary file, and yield its path. The file is removed afterwards."""
-    with TemporaryDirectory(prefix="assistlearn-") as folder:
-        file = Path(folder, "table" + ending_of(table))
-        with told_apart(table, place):
-            within(seconds, RemoteObjects(table).fetch, file, limits)
-        refuse_page(file, table, place)
-        yield file
-
-
-class ObjectParquetSource:
-    """Parquet in an object store: one object, or all below a prefix. Objects that change while read are refused."""
-
-    from_text = False
-
-    def __init__(self, table: TableUrl, place: str, seconds: float, limits: ReadingLimits) -> None:
-        self._table = table
-        self._place = place
-        self._seconds = seconds
-        self._limits = limits
-        self._objects = RemoteObjects(table)
-        self._seen = self._bounded(self._look)
-        self._parquet = self._source()
-
-    def names(self) -> list[str]:
-        """Return the names of all columns."""
-        return self._bounded(self._parquet.names)
-
-    def read(self, columns: Sequence[str], text: Sequence[str]) -> pl.DataFrame:
-        """Return these columns; raise ``TableError`` if the objects have changed in the meantime."""
-        try:
-            frame = self._bounded(self._parquet.read, columns, text)
-        except TableError:
-            self._refuse_changed()  # if it was changed, that explains the error
+def named_errors(table: TableUrl, place: str) -> Iterator[None]:
+    """Turn what libraries say about a server into an error that names the agent's file, the URL and the remedy."""
+    try:
+        yield
+    except AssistLearnError:
+        raise
+    except Exception as error:
+        known = trouble_with(error, table, place)
+        if known is None:
             raise
-        self._refuse_changed()
-        return frame
+        raise known from None
 
-    def _look(self) -> list[RemoteObject]:
-        found = {each.key: each for each in self._objects.look()}
-        if not self._objects.key.endswith("/") and self._objects.key:
-            return list(found.values())
-        n = len(self._objects.key)
-        below = {key[n:]: each for key, each in found.items()}
-        return [below[key] for key in counted(below)]
 
-    def _source(self) -> ParquetSource:
-        require_some(self._seen, self._table, self._place)
-        n = self._objects.key.rfind("/") + 1
-        files = [
-            ParquetFile(self._objects.url(each.key), self._objects.url(each.key), partition_of(each.key[n:]))
-            for each in self._seen
-        ]
-        trouble = partial(trouble_with, table=self._table, place=self._place)
-        return ParquetSource(files, str(self._table), self._limits, engine_options(), trouble, self._objects.opened)
+def trouble_with(error: BaseException, table: TableUrl, place: str) -> TableError | None:
+    """Return our own error for this one; None where it is not about a server."""
+    message = f"{type(error).__name__}: {error} {getattr(error, 'reason', '')!r}"
+    if isinstance(error, FileNotFoundError) and "NoSuchBucket" not in message:
+        message += " NoSuchKey"
+    found = next(((what, remedy) for sign, what, remedy in _SIGNS if re.search(sign, message)), None)
+    status = _STATUS.search(message)
+    if found is None and status is None and not _is_remote(error, message):
+        return None
+    failed = f"the server failed, with status {status[1]}" if status else "the server does not speak as expected"
+    what, remedy = found or (failed, "server")
+    kind = MissingTableError if remedy == "missing" else TableError
+    if remedy == "credentials":
+        advice = f"Put credentials that may read it into {credentials_go_to(table.url)}."
+    else:
+        endpoint = ", or AWS_ENDPOINT_URL in the environment" if table.url.startswith("s3:") else ""
+        advice = _REMEDIES[remedy].format(endpoint=endpoint)
+    return kind(f"{place}: the table {table} cannot be read: {what}. {advice}")
 
-    def _refuse_changed(self) -> None:
-        if self._bounded(self._look) != self._seen:
-            raise TableError(
-                f"{self._place}: the table {self._table} was changed while it was read. Try again. Write tables under "
-                "a new name, so that nobody reads half of one."
-            )
 
-    def _bounded(self, work: Callable[..., Result], *arguments: object) -> Result:
-        with told_apart(self._table, self._place):
-            return within(self._seconds, work, *arguments)
+def _is_remote(error: BaseException, message: str) -> bool:
+    about_files = "parquet" in message.lower() and "object-store" not in message
+    own = isinstance(error, OSError | HTTPException) or type(error).__module__.startswith(("obstore", "botocore"))
+    return ("object-store error" in message or own) and not about_files

@@ -1,8 +1,9 @@
-"""Another unit is noticed; more rows, fewer rows and another order are not taken for one."""
+"""A table in memory: its digest, another unit that is noticed, and work on its columns by threads."""
 
 from __future__ import annotations
 
 import json
+import threading
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistlearn.tables.table import MOST_ROWS, distributions, moved
+from assistlearn.tables import table as module
+from assistlearn.tables.table import MOST_ROWS, distributions, fingerprint, in_threads, moved
+
+COLUMNS = [
+    pl.Series("id", ["a", "b", "ü"]),
+    pl.Series("x", [1.5, None, -2.0]),
+    pl.Series("t", [None, "u", "vw"]),
+    pl.Series("y", [True, None, False]),
+    pl.Series("n", [1, 2, 3]),
+]
+
+
+def test_a_digest_stays_what_it_is_so_that_runs_know_their_tables():
+    assert fingerprint(COLUMNS) == "7289f1ddc3d3672a783100d00339edcb5eb1631c5a0cf9ab8487b66205a95af7"
+
+
+@given(
+    st.one_of(
+        *(
+            st.lists(st.none() | kind, max_size=20)
+            for kind in (st.floats(allow_nan=False), st.text("aü", max_size=3), st.booleans())
+        )
+    ),
+    st.integers(0, 20),
+)
+def test_for_a_digest_it_does_not_matter_in_how_many_pieces_a_column_is_kept(values, cut):
+    whole = pl.Series("x", values)
+    pieces = pl.concat([whole[:cut], whole[cut:]], rechunk=False) if values else whole
+    assert fingerprint([pieces]) == fingerprint([whole])
+
 
 LUCK = np.random.default_rng(5)
 TABLE = pl.DataFrame(
@@ -64,3 +94,35 @@ def test_of_a_large_table_some_rows_are_looked_at():
     facts = distributions(large)["x"]
     assert MOST_ROWS / 2 < facts["rows"] <= MOST_ROWS
     np.testing.assert_allclose(facts["quantiles"], large["x"].quantile(0.5) * np.array([0.1, 0.5, 1, 1.5, 1.9]), 1e-3)
+
+
+@given(st.lists(st.integers(), max_size=30))
+def test_work_by_threads_is_a_map(numbers):
+    assert list(in_threads(lambda n: n * n, numbers)) == [n * n for n in numbers]
+
+
+def test_the_error_is_that_of_the_first_column_whichever_thread_is_quicker():
+    late = threading.Event()
+
+    def work(n):
+        if n == 0:
+            late.wait(5)  # the second has failed by then
+            raise ValueError("first")
+        late.set()
+        raise ValueError("other")
+
+    with pytest.raises(ValueError, match="first"):
+        list(in_threads(work, range(8)))
+
+
+def test_no_more_columns_are_taken_than_threads_can_work_on(monkeypatch):
+    monkeypatch.setattr(module.os, "cpu_count", lambda: 2)
+    taken = []
+
+    def columns():
+        for n in range(50):
+            taken.append(n)
+            yield n
+
+    ahead = [len(taken) - done - 1 for done, _ in enumerate(in_threads(abs, columns()))]
+    assert max(ahead) == 2
