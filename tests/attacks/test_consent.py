@@ -17,10 +17,10 @@ from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import mixed_scripts
 from assistlearn.protocol.ledger import request_number, verify
+from tests.agent.owned_lab import BANK, SHOP, Lab, opening, refused
 from tests.attacks.attack import attack
 from tests.cli.program import assistlearn
 from tests.cli.small_agents import SECRET, toml
-from tests.service.owned_lab import BANK, SHOP, Lab, opening, refused
 
 HOSPITAL = Allowance(("hospital",))
 PROPOSAL = m.Propose(run="r", initiator=BANK, purpose="a test", method="ascii", n_samples=60, n_rounds=5)

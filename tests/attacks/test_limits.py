@@ -22,9 +22,9 @@ from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.codec import HEADER_BYTES
 from assistlearn.protocol.ledger import read
+from tests.agent.owned_lab import BANK, PEOPLE, SHOP, Lab, initiator_of, opening, refused, turn
 from tests.attacks.attack import attack
 from tests.forked_agents import forks
-from tests.service.owned_lab import BANK, PEOPLE, SHOP, Lab, initiator_of, opening, refused, turn
 
 GUESSES = [f"p-{i:05d}" for i in range(100_000)]
 

@@ -18,8 +18,8 @@ from assistlearn.initiator.alignment import withdraw
 from assistlearn.protocol import MemoryTransport, decode, encode
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import counted, read
+from tests.agent.recording import three_agents
 from tests.runs.parties import Led, Parties
-from tests.service.recording import three_agents
 
 HELPERS = ("lab", "scans")
 HOSPITAL, CLINIC = Allowance(("hospital",)), Allowance(("clinic",))

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from assistlearn import storage as files
 from assistlearn.agent.file import Allowance
 from assistlearn.agent.holdings import gate
 from assistlearn.agent.limits import OwnerLimits
@@ -27,7 +26,8 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, ClassCodes, pack_bits, pack_codes, pack_numbers
 from assistlearn.protocol.ledger import read, verify
 from assistlearn.protocol.scores import Levels, pack_levels
-from tests.service.recording import Recording, files_of, record
+from assistlearn.storage import files
+from tests.agent.recording import Recording, files_of, record
 
 RUN = "test-run"
 METHODS = {

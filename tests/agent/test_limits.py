@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from assistlearn import storage
 from assistlearn.agent.file import Allowance
 from assistlearn.agent.holdings import gate
 from assistlearn.agent.limits import KINDS, OwnerLimits
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
-from tests.service.owned_lab import BANK, PEOPLE, Lab
-from tests.service.recording import record
+from assistlearn.storage import files
+from tests.agent.owned_lab import BANK, PEOPLE, Lab
+from tests.agent.recording import record
 
 
 @pytest.fixture(scope="module")
@@ -86,18 +86,18 @@ def test_a_turn_that_fails_many_times_is_one_turn(tmp_path, monkeypatch, caplog)
     lab = Lab(tmp_path, Allowance((BANK,), max_turns=2))
     lab.ready()
     caplog.set_level("CRITICAL", "assistlearn.agent")
-    whole = storage.write_bytes
+    whole = files.write_bytes
 
     def full(path, content):
         if path.name == "reply.msg":
             raise OSError(28, "No space left on device", str(path))
         whole(path, content)
 
-    monkeypatch.setattr(storage, "write_bytes", full)
+    monkeypatch.setattr(files, "write_bytes", full)
     for _ in range(10):
         lab.restart()
         assert lab.take(1).kind == "failed"
-    monkeypatch.setattr(storage, "write_bytes", whole)
+    monkeypatch.setattr(files, "write_bytes", whole)
     for number in (1, 2):
         assert isinstance(lab.take(number), m.TurnTaken)
     assert lab.take(3).kind == "sits-out"

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from assistlearn import storage
 from assistlearn.agent.file import Allowance, PrivacyRules
 from assistlearn.agent.releases import limits_at, told_at
 from assistlearn.agent.told import ToldBook
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits
-from tests.service.owned_lab import BANK, CODES, PEOPLE, SHOP, Lab, X, refused
+from assistlearn.storage import files
+from tests.agent.owned_lab import BANK, CODES, PEOPLE, SHOP, Lab, X, refused
 
 HALF = PEOPLE[: len(PEOPLE) // 2]
 
@@ -114,18 +114,18 @@ def test_the_same_turn_is_counted_once_however_often_it_is_asked_for(tmp_path, m
     lab = lab_with(tmp_path, max_bits_per_sample=2)
     lab.ready()
     caplog.set_level("CRITICAL", "assistlearn.agent")
-    whole = storage.write_bytes
+    whole = files.write_bytes
 
     def full(path, content):
         if path.name == "reply.msg":
             raise OSError(28, "No space left on device", str(path))
         whole(path, content)
 
-    monkeypatch.setattr(storage, "write_bytes", full)
+    monkeypatch.setattr(files, "write_bytes", full)
     for _ in range(5):
         lab.restart()
         assert lab.take(1).kind == "failed"
-    monkeypatch.setattr(storage, "write_bytes", whole)
+    monkeypatch.setattr(files, "write_bytes", whole)
     for number in (1, 1, 2, 2):
         assert isinstance(lab.take(number), m.TurnTaken)
     assert set(told(lab)) == {2}

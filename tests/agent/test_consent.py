@@ -17,8 +17,8 @@ from assistlearn.agent.service import SMALL
 from assistlearn.errors import LedgerError, RequestsError, SettingsError
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.ledger import read, verify
+from tests.agent.owned_lab import BANK, PEOPLE, SHOP, Lab, opening, refused
 from tests.forked_agents import forks
-from tests.service.owned_lab import BANK, PEOPLE, SHOP, Lab, opening, refused
 
 NOON = datetime(2030, 6, 1, 12, tzinfo=UTC)
 
