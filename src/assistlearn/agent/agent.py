@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from assistlearn.learners.residuals import ResidualTrees, corrected
 from assistlearn.learners.weighting import take_rows
 from assistlearn.methods.method import HoldoutAnswer, Method
 from assistlearn.types import Bools, Codes, Floats, Said
+
+if TYPE_CHECKING:
+    from assistlearn.agent.privacy import Randomiser
 
 # A turn: what an agent is told when its turn begins, and what it says when the turn is over.
 
@@ -69,22 +72,6 @@ class Answer:
     holdout: HoldoutAnswer | None = None
     packed: Any = None
     why: str = ""
-
-
-# What an agent tells in place of its models' answers, if its owner wants noise in what is told.
-
-
-class Retelling(Protocol):
-    """Changes what is told about each person, before anything else is computed from it."""
-
-    def reward(self, turn: Turn, reward: Reward, held: Bools | None) -> Reward:
-        """Return the reward that is told in place of ``reward``.
-
-        ``held`` are the samples that the agent holds; None for all.
-        """
-
-    def holdout_answer(self, turn: Turn, answer: HoldoutAnswer) -> HoldoutAnswer:
-        """Return the answers for hold-out samples that are told in place of ``answer``."""
 
 
 # What an agent's own kept models have said about the training samples, summed over its turns in a run.
@@ -192,8 +179,8 @@ class KeptModel:
     origin: str = ""
 
 
-Retold: TypeAlias = Callable[[KeptModel, Said, slice], Said]
-"""Returns what is told in place of a model's answers, given the kept model, its answers and which rows they are for."""
+ChangesVotes: TypeAlias = Callable[[KeptModel, Said, slice], Said]
+"""Changes a model's answers by chance, given the kept model, its answers and which rows they are for."""
 
 
 class Agent:
@@ -207,8 +194,8 @@ class Agent:
         Its private learner; None for an initiator that has labels alone: it takes no turn, and has no vote.
     honesty : Honesty, optional
         How it finds out where its model is right; on the training samples by default.
-    retelling : Retelling, optional
-        What it tells in place of its models' answers; by default it tells the answers themselves.
+    randomiser : Randomiser, optional
+        Changes its models' answers by chance before anything else is computed from them.
 
     Attributes
     ----------
@@ -219,14 +206,14 @@ class Agent:
     """
 
     def __init__(
-        self, name: str, estimator: Any, honesty: Honesty | None = None, retelling: Retelling | None = None
+        self, name: str, estimator: Any, honesty: Honesty | None = None, randomiser: Randomiser | None = None
     ) -> None:
         self.name = name
         self.models: list[KeptModel] = []
         self.own: OwnVotes | None = None
         self._takes_turns = estimator is not None
         self._learner = Learner(estimator, name, honesty)
-        self._retelling = retelling
+        self._randomiser = randomiser
         self._samples: TrainingSamples | None = None
         self._candidate: KeptModel | None = None
 
@@ -263,7 +250,7 @@ class Agent:
             said = model.answer(samples.holdout)
         answer = method.holdout_answer(said, samples.holdout_held, state.n_classes)
         return Answer(
-            reward, verdict, answer if self._retelling is None else self._retelling.holdout_answer(turn, answer)
+            reward, verdict, answer if self._randomiser is None else self._randomiser.holdout_answer(turn, answer)
         )
 
     def take_again(self, turn: Turn, state: RunState, method: Method, kept: KeptModel, said: Answer) -> Answer:
@@ -286,8 +273,8 @@ class Agent:
         if self._learner.afresh:
             return model, reward, method.judge_afresh(state, reward, held)
         verdict = method.judge(state, reward, ignorance, held)
-        # with a retelling, no trust: it is computed from the true rewards, and these are not told
-        return model, reward, verdict if self._retelling is not None else verdict.trusted(self._learner.trust)
+        # if rewards are randomised, no trust: it is computed from the true rewards
+        return model, reward, verdict if self._randomiser is not None else verdict.trusted(self._learner.trust)
 
     def _fitted(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> tuple[Model, Reward]:
         """Return a model fitted under an ignorance, and its reward."""
@@ -308,7 +295,7 @@ class Agent:
             beginning = samples.own(state.beginning().ignorance()) if afresh else None
             model, said = self._learner.fit(samples.own(ignorance), turn.seed, str(turn), n_classes, beginning)
         reward = method.reward(said, samples.own_codes, samples.held, state.n_classes)
-        return model, reward if self._retelling is None else self._retelling.reward(turn, reward, samples.held)
+        return model, reward if self._randomiser is None else self._randomiser.reward(turn, reward, samples.held)
 
     @property
     def _corrects(self) -> bool:
@@ -386,13 +373,15 @@ class Agent:
         """Yield each kept model with what it answers for these rows: class codes, or probabilities (n x K)."""
         return self._answers(self._panels(), table, n_classes)
 
-    def scores(self, table: Any, n_samples: int, n_classes: int, method: Method, told: Retold | None = None) -> Floats:
-        """Return the sum of its weighted votes, ``n_samples x n_classes``; ``told`` may change what a model says."""
+    def scores(
+        self, table: Any, n_samples: int, n_classes: int, method: Method, changed: ChangesVotes | None = None
+    ) -> Floats:
+        """Return the sum of its weighted votes, ``n_samples x n_classes``; perhaps changed by chance."""
         total = np.zeros((n_samples, n_classes))
         panels = self._panels()
         for rows in blocks(n_samples):
             for kept, said in self._answers(panels, take_rows(table, rows), n_classes):
-                method.add_votes(total[rows], said if told is None else told(kept, said, rows), kept.model_weight)
+                method.add_votes(total[rows], said if changed is None else changed(kept, said, rows), kept.model_weight)
         return total
 
     def _panels(self) -> list[tuple[list[KeptModel], Panel]]:

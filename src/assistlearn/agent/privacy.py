@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistlearn import storage
-from assistlearn.agent.agent import Answer, KeptModel, Turn
+from assistlearn.agent.agent import Answer, ChangesVotes, KeptModel, Turn
 from assistlearn.agent.file import PrivacyRules
 from assistlearn.agent.told import People, PeopleTold, Release, ToldBook
 from assistlearn.alignment import Ids
@@ -542,10 +542,13 @@ class RunPrivacy:
         """Count what votes tell of the people in some rows; the same votes as last time tell nothing new."""
         self._keeper.charge(self._initiator, self._votes_mark(), self._of_votes(rows, n_models, task))
 
-    def voting(self, rows: Rows, task: Task) -> _Voting | None:
+    def voting(self, rows: Rows, task: Task) -> ChangesVotes | None:
         """Return how votes on these rows are randomised; None where they are not."""
         randomiser = self._randomiser(task.n_classes, [], [])
-        return None if randomiser is None else _Voting(randomiser, self._keeper.texts(rows))
+        if randomiser is None:
+            return None
+        ids = self._keeper.texts(rows)
+        return lambda kept, said, block: randomiser.votes(kept, said, ids[block])
 
     def _of_votes(self, rows: Rows, n_models: int, task: Task) -> list[Release]:
         if not n_models:
@@ -561,14 +564,3 @@ class RunPrivacy:
         if epsilon is None:
             return None
         return Randomiser(self._keeper.coin, epsilon, self._store.mark(), n_classes, training, holdout)
-
-
-class _Voting:
-    """Randomises the votes of kept models on some people, block by block."""
-
-    def __init__(self, randomiser: Randomiser, ids: list[str]) -> None:
-        self._randomiser = randomiser
-        self._ids = ids
-
-    def __call__(self, kept: KeptModel, said: Said, rows: slice) -> Said:
-        return self._randomiser.votes(kept, said, self._ids[rows])

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from assistlearn.agent.holdings import Holdings
-from assistlearn.agent.privacy import PrivacyKeeper, RunPrivacy, epsilon_at_delta
-from assistlearn.agent.run import Part
+from assistlearn.agent.privacy import PrivacyKeeper, epsilon_at_delta
+from assistlearn.agent.run import AgentRun
 from assistlearn.agent.store import RunStore, run_folder, runs_at
 from assistlearn.agent.task import Task
 from assistlearn.agent.told import PeopleTold, ToldBook
@@ -248,13 +248,10 @@ class _Told:
         entries = entries_of(self._own.home / "ledger.jsonl", self._store.folder.name)
         if not any(entry.direction == "sent" and entry.type == type_of(m.Scores) for entry in entries):
             return None
-        part, held = Part.recalled(self._own, self._store), self._rows >= 0
-        privacy = (
-            None if self._own.privacy is None else RunPrivacy(self._own.privacy, self._store, self._own.fingerprint)
-        )
-        said = part.votes(self._rows, None if privacy is None else privacy.voting(self._rows, self._task))
-        votes = np.full((len(held), part.n_classes), np.nan)
-        votes[held] = votes_of(self._task.method.told_votes(said, part.agent.total_weight))
+        run, held = AgentRun(self._own, self._store).loaded(), self._rows >= 0
+        said = run.votes(self._rows, None if run.privacy is None else run.privacy.voting(self._rows, self._task))
+        votes = np.full((len(held), self._task.n_classes), np.nan)
+        votes[held] = votes_of(self._task.method.told_votes(said, run.agent.total_weight))
         return votes
 
     def placed(self, numbers: Floats, n_rows: int) -> Floats:

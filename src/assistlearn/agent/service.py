@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 from assistlearn.agent.answers import Demand, exchange_of
 from assistlearn.agent.consent import Permission
 from assistlearn.agent.holdings import Holdings
-from assistlearn.agent.limits import OwnerLimits, keep, ledger_tally
-from assistlearn.agent.run import RunHere
+from assistlearn.agent.limits import keep, ledger_tally
+from assistlearn.agent.run import AgentRun
 from assistlearn.agent.store import RunStore, note_problem, run_folder, sweep
 from assistlearn.errors import (
     AlignmentError,
@@ -45,8 +45,7 @@ from assistlearn.protocol.codec import (
 from assistlearn.protocol.ledger import Claim, Direction, Ledger
 from assistlearn.protocol.messages import Message, type_of
 
-# The door of an agent: it reads requests, and refuses bytes that are too large, no message, or hold unsafe text.
-
+logger = logging.getLogger("assistlearn.agent")
 
 SMALL = 2**16
 """The most bytes of a message from somebody unknown, and of any request without samples."""
@@ -58,72 +57,10 @@ MANY = 4_096
 
 WITHOUT_SAMPLES = {type_of(kind) for kind in (m.Open, m.End, m.Predict, m.Forget, m.Propose)}
 
-_TYPE_FIRST = re.compile(rb"(?:[\x90-\x9f]|\xdc..)[\xa1-\xbf]", re.DOTALL)
-
-
-class Door:
-    """Reads requests.
-
-    Parameters
-    ----------
-    largest : Limits
-        The largest message that is read at all.
-    limits : OwnerLimits or None
-        What the agent's owner allows; None if the owner sets no limits.
-    consented : callable, optional
-        Whether the owner has consented to runs of somebody whom its file does not name.
-    """
-
-    def __init__(
-        self, largest: Limits, limits: OwnerLimits | None, consented: Callable[[str], bool] = lambda asker: False
-    ) -> None:
-        self._largest = largest
-        self._limits = limits
-        self._consented = consented
-
-    def read(self, request: bytes, asker: str | None) -> Message:
-        """Decode a request; raise ``ProtocolError`` if it is not accepted. ``asker``: as in ``AgentService.answer``."""
-        most = self._most(_type(request), asker)
-        if most is not None and len(request) > HEADER_BYTES + most:
-            raise ProtocolError(
-                f"The message has {len(request) - HEADER_BYTES:,} bytes; at most {most:,} bytes are accepted for this "
-                "kind of message."
-            )
-        message = decode(request, self._largest)
-        check_words(message)
-        return message
-
-    def _most(self, type: str, asker: str | None) -> int | None:
-        """Return how many bytes a message of this type may have; None for the general limit only."""
-        if type in WITHOUT_SAMPLES:
-            return SMALL
-        if self._limits is None:
-            return None
-        if not type or (asker is not None and not self._known(asker, self._limits)):
-            return SMALL
-        samples = self._limits.most_samples
-        return None if samples is None else SMALL + BYTES_PER_SAMPLE.get(type, MANY) * samples
-
-    def _known(self, asker: str, limits: OwnerLimits) -> bool:
-        return asker in limits.initiators or self._consented(asker)
-
-
-def _type(request: bytes) -> str:
-    """Return the type at the beginning of a message, without decoding it; an empty text if there is none."""
-    found = _TYPE_FIRST.match(request, HEADER_BYTES)
-    if found is None:
-        return ""
-    length = request[found.end() - 1] & 0x1F
-    return request[found.end() : found.end() + length].decode(errors="replace")
-
-
-# An agent's service: every request comes in here, is checked, recorded in the ledger, answered, and recorded again.
-
-
-logger = logging.getLogger("assistlearn.agent")
-
 COUNTED_ANSWERS = (m.TurnTaken, m.Scores)
 """The answers whose bits are counted."""
+
+_TYPE_FIRST = re.compile(rb"(?:[\x90-\x9f]|\xdc..)[\xa1-\xbf]", re.DOTALL)
 
 Result = TypeVar("Result")
 
@@ -164,8 +101,8 @@ class AgentService:
         if self._own.privacy is not None:
             self._own.privacy.stated = self._stated
         self._permission = Permission(self._own, self._ledger, clock)
-        self._door = Door(limits or Limits(), self._own.limits, self._permission.knows)
-        self._runs: dict[str, RunHere] = {}
+        self._largest = limits or Limits()
+        self._runs: dict[str, AgentRun] = {}
         sweep(holdings.home)
 
     def answer(self, request: bytes, asker: str | None = None) -> bytes:
@@ -194,25 +131,52 @@ class AgentService:
             )
             return encode(m.Problem(run="", kind="failed", text=text))
 
-    def run(self, name: str) -> RunHere:
+    def run(self, name: str) -> AgentRun:
         """Return a run as it is at this agent; its name comes from outside and is checked."""
         run = self._runs.get(name)
         if run is None or not run.store.exists:
             store = RunStore(run_folder(self._own.home, name), packages_of(self._own.estimator))
-            run = RunHere(self._own, store)
-        self._keep(name, run)
+            run = AgentRun(self._own, store)
+        self._remember(name, run)
         return run
 
-    def _keep(self, name: str, run: RunHere) -> None:
+    def _remember(self, name: str, run: AgentRun) -> None:
         """Keep a run in memory if it is on disk; otherwise drop it from memory."""
         if run.store.exists:
             self._runs[name] = run
         else:
             self._runs.pop(name, None)
 
+    # -- reading: bytes that are too large, no message, or hold unsafe text are refused
+
+    def _read(self, request: bytes, asker: str | None) -> Message:
+        most = self._most_bytes(_type(request), asker)
+        if most is not None and len(request) > HEADER_BYTES + most:
+            raise ProtocolError(
+                f"The message has {len(request) - HEADER_BYTES:,} bytes; at most {most:,} bytes are accepted for this "
+                "kind of message."
+            )
+        message = decode(request, self._largest)
+        check_words(message)
+        return message
+
+    def _most_bytes(self, type: str, asker: str | None) -> int | None:
+        """Return how many bytes a message of this type may have; None for the general limit only."""
+        limits = self._own.limits
+        if type in WITHOUT_SAMPLES:
+            return SMALL
+        if limits is None:
+            return None
+        if not type or not (asker is None or asker in limits.initiators or self._permission.knows(asker)):
+            return SMALL
+        samples = limits.most_samples
+        return None if samples is None else SMALL + BYTES_PER_SAMPLE.get(type, MANY) * samples
+
+    # -- answering
+
     def _answer(self, request: bytes, asker: str | None) -> bytes:
         try:
-            message = self._door.read(request, asker)
+            message = self._read(request, asker)
         except ProtocolError as error:
             kind: m.ProblemKind = "version" if isinstance(error, VersionError) else "malformed"
             problem = m.Problem(run="", kind=kind, text=f"Agent {self._own.name!r}: {shown(str(error))}")
@@ -314,7 +278,7 @@ class AgentService:
         assert exchange is not None
         run.permits = partial(self._permission.check, asker=asker)
         reply = exchange.answer(run, message, request)
-        self._keep(message.run, run)
+        self._remember(message.run, run)
         return reply
 
     def _initiator(self, message: Message | None) -> str | None:
@@ -371,7 +335,7 @@ class AgentService:
     def _failed(self, message: Message, error: Exception) -> m.Problem:
         """Return what others may know about a failure; the details go to the owner's ``problems.log``."""
         if message.run in self._runs:
-            self._runs[message.run].drop_part()
+            self._runs[message.run].unload()
         if self._ledger is None:
             return self._problem(message, "failed", error)
         type_ = type_of(message)
@@ -388,6 +352,15 @@ class AgentService:
                 "correct the error; then go on. Nothing is lost."
             )
         return m.Problem(run=_name(message), kind="failed", text=text)
+
+
+def _type(request: bytes) -> str:
+    """Return the type at the beginning of a message, without decoding it; an empty text if there is none."""
+    found = _TYPE_FIRST.match(request, HEADER_BYTES)
+    if found is None:
+        return ""
+    length = request[found.end() - 1] & 0x1F
+    return request[found.end() : found.end() + length].decode(errors="replace")
 
 
 def _name(message: Message) -> str:

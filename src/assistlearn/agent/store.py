@@ -93,17 +93,6 @@ class PastTurn:
     origin: str = ""
 
 
-@dataclass(frozen=True)
-class Again:
-    """What is kept in addition for a turn that was taken again: the run of its model, and its answer about all samples.
-
-    If no model is kept, ``origin`` is empty.
-    """
-
-    origin: str
-    whole: bytes
-
-
 class RunStore:
     """The folder of one run at one agent.
 
@@ -183,13 +172,24 @@ class RunStore:
         return self._files.read(path) if self._has(path) else None
 
     def keep_turn(
-        self, number: int, request: bytes, reply: bytes, model: Model | None, honest: bool, again: Again | None = None
+        self,
+        number: int,
+        request: bytes,
+        reply: bytes,
+        model: Model | None,
+        honest: bool,
+        whole: bytes | None = None,
+        origin: str = "",
     ) -> None:
-        """Store a turn. When this returns, the turn is on disk, and survives a crash."""
+        """Store a turn. When this returns, the turn is on disk, and survives a crash.
+
+        A turn that was taken again has the answer about all samples in ``whole``, and in ``origin`` the run of its
+        model; empty if no model is kept.
+        """
         folder = self._turn(number)
         files: dict[Path, bytes] = {}
-        if again is not None:
-            files |= {folder / "origin.txt": again.origin.encode(), folder / "whole.msg": again.whole}
+        if whole is not None:
+            files |= {folder / "origin.txt": origin.encode(), folder / "whole.msg": whole}
         if honest:
             files[folder / "honest"] = b""
         if model is not None:
