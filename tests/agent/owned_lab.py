@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.agent.consent import OwnersDesk
+from assistlearn.agent.consent import Inbox
 from assistlearn.agent.file import Allowance, PrivacyRules
 from assistlearn.agent.holdings import Holdings, gate
 from assistlearn.agent.limits import OwnerLimits
@@ -74,10 +74,10 @@ class Lab:
         """The time at the helper: as a test says, or as it is."""
         return self.now or datetime.now(UTC)
 
-    def desk(self) -> OwnersDesk:
-        """The desk of the helper's owner, in another process than the service, as far as files can tell."""
+    def inbox(self) -> Inbox:
+        """The inbox of the helper's owner, in another process than the service, as far as files can tell."""
         within = 14 if self.allowance is None else self.allowance.answer_within
-        return OwnersDesk(self.home, within, self.clock)
+        return Inbox(self.home, within, self.clock)
 
     def propose(self, asker: str | None = BANK, initiator: str | None = None, **said: Any) -> Any:
         """Ask the helper's owner for consent."""

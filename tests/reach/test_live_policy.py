@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assistlearn.agent.consent import OwnersDesk
+from assistlearn.agent.consent import Inbox
 from assistlearn.agent.file import load_description
 from assistlearn.agent.store import runs_at
 from assistlearn.plan import Plan
@@ -172,7 +172,7 @@ def test_a_running_site_lets_a_request_wait_and_does_what_its_owner_answers_in_t
     lab = HELPERS[0]
     allow(small, lab, initiator="bank")
     proposal = m.Propose(run="asked", initiator=INITIATOR, purpose=PURPOSE, method="soft", n_samples=9, n_rounds=1)
-    desk = OwnersDesk(home(small, lab), 14)
+    desk = Inbox(home(small, lab), 14)
     with transport(small, INITIATOR, lab) as carrier:
         waits = decode(carrier.ask(lab, encode(proposal)))
         assert (waits.state, waits.run) == ("waiting", "asked")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assistlearn.agent.consent import OwnersDesk
+from assistlearn.agent.consent import Inbox
 from assistlearn.agent.file import Allowance
 from assistlearn.agent.holdings import gate
 from assistlearn.agent.limits import OwnerLimits
@@ -35,8 +35,8 @@ def led(parties: Parties, transport: MemoryTransport | None = None, **allowances
     return parties.leader(transport or MemoryTransport(answers))
 
 
-def desk(parties: Parties, helper: str) -> OwnersDesk:
-    return OwnersDesk(parties.folder / helper, 14)
+def desk(parties: Parties, helper: str) -> Inbox:
+    return Inbox(parties.folder / helper, 14)
 
 
 def answer(parties: Parties, helper: str, reason: str = "") -> None:

@@ -163,7 +163,7 @@ def from_loaded(agent: LoadedAgent) -> Holdings:
     )
 
 
-def door_of(description: AgentDescription) -> Holdings:
+def holdings_without_table(description: AgentDescription) -> Holdings:
     """Return holdings without a table, to answer askers that are not allowed anything.
 
     Requests are recorded and refused with the same words as by the agent itself; a run of the past can be forgotten.
