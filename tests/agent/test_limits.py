@@ -65,7 +65,7 @@ def test_a_run_does_not_get_through_with_one_less(lab, tmp_path, key):
 def test_the_owner_lifts_a_limit_with_a_word(lab, tmp_path, key):
     service = lab.service(tmp_path, **owner(**(just_enough(lab) | {key: "none"})))
     assert service.answer(lab.requests[0]) == lab.replies[0]
-    assert key not in {limit.kind.key for limit in OwnerLimits("lab", Allowance(("clinic",), **{key: "none"}), 10)}
+    assert key not in OwnerLimits("lab", Allowance(("clinic",), **{key: "none"}), 10).most
 
 
 def test_requests_that_come_again_after_a_restart_are_not_counted_again(lab, tmp_path):
@@ -122,7 +122,7 @@ def test_without_a_table_of_what_is_allowed_nothing_is_limited_but_all_of_it_is_
 
 def test_a_large_table_has_room_for_its_own_size_by_default():
     """A million people, trained on and predicted on one day, twice; and predicted daily for two years."""
-    most = {limit.kind.key: limit.most for limit in OwnerLimits("lab", Allowance((BANK,)), rows=1_000_000)}
+    most = OwnerLimits("lab", Allowance((BANK,)), rows=1_000_000).most
     assert most["max_ids_a_day"] >= 4_000_000
     assert most["max_votes_a_day"] >= 2_000_000
     assert min(most["max_total_ids"], most["max_total_votes"]) >= 730 * 1_000_000

@@ -24,7 +24,7 @@ from assistlearn.protocol.ledger import Decision, Ledger, OwnersAnswer, Proof, c
 from assistlearn.storage.file_locks import wait_for
 
 # Requests wait in small files, ``requests/333806532b0f.json``. The owner's answers are not kept there but in the
-# ledger: a file that is written or changed by hand lets nobody in. An answered request's file is removed. A request that
+# ledger: a file that is written or changed by hand lets nobody in. An answered one is removed. A request that
 # nobody has answered in time stays until room is needed.
 
 MOST = 64

@@ -419,7 +419,7 @@ def _allowed(own: Holdings, now: datetime) -> Iterator[LimitStanding]:
     assert own.limits is not None
     tally, day = counted(own.home / "ledger.jsonl"), now.date().isoformat()
     for initiator in dict.fromkeys([*own.limits.initiators, *tally.consented(now)]):
-        for row in own.limits.standing(initiator, tally.of(initiator), day):
+        for row in own.limits.used(initiator, tally.of(initiator), day):
             key = f"allow.{row['limit']}"
             yield LimitStanding(key, initiator, row["counts"], row["allowed"], row["used"], row["left"])
     for name, most in own.limits.of_one_run().items():
