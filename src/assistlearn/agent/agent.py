@@ -28,8 +28,6 @@ from assistlearn.types import Bools, Codes, Floats, Said
 if TYPE_CHECKING:
     from assistlearn.agent.privacy import Randomiser
 
-# A turn: what an agent is told when its turn begins, and what it says when the turn is over.
-
 
 @dataclass(frozen=True)
 class Turn:
@@ -74,19 +72,13 @@ class Answer:
     why: str = ""
 
 
-# What an agent's own kept models have said about the training samples, summed over its turns in a run.
-
-
 @dataclass
 class OwnVotes:
-    """An agent's own part of the state, and of the decision. Both differ where a first round was taken apart.
+    """What an agent's own kept models have said about the training samples, summed over its turns in a run.
 
-    Attributes
-    ----------
-    in_state : ndarray or None
-        What its models count for in the state, in the form of the state; None before the first of them.
-    told : ndarray of shape (n_samples, n_classes) or None
-        Its votes, the sum of model weight times votes.
+    ``in_state`` is what they count for in the state, in its form; ``told`` are their votes, the sum of model weight
+    times votes, of shape (n_samples, n_classes). Both differ where a first round was taken apart; both are None before
+    the first model.
     """
 
     in_state: Any = None
@@ -105,25 +97,19 @@ class OwnVotes:
         return state if self.in_state is None else state.without(self.in_state)
 
 
-# The samples of a task, as one agent has them: its rows, and which of all samples these are.
-
-
 @dataclass(frozen=True)
 class TrainingSamples:
     """What an agent is to learn from.
 
     Attributes
     ----------
-    table : table
-        The agent's rows of the training samples that it holds.
+    table, holdout : table
+        The agent's rows of the training samples and of the hold-out samples that it holds.
     codes : ndarray of shape (n_samples,)
         The class codes of all training samples.
-    held : ndarray of bool, optional
-        Which of the training samples the agent holds; all by default. It abstains on the others.
-    holdout : table, optional
-        The agent's rows of the hold-out samples that it holds.
-    holdout_held : ndarray of bool, optional
-        Which of the hold-out samples it holds; all by default.
+    held, holdout_held : ndarray of bool, optional
+        Which of the training samples and of the hold-out samples the agent holds; all by default. It abstains on the
+        others.
     folds : ndarray of int of shape (n_samples,), optional
         The fold of each training sample, where several are about the same person. By default the agent deals its own
         folds.
@@ -138,12 +124,10 @@ class TrainingSamples:
 
     @cached_property
     def own_codes(self) -> Codes:
-        """The class codes of the samples that the agent holds."""
         return self.codes if self.held is None else self.codes[self.held]
 
     @cached_property
     def own_folds(self) -> NDArray[np.intp] | None:
-        """The folds of the samples that the agent holds."""
         return self.folds if self.folds is None or self.held is None else self.folds[self.held]
 
     @cached_property
@@ -161,9 +145,6 @@ class TrainingSamples:
         own = ignorance[self.held]
         total = float(own.sum())
         return own / total if total > 0.0 else np.full(len(own), 1.0 / max(len(own), 1))
-
-
-# An agent: a private table, a learner, and the models it has kept.
 
 
 @dataclass(frozen=True)
@@ -267,7 +248,6 @@ class Agent:
         return replace(said, verdict=verdict)
 
     def _tried(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> tuple[Model, Reward, Verdict]:
-        """Return a model, its reward and its verdict."""
         model, reward = self._fitted(turn, state, method, ignorance)
         held = self._training().held
         if self._learner.afresh:
@@ -277,7 +257,6 @@ class Agent:
         return model, reward, verdict if self._randomiser is not None else verdict.trusted(self._learner.trust)
 
     def _fitted(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> tuple[Model, Reward]:
-        """Return a model fitted under an ignorance, and its reward."""
         samples = self._training()
         if method.label_epsilon < math.inf:
             when = turn.seed, str(turn), state.n_classes
@@ -366,7 +345,6 @@ class Agent:
 
     @property
     def total_weight(self) -> float:
-        """The sum of the weights of its kept models."""
         return sum(kept.model_weight for kept in self.models)
 
     def answers(self, table: Any, n_classes: int) -> Iterator[tuple[KeptModel, Said]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from assistlearn.agent.holdings import Holdings, moved_columns
 from assistlearn.agent.run import AgentRun, known_before
-from assistlearn.agent.store import EarlierTurns, RunStore, note_problem, run_folder
+from assistlearn.agent.store import EarlierTurns, RunStore, note_problem
 from assistlearn.agent.task import Task
 from assistlearn.alignment import HashHelper, Helper, Minimum, PsiHelper, ids_asked
 from assistlearn.errors import AssistLearnError, CannotGoOnError, OutOfOrderError, ProtocolError, RefusedError, RunError
@@ -223,7 +223,7 @@ def _recall(run: AgentRun, message: m.Recall, request: bytes) -> Reply:
     task = run.loaded().task
     if task is None or run.n_turns:
         raise OutOfOrderError(f"Run {message.run!r} has not begun here, or its first turn has already been taken.")
-    earlier = RunStore(run_folder(run.own.home, message.earlier), packages)
+    earlier = RunStore.at(run.own.home, message.earlier, packages)
     try:
         _check_earlier(run, earlier)
         copied.copy(earlier, message.turns)

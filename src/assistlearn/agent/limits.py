@@ -14,7 +14,7 @@ import msgspec
 
 from assistlearn import storage
 from assistlearn.agent.file import Allowance
-from assistlearn.agent.store import RunStore, run_folder, runs_at
+from assistlearn.agent.store import RunStore, runs_at
 from assistlearn.agent.told import ALL, ALL_SPENT, PeopleTold, ToldBook
 from assistlearn.errors import AssistLearnError, LedgerError, RefusedError, RunError, SitsOutError
 from assistlearn.protocol import messages as m
@@ -210,7 +210,7 @@ def keep(home: Path, ledger: Ledger, initiator: str, runs: Iterable[str]) -> Non
         content = msgspec.json.encode(KeptCount(initiator=initiator, place=place, count=count))
         storage.write_bytes(copy_in_told(home, initiator), content)
         for run in runs:
-            store = RunStore(run_folder(home, run))
+            store = RunStore.at(home, run)
             if store.exists:
                 storage.write_bytes(store.folder / OF_A_RUN, content)
 
@@ -232,7 +232,7 @@ def turns_kept(home: Path, name: str) -> dict[str, dict[str, int]]:
     """Return the runs in which an agent has helped others and that it keeps, by initiator: how many turns are done."""
     found: dict[str, dict[str, int]] = {}
     for run in runs_at(home):
-        store = RunStore(run_folder(home, run))
+        store = RunStore.at(home, run)
         try:
             initiator = str(store.opened()["initiator"])
         except RunError:  # whoever asks about this run is told so; its copy of the counts still counts

@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from assistlearn.agent.task import Task
 
 
-# What randomised answers reveal together: the sum of their epsilons, or a smaller epsilon at a small delta.
-
-
 DELTA = 1e-6
 
 LARGEST = 700.0
@@ -47,15 +44,9 @@ LARGEST = 700.0
 def epsilon_at_delta(answers: Mapping[float, int], delta: float = DELTA) -> float | None:
     """Return the epsilon of all answers together at a delta; None where ``dp-accounting`` is not installed.
 
-    No answer reveals more than one bit that is randomised with the same epsilon (Kairouz, Oh and Viswanath, 2015). So
-    every answer counts as such a bit, also one with more than two possible values.
-
-    Parameters
-    ----------
-    answers : mapping of float to int
-        How many answers there are with each epsilon.
-    delta : float, default=DELTA
-        The probability with which the epsilon may be exceeded.
+    ``answers`` says how many answers there are with each epsilon. No answer reveals more than one bit that is
+    randomised with the same epsilon (Kairouz, Oh and Viswanath, 2015). So every answer counts as such a bit, also one
+    with more than two possible values. ``delta`` is the probability with which the epsilon may be exceeded.
     """
     if any(count and epsilon > LARGEST for epsilon, count in answers.items()):
         return sum(epsilon * count for epsilon, count in answers.items())  # counts that were lost, and are all spent
@@ -73,12 +64,9 @@ def epsilon_at_delta(answers: Mapping[float, int], delta: float = DELTA) -> floa
     return plain if total is None else min(float(total.get_epsilon_for_delta(delta)), plain)
 
 
-# An agent's own random numbers, which nobody else can know: they are computed from a secret key.
-#
-# The seeds of a run come from its initiator, which could remove any noise that was drawn from them. The numbers here
-# come from a key that never leaves the agent's home. The same question gets the same draw, so asking again tells
-# nothing new.
-
+# An agent's own random numbers, which nobody else can know: they are computed from a secret key. The seeds of a run
+# come from its initiator, which could remove any noise that was drawn from them. The numbers here come from a key that
+# never leaves the agent's home. The same question gets the same draw, so asking again tells nothing new.
 
 KEY_BYTES = 32
 
@@ -86,13 +74,8 @@ KEY_BYTES = 32
 class Coin:
     """Random numbers, each a keyed digest (BLAKE2b) of what it is for.
 
-    Parameters
-    ----------
-    path : path
-        The file of the key. If it does not exist, a key is drawn, and only the owner can read the file.
+    If the file of the key does not exist, a key is drawn, and only the owner can read the file.
 
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as home:
     ...     coin = Coin(Path(home, "coin.key"))
@@ -178,8 +161,6 @@ class Randomiser:
         How much one answer may reveal.
     run : str
         The mark of the run. The same question in another run gets another draw.
-    n_classes : int
-        The number of classes.
     training, holdout : list of str
         The ids of the training samples, and of the hold-out samples, that the agent holds.
     """
@@ -276,10 +257,9 @@ def vote_bits(method: Method, n_classes: int, n_models: int) -> int:
 
 # Keeps the rules of ``[privacy]``: what is told about a person is counted before it is sent, or refused.
 #
-# Bits, predictions and randomised answers are counted for each person and each initiator, and for ever
-# (:mod:`~assistlearn.agent.told`). If one person has reached a limit, an answer that includes this
-# person is refused as a whole, so the others in it are not told about either.
-
+# Bits, predictions and randomised answers are counted for each person and each initiator, and for ever. If one person
+# has reached a limit, an answer that includes this person is refused as a whole, so the others in it are not told about
+# either.
 
 SLACK = 1.0 + 1e-9
 """Sums of epsilons and effective sample sizes have rounding errors. A limit may be passed by this factor."""
@@ -288,22 +268,8 @@ SLACK = 1.0 + 1e-9
 class PrivacyKeeper:
     """Checks and counts what may be told about the people in an owner's table.
 
-    Parameters
-    ----------
-    agent : str
-        The agent's name.
-    rules : PrivacyRules
-        What its owner wrote under ``[privacy]``.
-    home : path
-        Where the agent keeps its key, and the book of what it has told.
-    ids : Ids
-        The ids of its table.
-
-    Attributes
-    ----------
-    stated : callable
-        Returns the figures of what an initiator was told, by the agent's ledger. If the book has less, it was lost, and
-        nothing is told.
+    ``home`` has the agent's key and the book of what it has told. ``stated`` returns the figures of what an initiator
+    was told, by the agent's ledger: if the book has less, it was lost, and nothing is told.
     """
 
     def __init__(self, agent: str, rules: PrivacyRules, home: Path, ids: Ids) -> None:
@@ -334,7 +300,6 @@ class PrivacyKeeper:
         return np.unique(self._people[rows[rows >= 0]])
 
     def texts(self, rows: Rows) -> list[str]:
-        """Return the ids of those samples that the agent holds."""
         return self._ids.take(rows[rows >= 0]).to_list()
 
     # -- about a run as a whole
@@ -454,20 +419,10 @@ def _due(told: PeopleTold, mark: int, releases: Sequence[Release]) -> list[Relea
     return [each for each in due if len(each.people)]
 
 
-# The rules of ``[privacy]`` in one run: what a turn or a prediction tells about people is checked, then counted.
-
-
 class RunPrivacy:
-    """Keeps an owner's rules in one run.
+    """The owner's rules in one run: what a turn or a prediction tells about people is checked, then counted.
 
-    Parameters
-    ----------
-    keeper : PrivacyKeeper
-        The rules, and what was told before.
-    store : RunStore
-        What the agent keeps of the run.
-    fingerprint : str
-        The fingerprint of the agent's table. Votes with another table count as new votes.
+    Votes with a table of another fingerprint count as new votes.
     """
 
     def __init__(self, keeper: PrivacyKeeper, store: RunStore, fingerprint: str) -> None:
@@ -507,7 +462,6 @@ class RunPrivacy:
         self._keeper.charge(self._initiator, self._turn_mark(turn.number), releases, SitsOutError)
 
     def randomiser(self, task: Task) -> Randomiser | None:
-        """Return how answers are randomised; None where they are not."""
         assert task.rows is not None
         training, aside = task.rows[~task.aside], task.rows[task.aside]
         return self._randomiser(task.n_classes, self._keeper.texts(training), self._keeper.texts(aside))

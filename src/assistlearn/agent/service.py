@@ -16,7 +16,7 @@ from assistlearn.agent.consent import Permission
 from assistlearn.agent.holdings import Holdings
 from assistlearn.agent.limits import keep, ledger_tally
 from assistlearn.agent.run import AgentRun
-from assistlearn.agent.store import RunStore, note_problem, run_folder, sweep
+from assistlearn.agent.store import RunStore, note_problem, sweep
 from assistlearn.errors import (
     AlignmentError,
     AssistLearnError,
@@ -68,19 +68,9 @@ Result = TypeVar("Result")
 class AgentService:
     """Answers requests for one agent; requests and replies are bytes.
 
-    Parameters
-    ----------
-    holdings : Holdings
-        What the agent has.
-    limits : Limits, optional
-        The largest message it takes.
-    ledger : bool, default=True
-        Whether to record messages. The initiator's own service does not: its answers do not leave the organisation.
-    clock : callable, optional
-        Returns the present time.
+    Messages are recorded in its ``ledger``; not by the initiator's own service, whose answers do not leave the
+    organisation. ``limits`` say how large a message it takes.
 
-    Notes
-    -----
     Others are told why a request failed only where the message is one of this package. A message of a learner or of the
     disk may quote the table or name files. So it goes to ``problems.log`` in the agent's home, and others are told only
     that it is there.
@@ -108,12 +98,7 @@ class AgentService:
     def answer(self, request: bytes, asker: str | None = None) -> bytes:
         """Return the reply to a request. A bad one gets a ``Problem`` and changes nothing.
 
-        Parameters
-        ----------
-        request : bytes
-            A message.
-        asker : str, optional
-            Who asks, if the transport has proved it. Then only the initiator of a run is answered.
+        If the transport has proved who asks, only the initiator of a run is answered.
         """
         self._counted = None
         try:
@@ -135,7 +120,7 @@ class AgentService:
         """Return a run as it is at this agent; its name comes from outside and is checked."""
         run = self._runs.get(name)
         if run is None or not run.store.exists:
-            store = RunStore(run_folder(self._own.home, name), packages_of(self._own.estimator))
+            store = RunStore.at(self._own.home, name, packages_of(self._own.estimator))
             run = AgentRun(self._own, store)
         self._remember(name, run)
         return run
@@ -281,15 +266,14 @@ class AgentService:
         self._remember(message.run, run)
         return reply
 
-    def _initiator(self, message: Message | None) -> str | None:
+    def _initiator(self, message: Message) -> str | None:
         """Return the initiator of the run that a message is about; None where no such run is known."""
         if isinstance(message, m.Open | m.Propose):
             return message.initiator
         try:
-            opened = None if message is None else RunStore(run_folder(self._own.home, message.run)).opened()
+            return str(RunStore.at(self._own.home, message.run).opened()["initiator"])
         except AssistLearnError:  # the name of the run is not valid, or nobody has opened it: the reply will say so
-            opened = None
-        return str(opened["initiator"]) if opened else None
+            return None
 
     def _check_asker(self, message: Message, asker: str | None) -> None:
         """Raise if somebody else than the run's initiator asks."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def told_in_words(told: dict[str, Any]) -> str:
-    """Return the sentence for the values of a :class:`~assistlearn.agent.releases.ToldStanding`.
+    """Return the sentence for the values of a :class:`~assistlearn.agent.releases.ToldSummary`.
 
     >>> told = {"initiator": "clinic", "people": 9, "bits": 18.0, "predictions": 1}
     >>> print(told_in_words(told | {"epsilon": 12.0, "epsilon_at_delta": 11.9}))  # doctest: +NORMALIZE_WHITESPACE
