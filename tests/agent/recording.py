@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from sklearn.datasets import load_wine
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -19,9 +21,10 @@ from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids
 from assistlearn.protocol import MemoryTransport, decode
 from assistlearn.protocol import messages as m
+from assistlearn.storage import files
 from tests.runs.parties import SECRET, Parties
 
-__all__ = ["SECRET", "Recorder", "Recording", "files_of", "record", "three_agents"]
+__all__ = ["SECRET", "Recorder", "Recording", "files_of", "full_disk", "record", "three_agents"]
 
 
 class Recorder:
@@ -88,6 +91,21 @@ def record(
     holdings = parties.holdings(agent)
     shutil.rmtree(folder)
     return Recording(holdings, [request for request, _ in exchanges], [reply for _, reply in exchanges])
+
+
+@contextmanager
+def full_disk(file: str) -> Iterator[None]:
+    """No file of this name can be written: the disk is full."""
+    whole = files.write_bytes
+
+    def full(path: Path, content: bytes) -> None:
+        if path.name == file:
+            raise OSError(28, "No space left on device", str(path))
+        whole(path, content)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "write_bytes", full)
+        yield
 
 
 def files_of(home: Path) -> dict[str, bytes]:

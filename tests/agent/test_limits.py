@@ -11,9 +11,8 @@ from assistlearn.agent.holdings import gate
 from assistlearn.agent.limits import KINDS, OwnerLimits
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
-from assistlearn.storage import files
 from tests.agent.owned_lab import BANK, PEOPLE, Lab
-from tests.agent.recording import record
+from tests.agent.recording import full_disk, record
 
 
 @pytest.fixture(scope="module")
@@ -82,22 +81,14 @@ def test_requests_that_come_again_after_a_restart_are_not_counted_again(lab, tmp
             assert service.answer(request) == reply, stage
 
 
-def test_a_turn_that_fails_many_times_is_one_turn(tmp_path, monkeypatch, caplog):
+def test_a_turn_that_fails_many_times_is_one_turn(tmp_path, caplog):
     lab = Lab(tmp_path, Allowance((BANK,), max_turns=2))
     lab.ready()
     caplog.set_level("CRITICAL", "assistlearn.agent")
-    whole = files.write_bytes
-
-    def full(path, content):
-        if path.name == "reply.msg":
-            raise OSError(28, "No space left on device", str(path))
-        whole(path, content)
-
-    monkeypatch.setattr(files, "write_bytes", full)
-    for _ in range(10):
-        lab.restart()
-        assert lab.take(1).kind == "failed"
-    monkeypatch.setattr(files, "write_bytes", whole)
+    with full_disk("reply.msg"):
+        for _ in range(10):
+            lab.restart()
+            assert lab.take(1).kind == "failed"
     for number in (1, 2):
         assert isinstance(lab.take(number), m.TurnTaken)
     assert lab.take(3).kind == "sits-out"

@@ -26,8 +26,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import Bits, ClassCodes, pack_bits, pack_codes, pack_numbers
 from assistlearn.protocol.ledger import read, verify
 from assistlearn.protocol.scores import Levels, pack_levels
-from assistlearn.storage import files
-from tests.agent.recording import Recording, files_of, record
+from tests.agent.recording import Recording, files_of, full_disk, record
 
 RUN = "test-run"
 METHODS = {
@@ -472,15 +471,6 @@ def test_a_permission_that_expires_ends_a_run_but_not_the_right_to_forget(lab, t
     assert isinstance(ask(service, lab.requests[-1]), m.Forgotten)
 
 
-def test_one_run_may_go_on_though_there_may_be_no_other(lab, tmp_path):
-    service = lab.service(tmp_path, **owner(max_runs=1))
-    service.answer(lab.requests[0])
-    second = changed(lab.request(m.Open), run="second")
-    refuses(service, tmp_path, second, "refused", "allows 'clinic' 1 runs in all: 1 are used, 1 more are asked for")
-    goes_on(lab, service, 1)
-    refuses(service, tmp_path, second, "refused", "Its owner may raise max_runs, under [allow]")
-
-
 def test_more_samples_than_the_owner_allows_are_refused(lab, tmp_path):
     stage, n = lab.stage(m.Begin), n_samples(lab)
     lab.service(tmp_path / "few", stage)
@@ -521,24 +511,14 @@ def test_a_learner_that_fails_tells_others_nothing_of_the_table(lab, tmp_path, m
     goes_on(lab, service, stage)
 
 
-def test_a_full_disk_in_the_middle_of_a_turn_loses_and_doubles_nothing(lab, tmp_path, monkeypatch, caplog):
-    whole = files.write_bytes
-    for name in ("model.skops", "request.msg", "reply.msg"):
-        home = tmp_path / name
-        stage = lab.stage(m.TakeTurn, 2)
-        service = lab.service(home, stage)
-
-        def full(path, content, name=name):
-            if path.name == name:
-                raise OSError(28, "No space left on device", str(path))
-            whole(path, content)
-
-        monkeypatch.setattr(files, "write_bytes", full)
-        with caplog.at_level(logging.CRITICAL, logger="assistlearn.agent"):
-            reply = ask(service, lab.requests[stage])
-        assert (reply.kind, "OSError" in reply.text, str(home) in reply.text) == ("failed", True, False)
-        monkeypatch.setattr(files, "write_bytes", whole)
-        goes_on(lab, service, stage)
+@pytest.mark.parametrize("file", ["model.skops", "request.msg", "reply.msg"])
+def test_a_full_disk_in_the_middle_of_a_turn_loses_and_doubles_nothing(lab, tmp_path, caplog, file):
+    stage = lab.stage(m.TakeTurn, 2)
+    service = lab.service(tmp_path, stage)
+    with full_disk(file), caplog.at_level(logging.CRITICAL, logger="assistlearn.agent"):
+        reply = ask(service, lab.requests[stage])
+    assert (reply.kind, "OSError" in reply.text, str(tmp_path) in reply.text) == ("failed", True, False)
+    goes_on(lab, service, stage)
 
 
 # -- forgetting --
