@@ -502,29 +502,20 @@ def parse_description(values: Mapping[str, Any], file: Path) -> AgentDescription
 
 
 def _described(keys: AgentKeys, places: Places) -> AgentDescription:
+    as_written = {name: getattr(keys, name) for name in AgentKeys.__struct_fields__ if name not in _RESOLVED}
     return AgentDescription(
+        **as_written,
         file=places.file,
-        name=keys.name,
         table=_table(keys, places.file.parent),
         id=keys.id_columns,
-        id_case=keys.id_case,
-        duplicates=keys.duplicates,
-        label=keys.label,
-        weight=keys.weight,
-        person=keys.person,
-        features=keys.features,
         learners=_learners(keys.learner),
-        preprocessing=keys.preprocessing,
         models=keys.models or places.file.parent / f"{keys.name}-models",
-        secret=keys.secret,
-        allow=keys.allow,
-        privacy=keys.privacy,
-        moved_columns=keys.moved_columns,
-        read_seconds=keys.read_seconds,
-        local_server=keys.local_server,
-        reading=keys.reading,
         places=places,
     )
+
+
+_RESOLVED = ("table", "separator", "query", "database", "id", "learner", "models")
+"""The keys that are not taken over as they are written."""
 
 
 def _learners(

@@ -203,7 +203,7 @@ class KeptCount(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     count: PeerCount
 
 
-def keep(home: Path, ledger: Ledger, initiator: str, runs: Iterable[str]) -> None:
+def keep_copies(home: Path, ledger: Ledger, initiator: str, runs: Iterable[str]) -> None:
     """Write the copies of what is counted for an initiator: in ``told/``, and with those runs that are kept here."""
     with ToldBook(home / TOLD).alone():
         place, count = ledger.standing(initiator)
@@ -363,7 +363,7 @@ def recount(home: Path, name: str) -> Recount:
         if tally is None or people:
             ledger.rebuild(initiator, count)
             done.append(Recounted(initiator, count.units, not sure, people))
-        keep(home, ledger, initiator, runs.get(initiator, {}))
+        keep_copies(home, ledger, initiator, runs.get(initiator, {}))
     return Recount(done, tally is None, moved)
 
 

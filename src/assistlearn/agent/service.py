@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from assistlearn.agent.answers import Demand, exchange_of
 from assistlearn.agent.consent import Permission
 from assistlearn.agent.holdings import Holdings
-from assistlearn.agent.limits import keep, ledger_tally
+from assistlearn.agent.limits import keep_copies, ledger_tally
 from assistlearn.agent.run import AgentRun
 from assistlearn.agent.store import RunStore, note_problem, sweep
 from assistlearn.errors import (
@@ -105,7 +105,7 @@ class AgentService:
             answer = self._answer(request, asker)
             if self._counted is not None and self._ledger is not None:
                 initiator, run = self._counted
-                keep(self._own.home, self._ledger, initiator, [run])
+                keep_copies(self._own.home, self._ledger, initiator, [run])
             return answer
         except (OSError, LedgerError) as error:
             logger.error("The ledger cannot be written", exc_info=error)

@@ -26,23 +26,6 @@ from assistlearn.protocol.messages import type_of
 from assistlearn.storage import appending
 from assistlearn.storage.files import REMEDY, FileDigests, digest_of, remove_tree
 
-LARGEST_LOG = 1_000_000
-"""When ``problems.log`` has more bytes than this, it is renamed ``problems.log.1``, and a new file begins."""
-
-
-def note_problem(home: Path, text: str) -> None:
-    """Write something to the log in an agent's home; where that is not possible, the request is answered all the same.
-
-    Others decide how often an agent fails. So the log is bounded: the oldest problems are dropped.
-    """
-    path = home / "problems.log"
-    with suppress(OSError):
-        if path.exists() and path.stat().st_size > LARGEST_LOG:
-            os.replace(path, path.with_name("problems.log.1"))
-        with appending(path) as file:
-            file.write(text.encode(errors="backslashreplace")[:LARGEST_LOG] + b"\n")
-
-
 # The folder of a run:
 #
 #     opened.json           who asked, what for, how samples are matched
@@ -342,6 +325,23 @@ def sweep(home: Path) -> None:
         words = remove_tree(left)
         if words is not None:
             logger.warning("What is left of a run that was forgotten: %s", words)
+
+
+LARGEST_LOG = 1_000_000
+"""When ``problems.log`` has more bytes than this, it is renamed ``problems.log.1``, and a new file begins."""
+
+
+def note_problem(home: Path, text: str) -> None:
+    """Write something to the log in an agent's home; where that is not possible, the request is answered all the same.
+
+    Others decide how often an agent fails. So the log is bounded: the oldest problems are dropped.
+    """
+    path = home / "problems.log"
+    with suppress(OSError):
+        if path.exists() and path.stat().st_size > LARGEST_LOG:
+            os.replace(path, path.with_name("problems.log.1"))
+        with appending(path) as file:
+            file.write(text.encode(errors="backslashreplace")[:LARGEST_LOG] + b"\n")
 
 
 def check_with_ledger(store: RunStore, ledger: Path) -> None:
