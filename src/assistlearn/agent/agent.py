@@ -76,21 +76,21 @@ class Answer:
 class OwnVotes:
     """What an agent's own kept models have said about the training samples, summed over its turns in a run.
 
-    ``in_state`` is what they count for in the state, in its form; ``told`` are their votes, the sum of model weight
+    ``in_state`` is what they count for in the state, in its form; ``votes`` are their votes, the sum of model weight
     times votes, of shape (n_samples, n_classes). Both differ where a first round was taken apart; both are None before
     the first model.
     """
 
     in_state: Any = None
-    told: Floats | None = None
+    votes: Floats | None = None
 
     def add(self, reward: Any, codes: Codes, model_weight: float, step: float, method: Method) -> None:
         """Add a kept model: its reward, its weight, and the weight with which it counts in the state."""
         if not isinstance(reward, SoftReward):
             return
-        in_state, told = step * reward.values(), model_weight * method.class_votes(reward, codes)
+        in_state, votes = step * reward.values(), model_weight * method.class_votes(reward, codes)
         self.in_state = in_state if self.in_state is None else self.in_state + in_state
-        self.told = told if self.told is None else self.told + told
+        self.votes = votes if self.votes is None else self.votes + votes
 
     def taken_out_of(self, state: SoftState | VectorState) -> SoftState | VectorState:
         """Return the state as it would be if these models had not spoken."""
@@ -131,7 +131,7 @@ class TrainingSamples:
         return self.folds if self.folds is None or self.held is None else self.folds[self.held]
 
     @cached_property
-    def can_be_told_apart(self) -> bool:
+    def has_classes(self) -> bool:
         """Whether the samples that the agent holds have at least two classes. Those of the whole task always have."""
         return self.held is None or len(np.unique(self.own_codes)) > 1
 
@@ -203,7 +203,7 @@ class Agent:
         self.models = []
         self.own = OwnVotes()
         self._candidate = None
-        if self._takes_turns and samples.can_be_told_apart:
+        if self._takes_turns and samples.has_classes:
             self._learner.prepare(samples.table, samples.own_codes, seed, samples.own_folds)
         self._samples = replace(samples, table=None)  # the learner has prepared what it needs from the table
 
@@ -216,7 +216,7 @@ class Agent:
         self._candidate = None
         samples = self._training()
         ignorance = state.ignorance()
-        if not samples.can_be_told_apart:
+        if not samples.has_classes:
             silence, nothing = method.silence(len(ignorance), state.n_classes), np.zeros(len(ignorance), dtype=bool)
             return Answer(silence, state.judge(silence, ignorance, nothing))
         model, reward, verdict = self._tried(turn, state, method, ignorance)
@@ -253,7 +253,7 @@ class Agent:
         if self._learner.afresh:
             return model, reward, method.judge_afresh(state, reward, held)
         verdict = method.judge(state, reward, ignorance, held)
-        # if rewards are randomised, no trust: it is computed from the true rewards
+        # where rewards are randomised, no trust: it is computed from the true ones, which are not told
         return model, reward, verdict if self._randomiser is not None else verdict.trusted(self._learner.trust)
 
     def _fitted(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> tuple[Model, Reward]:
@@ -279,7 +279,7 @@ class Agent:
     @property
     def _corrects(self) -> bool:
         """Whether the agent corrects what its models have said before, in place of adding to it."""
-        return self._learner.honest and self._learner.boosts and self.own is not None and self.own.told is not None
+        return self._learner.honest and self._learner.boosts and self.own is not None and self.own.votes is not None
 
     def _correction(self, turn: Turn, state: SoftState | VectorState, method: Method) -> tuple[Model, Said]:
         """Return a model that was fitted beside the others' votes, less what the agent's own models have said.
@@ -288,16 +288,16 @@ class Agent:
         """
         samples, n_classes = self._training(), state.n_classes
         assert self.own is not None
-        assert self.own.told is not None
+        assert self.own.votes is not None
         beside: RunState = self.own.taken_out_of(state)
-        told = self.own.told
+        own = self.own.votes
         if samples.held is not None:
-            beside, told = beside.part(samples.held), told[samples.held]
+            beside, own = beside.part(samples.held), own[samples.held]
         model, said = self._learner.fit_boosted(Private(beside, method, turn.seed, str(turn)))
         fine = method.in_private()
         weight = beside.judge(fine.reward(said, samples.own_codes, None, n_classes)).model_weight
         earlier = [(kept.model, kept.model_weight) for kept in self.models if not kept.origin]
-        found = probabilities(weight * confidences(said, n_classes) - told)
+        found = probabilities(weight * confidences(said, n_classes) - own)
         return corrected(model, weight, earlier, n_classes), found
 
     @property
