@@ -165,6 +165,11 @@ class Lab:
         return reply if isinstance(reply, m.Problem) else self.ask(m.Predict(run=run, start=0, stop=len(ids)))
 
 
+def lab_with(home: Path, **rules: Any) -> Lab:
+    """A helper whose owner keeps these rules of ``[privacy]``."""
+    return Lab(home, Allowance((BANK, SHOP), min_people=5), PrivacyRules(**rules))
+
+
 def initiator_of(ids: Sequence[str], psi: bool = False) -> Initiator:
     """The initiator's side of an alignment of any overlap."""
     if psi:

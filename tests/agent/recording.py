@@ -16,7 +16,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.agent.holdings import Holdings
+from assistlearn.agent.file import Allowance
+from assistlearn.agent.holdings import Holdings, gate
+from assistlearn.agent.limits import OwnerLimits
 from assistlearn.agent.service import AgentService
 from assistlearn.alignment import Ids
 from assistlearn.protocol import MemoryTransport, decode
@@ -24,7 +26,7 @@ from assistlearn.protocol import messages as m
 from assistlearn.storage import files
 from tests.runs.parties import SECRET, Parties
 
-__all__ = ["SECRET", "Recorder", "Recording", "files_of", "full_disk", "record", "three_agents"]
+__all__ = ["SECRET", "Recorder", "Recording", "files_of", "full_disk", "owner", "record", "three_agents"]
 
 
 class Recorder:
@@ -91,6 +93,12 @@ def record(
     holdings = parties.holdings(agent)
     shutil.rmtree(folder)
     return Recording(holdings, [request for request, _ in exchanges], [reply for _, reply in exchanges])
+
+
+def owner(**limits: Any) -> dict[str, Any]:
+    """The holdings of a helper whose owner allows the clinic so much."""
+    allowance = Allowance(("clinic",), **limits)
+    return {"allow": gate("lab", allowance), "limits": OwnerLimits("lab", allowance, rows=142)}
 
 
 @contextmanager

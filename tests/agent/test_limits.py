@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from assistlearn.agent.file import Allowance
-from assistlearn.agent.holdings import gate
 from assistlearn.agent.limits import KINDS, OwnerLimits
 from assistlearn.protocol import decode, encode
 from assistlearn.protocol import messages as m
 from tests.agent.owned_lab import BANK, PEOPLE, Lab
-from tests.agent.recording import full_disk, record
+from tests.agent.recording import full_disk, owner, record
 
 
 @pytest.fixture(scope="module")
@@ -37,11 +36,6 @@ def just_enough(lab) -> dict[str, Any]:
         "max_samples": 178,
         "min_people": 100,
     }
-
-
-def owner(**limits: Any) -> dict[str, Any]:
-    allowance = Allowance(("clinic",), **limits)
-    return {"allow": gate("lab", allowance), "limits": OwnerLimits("lab", allowance, rows=142)}
 
 
 def test_a_run_gets_through_with_just_enough(lab, tmp_path):

@@ -7,19 +7,15 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from assistlearn.agent.file import Allowance, PrivacyRules
+from assistlearn.agent.file import Allowance
 from assistlearn.agent.releases import limits_at, told_at
 from assistlearn.agent.told import ToldBook
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits
-from tests.agent.owned_lab import BANK, CODES, PEOPLE, SHOP, Lab, X, refused
+from tests.agent.owned_lab import BANK, CODES, PEOPLE, SHOP, Lab, X, lab_with, refused
 from tests.agent.recording import full_disk
 
 HALF = PEOPLE[: len(PEOPLE) // 2]
-
-
-def lab_with(home, **rules) -> Lab:
-    return Lab(home, Allowance((BANK, SHOP), min_people=5), PrivacyRules(**rules))
 
 
 def told(lab: Lab, initiator: str = BANK) -> list[float]:

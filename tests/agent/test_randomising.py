@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from assistlearn.agent.file import Allowance, PrivacyRules
+from assistlearn.agent.file import PrivacyRules
 from assistlearn.agent.privacy import Coin, PrivacyKeeper, epsilon_at_delta
 from assistlearn.agent.releases import limits_at, told_at
 from assistlearn.agent.service import AgentService
@@ -24,12 +24,8 @@ from assistlearn.core.labels import draw
 from assistlearn.protocol import MemoryTransport
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_codes
-from tests.agent.owned_lab import BANK, CODES, PEOPLE, Lab, X, refused
+from tests.agent.owned_lab import CODES, PEOPLE, X, lab_with, refused
 from tests.runs.parties import Parties
-
-
-def lab_with(home, **rules) -> Lab:
-    return Lab(home, Allowance((BANK,), min_people=5), PrivacyRules(**rules))
 
 
 def told(taken: m.TurnTaken) -> np.ndarray:
