@@ -200,22 +200,12 @@ class Randomiser:
         return draw(truth, None, (math.inf, self.epsilon, 0.0), n_answers, chance)
 
 
-# How many bits an agent tells about one person, by the method; before any entropy coding.
-#
-# ================= ======================================================================================
-# what is told      bits about one person
-# ================= ======================================================================================
-# a reward          1 of a hard method; else those of a score, times the classes where there are more than 2
-# a hold-out answer of a hard method those of a class code; else as many as votes
-# votes             those of a vote, times the classes where there are more than 2; of a hard method no more than
-#                   those of the class codes that its models answer
-# ================= ======================================================================================
-#
-# Numbers about all people together, such as a model's weight, are not counted. Nor is which people an agent holds.
+# How many bits an agent tells about one person, by the method, before any entropy coding. Numbers about all people
+# together, such as a model's weight, are not counted. Nor is which people an agent holds.
 
 
 def reward_bits(method: Method, n_classes: int) -> int:
-    """Return the bits of a reward.
+    """Return the bits of a reward: 1 of a hard method, else those of a score; of each class, if there are more than 2.
 
     >>> from assistlearn.methods import method_named
     >>> soft = method_named("soft", {"loss": "logistic", "shrinkage": 0.5, "score_bits": 0})
@@ -227,7 +217,7 @@ def reward_bits(method: Method, n_classes: int) -> int:
 
 
 def holdout_bits(method: Method, n_classes: int) -> int:
-    """Return the bits of an answer for a hold-out sample.
+    """Return the bits of an answer for a hold-out sample: of a hard method those of a class code, else those of votes.
 
     >>> from assistlearn.methods import method_named
     >>> [holdout_bits(method_named("ascii", {}), n_classes) for n_classes in (2, 3, 4, 5)]
@@ -242,7 +232,9 @@ def holdout_bits(method: Method, n_classes: int) -> int:
 
 
 def vote_bits(method: Method, n_classes: int, n_models: int) -> int:
-    """Return the bits of the votes of ``n_models`` models on one person. With two classes one number tells both votes.
+    """Return the bits of the votes of some models on one person. With two classes one number tells both votes.
+
+    Those of a hard method are no more than the class codes that its models answer.
 
     >>> from assistlearn.methods import method_named
     >>> ascii = method_named("ascii", {})
