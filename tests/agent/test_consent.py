@@ -30,13 +30,13 @@ def lab(tmp_path: Path) -> Lab:
 
 
 def approve(lab: Lab, number: str, until: date | None = None) -> None:
-    desk = lab.inbox()
-    desk.approve(desk.find(number), "Ada", until)
+    inbox = lab.inbox()
+    inbox.approve(inbox.find(number), "Ada", until)
 
 
 def reject(lab: Lab, number: str, reason: str = "no contract") -> None:
-    desk = lab.inbox()
-    desk.reject(desk.find(number), "Ada", reason)
+    inbox = lab.inbox()
+    inbox.reject(inbox.find(number), "Ada", reason)
 
 
 def states(lab: Lab) -> list[tuple[str, str]]:
@@ -50,11 +50,11 @@ def test_a_request_of_an_unknown_initiator_waits_and_nothing_else_happens(lab):
     reply = lab.propose()
     assert (reply.state, reply.since) == ("waiting", "2030-06-01T12:00:00.000+00:00")
     assert {path.name for path in lab.home.iterdir()} == {"ledger.jsonl", "ledger.jsonl.head", "requests"}
-    [standing], damaged = lab.inbox().requests()
+    [request], damaged = lab.inbox().requests()
     assert damaged == []
-    assert (standing.request, standing.state, standing.proof) == (reply.request, "waiting", "certificate")
-    assert (standing.purpose, standing.method, standing.n_samples, standing.n_rounds) == ("a test", "ascii", 60, 5)
-    assert standing.answer_until == "2030-06-15T12:00:00.000+00:00"
+    assert (request.request, request.state, request.proof) == (reply.request, "waiting", "certificate")
+    assert (request.purpose, request.method, request.n_samples, request.n_rounds) == ("a test", "ascii", 60, 5)
+    assert request.answer_until == "2030-06-15T12:00:00.000+00:00"
 
 
 def test_an_initiator_that_does_not_know_of_requests_is_refused_in_words_that_it_understands(lab):
@@ -241,11 +241,11 @@ def test_an_answer_that_says_nothing_or_too_much_is_refused(lab):
 
 
 def test_an_answer_to_what_has_changed_in_the_meantime_is_none(lab):
-    desk = lab.inbox()
-    seen = desk.find(lab.propose().request)
+    inbox = lab.inbox()
+    seen = inbox.find(lab.propose().request)
     reject(lab, seen.request)
     with pytest.raises(RequestsError, match="has changed in the meantime"):
-        desk.approve(seen, "Ada")
+        inbox.approve(seen, "Ada")
     assert states(lab) == [(BANK, "rejected")]
 
 

@@ -207,12 +207,12 @@ def test_a_service_goes_on_by_an_owners_consent_and_ends_with_it_without_a_resta
     AgentService(holdings_without_table(load_description(file))).answer(
         encode(m.Propose(**facts, n_samples=72, n_rounds=1))
     )
-    desk = Inbox(home, 14)
-    [request], _ = desk.requests()
-    desk.approve(request, "Ada")
+    inbox = Inbox(home, 14)
+    [request], _ = inbox.requests()
+    inbox.approve(request, "Ada")
     with served(run) as service:
         assert one(service)["missing"] == {}
-        desk.reject(desk.find(request.request), "Ada", "the contract has ended")
+        inbox.reject(inbox.find(request.request), "Ada", "the contract has ended")
         assert "was taken back" in one(service)["missing"]["lab"]
 
 

@@ -60,6 +60,17 @@ WITHOUT_SAMPLES = {type_of(kind) for kind in (m.Open, m.End, m.Predict, m.Forget
 COUNTED_ANSWERS = (m.TurnTaken, m.Scores)
 """The answers whose bits are counted."""
 
+KINDS: tuple[tuple[type[Exception], m.ProblemKind], ...] = (
+    (SitsOutError, "sits-out"),
+    (RefusedError, "refused"),
+    (MissingExtraError, "refused"),
+    (OutOfOrderError, "out-of-order"),
+    (ProtocolError, "malformed"),
+    (IdsError, "failed"),  # its message may quote ids
+    (AlignmentError, "data"),
+)
+"""Which kind of problem an error is for others; the first that fits counts, and any other error has failed."""
+
 _TYPE_FIRST = re.compile(rb"(?:[\x90-\x9f]|\xdc..)[\xa1-\xbf]", re.DOTALL)
 
 Result = TypeVar("Result")
@@ -186,7 +197,7 @@ class AgentService:
             self._record("received", peer, run, type_, request, claim, lasting=not later)
         except RefusedError as error:
             self._record("received", peer, run, type_, request, lasting=not later)
-            return self._refused(message, error)
+            return self._problem(message, _kind(error), error)
         return None
 
     def _say(self, peer: str, run: str, reply: Message | Encoded) -> bytes:
@@ -214,18 +225,9 @@ class AgentService:
         """Call ``work`` and return its result; turn an error into a ``Problem``."""
         try:
             return work(*arguments)
-        except (RefusedError, MissingExtraError) as error:
-            return self._refused(message, error)
-        except OutOfOrderError as error:
-            return self._problem(message, "out-of-order", error)
-        except ProtocolError as error:
-            return self._problem(message, "malformed", error)
-        except IdsError as error:
-            return self._failed(message, error)
-        except AlignmentError as error:
-            return self._problem(message, "data", error)
         except Exception as error:  # an error here or of the disk must reach the initiator as a reply, not as silence
-            return self._failed(message, error)
+            kind = _kind(error)
+            return self._failed(message, error) if kind == "failed" else self._problem(message, kind, error)
 
     def _admit(self, message: Message, asker: str | None) -> Demand | m.Problem | None:
         """Check whether a request is allowed, before any work, and return what it asks for."""
@@ -307,9 +309,6 @@ class AgentService:
         assert self._ledger is not None
         return self._ledger.standing(initiator)[1].told
 
-    def _refused(self, message: Message, error: Exception) -> m.Problem:
-        return self._problem(message, "sits-out" if isinstance(error, SitsOutError) else "refused", error)
-
     def _problem(self, message: Message, kind: m.ProblemKind, error: Exception) -> m.Problem:
         text = str(error) or type(error).__name__
         if repr(self._own.name) not in text:
@@ -336,6 +335,11 @@ class AgentService:
                 "correct the error; then go on. Nothing is lost."
             )
         return m.Problem(run=_name(message), kind="failed", text=text)
+
+
+def _kind(error: Exception) -> m.ProblemKind:
+    """Return which kind of problem an error is for others."""
+    return next((kind for type, kind in KINDS if isinstance(error, type)), "failed")
 
 
 def _type(request: bytes) -> str:
