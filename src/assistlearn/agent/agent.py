@@ -234,18 +234,19 @@ class Agent:
             reward, verdict, answer if self._randomiser is None else self._randomiser.holdout_answer(turn, answer)
         )
 
-    def take_again(self, turn: Turn, state: RunState, method: Method, kept: KeptModel, said: Answer) -> Answer:
-        """Judge a model of an earlier run by its answers, under the present ignorance; nothing is fitted.
+    def take_again(
+        self, state: RunState, method: Method, kept: KeptModel, reward: Reward, holdout: HoldoutAnswer | None
+    ) -> Answer:
+        """Judge a model of an earlier run by what it answers, under the present ignorance; nothing is fitted.
 
-        Unless the model is useless it becomes a candidate, which :meth:`keep_candidate` keeps. The verdict in ``said``
-        is ignored, and so are the round and the weight in ``kept``.
+        Unless the model is useless it becomes a candidate, which :meth:`keep_candidate` keeps, with its present weight.
         """
         self._candidate = None
-        verdict = method.judge(state, said.reward, state.ignorance(), self._training().held)
+        verdict = method.judge(state, reward, state.ignorance(), self._training().held)
         if verdict.useless:
-            return replace(said, verdict=verdict, holdout=None)
-        self._candidate = replace(kept, round=turn.round, model_weight=verdict.model_weight)
-        return replace(said, verdict=verdict)
+            return Answer(reward, verdict)
+        self._candidate = replace(kept, model_weight=verdict.model_weight)
+        return Answer(reward, verdict, holdout)
 
     def _tried(self, turn: Turn, state: RunState, method: Method, ignorance: Floats) -> tuple[Model, Reward, Verdict]:
         model, reward = self._fitted(turn, state, method, ignorance)

@@ -17,7 +17,7 @@ from assistlearn.agent.store import EarlierTurn, EarlierTurns, PastTurn, RunStor
 from assistlearn.agent.task import MOST_MODELS, Task, aligned_rows
 from assistlearn.alignment import Helper
 from assistlearn.alignment.ids import Rows
-from assistlearn.core import Reward, RunState, SoftReward, Verdict
+from assistlearn.core import Reward, RunState, SoftReward
 from assistlearn.core.ignorance import LARGEST, NEGLIGIBLE
 from assistlearn.core.people import as_before
 from assistlearn.errors import OutOfOrderError, ProtocolError
@@ -487,17 +487,15 @@ class AgentRun:
     def _answer_again(self, turn: Turn, number: int) -> Answer:
         """Let the model of an earlier turn answer, under the present ignorance."""
         task, state = self._training()
-        self._known_before()
+        self._known_before()  # raises where the run does not go on from another
         if not self._copied.has(number):
             raise OutOfOrderError(f"Turn {number} of the earlier run cannot be taken again here.")
         earlier = self._copied.turn(number)
         if earlier.honest:
             self.agent.become_honest()
-        said = Answer(
-            self._reward_again(turn, earlier), Verdict(0.0, 0.0, False), self._holdout_answer_again(turn, earlier)
-        )
+        reward, holdout = self._reward_again(turn, earlier), self._holdout_answer_again(turn, earlier)
         kept = KeptModel(turn.round, 0.0, earlier.model, earlier.origin)
-        return self.agent.take_again(turn, state, task.method, kept, said)
+        return self.agent.take_again(state, task.method, kept, reward, holdout)
 
     def _reward_again(self, turn: Turn, earlier: EarlierTurn) -> Reward:
         """Return the reward of a kept model on all samples to train on."""
