@@ -205,7 +205,7 @@ class KeptCount(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 def keep_copies(home: Path, ledger: Ledger, initiator: str, runs: Iterable[str]) -> None:
     """Write the copies of what is counted for an initiator: in ``told/``, and with those runs that are kept here."""
-    with ToldBook(home / TOLD).alone():
+    with ToldBook(home / TOLD).locked():
         place, count = ledger.standing(initiator)
         content = msgspec.json.encode(KeptCount(initiator=initiator, place=place, count=count))
         storage.write_bytes(copy_in_told(home, initiator), content)
@@ -358,7 +358,7 @@ def recount(home: Path, name: str) -> Recount:
             units["turns"] = max(units.get("turns", 0), n_turns)
         people = _lacks_people(home, book, initiator, count)
         if people:
-            with book.alone():
+            with book.locked():
                 book.keep(PeopleTold.rebuilt(initiator, count.told or ALL_SPENT))
         if tally is None or people:
             ledger.rebuild(initiator, count)

@@ -359,7 +359,7 @@ class PrivacyKeeper:
         self, initiator: str, mark: int, releases: Sequence[Release], refusal: type[RefusedError] = RefusedError
     ) -> None:
         """Count what will be told, or raise ``refusal`` if it is too much; count nothing twice under the same mark."""
-        with self.book.alone():
+        with self.book.locked():
             told = self.book.check(initiator, self.stated(initiator))
             due = _due(told, mark, releases)
             self._check(told, due, refusal)

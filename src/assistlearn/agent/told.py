@@ -247,7 +247,7 @@ class ToldBook:
         return told
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Wait until no other process counts, and keep others from counting meanwhile."""
         with storage.writing(self._folder):
             storage.private_folder(self._folder)
