@@ -24,7 +24,7 @@ from assistlearn.core.labels import draw
 from assistlearn.protocol import MemoryTransport
 from assistlearn.protocol import messages as m
 from assistlearn.protocol.arrays import unpack_bits, unpack_codes
-from tests.agent.owned_lab import CODES, PEOPLE, X, lab_with, refused
+from tests.agent.owned_lab import BANK, CODES, PEOPLE, X, lab_with, refused
 from tests.runs.parties import Parties
 
 
@@ -164,7 +164,8 @@ def test_epsilon_adds_up_over_turns_and_models_that_vote(tmp_path):
     assert isinstance(lab.vote(PEOPLE[:5]), m.Scores)
     (standing,) = told_at(ToldBook(tmp_path / "told"))
     assert standing.epsilon == pytest.approx(0.5 * (3 + n_models))
-    left = {each.key: each.left for each in limits_at(lab.service._own, datetime.now(UTC))}
+    limits = limits_at(lab.service._own, datetime.now(UTC))
+    left = {each.key: each.left for each in limits if each.initiator == BANK}
     assert left["privacy.max_epsilon"] == pytest.approx(3.0 - 0.5 * (3 + n_models))
 
 
